@@ -1,0 +1,73 @@
+# Everything a person types here; `make` alone lists it.
+PYTHON ?= python3
+PORT ?= 8000
+PY := .venv/bin/python
+RUN := .venv/.installed-to-run
+DEV := .venv/.installed-to-develop
+
+# The shell reads them from its environment, so that spaces and quotes in a path stay what they are.
+export STORE TRACES PORT
+
+.DEFAULT_GOAL := help
+.PHONY: help venv dev run test test-browser test-all check format bench screenshots clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo '  STORE=PATH and TRACES=PATH choose what `make run` shows, PORT=8000 where; PYTHON=python3 makes .venv'
+
+venv: $(RUN) ## Make .venv with what running needs
+
+dev: $(DEV) ## Make .venv with what tests and checks need too
+
+run: $(RUN) ## Show a store (make run STORE=PATH [TRACES=PATH]), or the demo
+	@$(PY) manage.py migrate --verbosity 0
+	@if [ -n "$$STORE" ]; then $(PY) manage.py import_source "$$STORE" $${TRACES:+"$$TRACES"}; else $(PY) manage.py demo; fi
+	@exec $(PY) manage.py serve --port "$$PORT"
+
+test: $(DEV) ## Run the tests, without a browser
+	@$(PY) -m pytest -m 'not browser and not corpus' $(ARGS)
+
+# Playwright keeps an event loop in the thread of the tests, and Django would refuse its database there.
+test-browser: $(DEV) ## Run the tests that drive Chromium
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'browser and not corpus' $(ARGS)
+
+test-all: $(DEV) ## Run every test that needs nothing from outside this repository
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'not corpus' $(ARGS)
+
+check: $(DEV) ## Check format, lint, types, imports, settings and migrations
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	$(PY) manage.py check
+	$(PY) manage.py makemigrations --check --dry-run
+
+format: $(DEV) ## Format the code and mend what ruff can
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+bench: $(DEV) ## Measure speed and memory
+	@$(PY) bench/run.py $(ARGS)
+
+screenshots: $(DEV) ## Draw the pictures of the documentation again
+	@$(PY) docs/screenshots.py $(ARGS)
+
+clean: ## Remove .venv and caches; var/ with your data stays
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUN): requirements.txt
+	@$(make_venv)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(DEV): requirements-dev.txt $(RUN)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+define make_venv
+command -v "$(PYTHON)" >/dev/null || { echo 'There is no $(PYTHON) here: install Python 3.11 or newer, or name one with PYTHON=...' >&2; exit 1; }; \
+"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo '$(PYTHON) is older than Python 3.11: name a newer one with PYTHON=...' >&2; exit 1; }; \
+"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo '$(PYTHON) cannot make a virtualenv: on Debian, apt-get install python3-venv.' >&2; exit 1; }; \
+"$(PYTHON)" -m venv .venv
+endef

@@ -1,0 +1,287 @@
+"""Loads stores and traces into the models. A source is read to its end before the first row is written, so nothing is half-imported."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from inspector.actions import audit
+from inspector.detectors.base import Finding as Found
+from inspector.detectors.base import Severity, case_of, findings
+from inspector.detectors.catalogue import RULES
+from inspector.formats.base import Stored
+from inspector.models import Conversation, Finding, Payload, Record, Revision, Source, TraceRecord, loading
+from inspector.models.identity import short_id
+from inspector.profiles.catalogue import profile
+from inspector.projections.catalogue import projection
+from inspector.repairs.preview import digest
+from inspector.reports.verdict import verdict
+from inspector.reports.visible import visible
+from inspector.sources import files
+from inspector.sources.reading import Store, Traces, read
+from inspector.traces import model as traces
+from inspector.traces.bodies import Body
+
+TEXT_KEPT = 2000
+PROBLEMS_KEPT = 50
+_BATCH = 2000
+_FIELDS = ("extension_id", "name", "message", "level", "span_id", "parent_span_id", "duration_ms", "status", "turn_id")
+
+
+@dataclass
+class Imported:
+    """What one target brought; `unchanged` counts conversations that are as they were."""
+
+    source: Source
+    conversations: int = 0
+    chunks: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    records: int = 0
+    problems: int = 0
+    fresh: dict[str, Stored] = field(default_factory=dict)
+
+
+def import_targets(paths: Sequence[str], operator: str, format_name: str | None = None, demo: bool = False) -> list[Imported]:
+    """Imports every path, or none of them. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
+
+    Raises SourceProblem, UnknownFormat.
+    """
+    contents = [read(Path(path), format_name) for path in paths]
+    with transaction.atomic():
+        done = [_import_store(found, demo) if isinstance(found, Store) else _import_traces(found, demo) for found in contents]
+        touched = _attach([imported.source for imported in done])
+        contents_of = {oid: stored for imported in done for oid, stored in imported.fresh.items()}
+        for imported in done:
+            if not imported.source.is_trace:
+                touched |= set(imported.source.conversations.filter(is_gone=False, verdict="").values_list("pk", flat=True))
+        for conversation in Conversation.objects.filter(pk__in=touched).select_related("source").iterator(chunk_size=500):
+            examine(conversation, contents_of.get(conversation.oid))
+        for imported in done:
+            audit.record(
+                operator, "import", source_path=imported.source.path, conversations=imported.conversations, records=imported.records
+            )
+    return done
+
+
+def _source(path: Path, format_name: str, is_trace: bool, demo: bool) -> Source:
+    real = visible(files.real(path))
+    source, _ = Source.objects.get_or_create(
+        path=real, defaults={"oid": Source.oid_of(real), "read_at": timezone.now(), "format": format_name}
+    )
+    source.format, source.is_trace, source.read_at = format_name, is_trace, timezone.now()
+    source.is_demo = source.is_demo or demo
+    return source
+
+
+def _import_store(store: Store, demo: bool) -> Imported:
+    source = _source(store.path, store.format.name, False, demo)
+    source.reader = source.reader or store.format.default_reader
+    source.projection = source.projection or store.format.default_projection
+    source.profile = source.profile or store.format.default_profile
+    source.save()
+    imported = Imported(source)
+    known = {conversation.oid: conversation for conversation in source.conversations.all()}
+    last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__source=source).order_by("number")}
+    fresh: list[tuple[Conversation, Stored]] = []
+    for stored in store.conversations:
+        found = stored.conversation
+        imported.conversations += 1
+        imported.chunks += len(found.chunks)
+        oid = short_id(source.path, store.format.name, found.native_id)
+        conversation = known.pop(oid, None) or Conversation(oid=oid, source=source, native_id=visible(found.native_id))
+        revision = last.get(conversation.pk) if conversation.pk else None
+        shared = _shared(stored)
+        if revision and revision.digest == digest(stored) and revision.shared_facts == shared and not conversation.is_gone:
+            imported.unchanged += 1
+            continue
+        _summarise(conversation, stored)
+        fresh.append((conversation, stored))
+    imported.fresh = {conversation.oid: stored for conversation, stored in fresh}
+    _write_conversations(fresh)
+    imported.gone = Conversation.objects.filter(pk__in=[conversation.pk for conversation in known.values()], is_gone=False).update(
+        is_gone=True
+    )
+    return imported
+
+
+def _shared(stored: Stored) -> dict[str, str | None]:
+    """Facts that stand in none of the conversation's own records."""
+    own = {record.key for record in stored.records}
+    return {name: fact.value for name, fact in stored.conversation.facts.items() if fact.key and fact.key not in own}
+
+
+def _summarise(conversation: Conversation, stored: Stored) -> None:
+    found = stored.conversation
+    conversation.title = visible(found.title)[:300]
+    conversation.model = visible(found.fact("model") or "")[:200]
+    conversation.status = visible(found.fact("status") or "")[:20]
+    last = found.fact("lastActivityAt")
+    conversation.last_activity = int(last) if last and len(last) < 16 else None
+    conversation.chunk_count = len(found.chunks)
+    conversation.revision += 1
+    conversation.is_gone = False
+    conversation.verdict = ""
+
+
+def _write_conversations(fresh: list[tuple[Conversation, Stored]]) -> None:
+    """New revisions: rows that are as they were stay; the others are closed, and new ones opened."""
+    Conversation.objects.bulk_create([conversation for conversation, _ in fresh if conversation.pk is None], batch_size=500)
+    old = [conversation for conversation, _ in fresh if conversation.revision > 1]
+    Conversation.objects.bulk_update(
+        old, ["title", "model", "status", "last_activity", "chunk_count", "revision", "is_gone", "verdict"], batch_size=200
+    )
+    now = timezone.now()
+    Revision.objects.bulk_create(
+        [
+            Revision(
+                conversation=conversation, number=conversation.revision, digest=digest(stored), seen_at=now, shared_facts=_shared(stored)
+            )
+            for conversation, stored in fresh
+        ],
+        batch_size=500,
+    )
+    records: list[Record] = []
+    payloads: dict[str, Payload] = {}
+    closed: list[int] = []
+    for conversation, stored in fresh:
+        standing = {} if conversation.revision == 1 else _standing(conversation)
+        rows = _rows(conversation, stored)
+        for row in rows:
+            if standing.pop((row.key, row.position, row.storage, row.payload_id), None) is None:
+                records.append(row)
+        closed += standing.values()
+        for record in stored.records:
+            data = record.value.data
+            name = hashlib.sha256(data).hexdigest()
+            payloads.setdefault(name, Payload(digest=name, data=data, size=len(data)))
+        for number in range(0, len(closed), _BATCH):
+            Record.objects.filter(pk__in=closed[number : number + _BATCH]).update(until=conversation.revision - 1)
+        closed = []
+    Payload.objects.bulk_create(payloads.values(), ignore_conflicts=True, batch_size=_BATCH)
+    Record.objects.bulk_create(records, batch_size=_BATCH)
+
+
+def _standing(conversation: Conversation) -> dict[tuple[str, int, str, str], int]:
+    rows = conversation.records.filter(until__isnull=True)
+    return {(row.key, row.position, row.storage, row.payload_id): row.pk for row in rows}
+
+
+def _rows(conversation: Conversation, stored: Stored) -> list[Record]:
+    chunks = {chunk.key: chunk for chunk in stored.conversation.chunks}
+    rows: list[Record] = []
+    for position, record in enumerate(stored.records):
+        key = visible(record.key)
+        row = Record(
+            conversation=conversation,
+            key=key,
+            key_bytes=None if key == record.key else record.key.encode("utf-8", "surrogateescape"),
+            position=position,
+            storage=record.value.type,
+            payload_id=hashlib.sha256(record.value.data).hexdigest(),
+            since=conversation.revision,
+        )
+        chunk = chunks.get(record.key)
+        if chunk is not None:
+            row.seq, row.msg_idx, row.chunk_idx = chunk.seq, chunk.msg_idx, chunk.chunk_idx
+            row.role, row.kind, row.text = visible(chunk.role)[:20], chunk.kind.value, visible(chunk.text[:TEXT_KEPT])
+        rows.append(row)
+    return rows
+
+
+def _import_traces(found: Traces, demo: bool) -> Imported:
+    source = _source(found.path, found.format, True, demo)
+    source.problems = [asdict(problem) for problem in found.problems[:PROBLEMS_KEPT]]
+    source.save()
+    Payload.objects.bulk_create(map(_body, found.bodies.values()), ignore_conflicts=True, batch_size=200)
+    TraceRecord.objects.bulk_create((_trace_record(source, record) for record in found.records), ignore_conflicts=True, batch_size=_BATCH)
+    return Imported(source, records=len(found.records), problems=len(found.problems))
+
+
+def _body(body: Body) -> Payload:
+    return Payload(digest=body.name, data=body.data, gzipped=body.compressed, size=body.size)
+
+
+def _trace_record(source: Source, record: traces.TraceRecord) -> TraceRecord:
+    fields: dict[str, Any] = {name: getattr(record, name) for name in _FIELDS}
+    return TraceRecord(
+        source=source,
+        record_id=visible(record.id)[:64],
+        kind=record.kind,
+        timestamp=record.timestamp,
+        order=record.order,
+        conversation_id=visible(record.conversation_id),
+        turn_id=visible(record.turn_id),
+        body=record.body,
+        fields={**fields, "attributes": dict(record.attributes), "links": [dict(link) for link in record.links]},
+    )
+
+
+def _attach(sources: Iterable[Source]) -> set[int]:
+    """Ties traces to stores; returns the conversations that now have another trace."""
+    sources = list(sources)
+    stores = [source for source in sources if not source.is_trace]
+    touched: set[int] = set()
+    for source in sources:
+        if not source.is_trace:
+            continue
+        ids = set(source.trace_records.exclude(conversation_id="").values_list("conversation_id", flat=True))
+        matching = Conversation.objects.filter(native_id__in=ids) if len(ids) < 30000 else Conversation.objects.all()
+        for store in stores or Source.objects.filter(pk__in=matching.values_list("source_id", flat=True)):
+            store.traces.add(source)
+        touched |= set(matching.filter(source__in=source.stores.all()).values_list("pk", flat=True))
+    return touched
+
+
+def examine(conversation: Conversation, stored: Stored | None = None) -> list[Found]:
+    """Judges the newest revision with the reader and provider of its source, and keeps findings and verdict for the lists."""
+    source = conversation.source
+    stored = stored or loading.stored(conversation)
+    taken_at = int(source.read_at.timestamp() * 1000)
+    case = case_of(stored.conversation, source.reader, loading.trace(conversation, stored.conversation.native_id), taken_at)
+    found = findings(case, RULES)
+    judgement = profile(source.profile).judge(
+        projection(source.projection).project(case.reading.messages), stored.conversation.fact("model")
+    )
+    conversation.message_count = len(case.messages)
+    conversation.read_count = len(case.reading.grouped)
+    conversation.verdict = visible(verdict(case, found, judgement))
+    conversation.worst = found[0].severity.value if found else ""
+    conversation.has_silent = any(finding.silent and finding.severity is not Severity.NOTE for finding in found)
+    conversation.refused = not judgement.sendable or bool(case.reading.failure)
+    conversation.save(update_fields=["message_count", "read_count", "verdict", "worst", "has_silent", "refused"])
+    conversation.findings.all().delete()
+    Finding.objects.bulk_create(
+        [_finding(conversation, finding, oid) for oid, finding in finding_ids(conversation.oid, found)], batch_size=500
+    )
+    return found
+
+
+def finding_ids(conversation_oid: str, found: Iterable[Found]) -> Iterator[tuple[str, Found]]:
+    """Each finding with its id, which stays over re-imports: it is anchored to its rule and its chunk."""
+    seen: dict[tuple[str, str], int] = {}
+    for finding in found:
+        anchor = (finding.code, finding.key)
+        seen[anchor] = seen.get(anchor, 0) + 1
+        yield short_id("finding", conversation_oid, *anchor, str(seen[anchor])), finding
+
+
+def _finding(conversation: Conversation, finding: Found, oid: str) -> Finding:
+    return Finding(
+        oid=oid,
+        conversation=conversation,
+        revision=conversation.revision,
+        code=finding.code,
+        rule=finding.rule,
+        severity=finding.severity.value,
+        silent=finding.silent,
+        fault=finding.fault.value,
+        message=visible(finding.message),
+        seqs=list(finding.seqs),
+        total=finding.total,
+        key=visible(finding.key),
+    )

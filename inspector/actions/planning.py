@@ -1,0 +1,123 @@
+"""What the repair actions share: the plan of a repair, built again from the same base, and the source as it is now."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import timezone
+
+from inspector.actions.problems import Refused, Stale
+from inspector.conversation.edits import EditMismatch, Plan
+from inspector.formats.base import Format, Stored, WriteRefused
+from inspector.models import Conversation, Repair, Source, loading
+from inspector.repairs.base import Strategy
+from inspector.repairs.catalogue import strategy
+from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.sources import reading
+from inspector.sources.problems import SourceProblem
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person asks for; a repair holds the same and can be computed again from it."""
+
+    strategies: tuple[str, ...]
+    mode: str
+    reader: str
+    projection: str
+    profile: str
+    options: dict[str, str]
+
+
+def mode_named(format_: Format, name: str | None) -> str:
+    """The format's own name of a mode or alias; its first mode (the safest) unless named. Raises Refused."""
+    for mode in format_.modes:
+        if name in (None, "", mode.name, mode.alias):
+            return mode.name
+    offered = ", ".join(f"{mode.name} ({mode.alias})" for mode in format_.modes)
+    raise Refused(f"{format_.title} cannot be written in mode {name!r}; it offers {offered}.")
+
+
+def request_for(
+    source: Source, title: str, strategies: Sequence[str], mode: str | None, reader: str | None = None, fork_id: str | None = None
+) -> Request:
+    """A request with a fresh id and the present time, so that the plan's digest covers both."""
+    options = {
+        "fork_id": fork_id or str(uuid.uuid4()),
+        "now": str(int(timezone.now().timestamp() * 1000)),
+        "title": f"Repaired: {title or 'Untitled'}",
+    }
+    return Request(
+        tuple(strategies), mode_named(loading.format_of(source), mode), reader or source.reader, source.projection, source.profile, options
+    )
+
+
+def preview_of(stored: Stored, format_: Format, source_path: str, request: Request) -> Preview:
+    """The plan on exactly these records. Raises Refused where there is nothing to do or the format cannot write it."""
+    strategies: list[Strategy] = [strategy(name) for name in request.strategies]
+    edits = compose(stored.conversation, strategies, request.reader)
+    plan = Plan(
+        source_path,
+        stored.conversation.native_id,
+        request.mode,
+        request.strategies,
+        safety_of(strategies),
+        digest(stored),
+        edits,
+        request.options,
+    )
+    try:
+        return preview(stored, format_, plan, strategies, request.reader, request.projection, request.profile)
+    except NothingToDo:
+        raise Refused(f"Nothing to do: {', '.join(request.strategies)} would change nothing in this conversation.") from None
+    except (WriteRefused, EditMismatch) as problem:
+        raise Refused(str(problem)) from None
+
+
+def request_of(repair: Repair) -> Request:
+    return Request(tuple(repair.strategies), repair.mode, repair.reader, repair.projection, repair.profile, dict(repair.options))
+
+
+def preview_repair(repair: Repair) -> Preview:
+    """The preview on the revision that the repair was proposed on: what was and is shown, whatever the store did since."""
+    conversation = repair.conversation
+    return preview_of(
+        loading.stored(conversation, repair.revision), loading.format_of(conversation.source), conversation.source.path, request_of(repair)
+    )
+
+
+def current(conversation: Conversation, native_id: str | None = None) -> Stored | None:
+    """The conversation in its store as it is now; None where it is gone. Raises Refused where the store cannot be read."""
+    source = conversation.source
+    wanted = native_id if native_id is not None else loading.stored(conversation).conversation.native_id
+    try:
+        return reading.one(Path(source.path), loading.format_of(source), wanted)
+    except SourceProblem as problem:
+        raise Refused(problem.sentence) from None
+
+
+def moved(old: Stored, now: Stored | None) -> list[tuple[str, str]]:
+    """What differs between two readings, record by record."""
+    before = {record.key: record.value for record in old.records}
+    after = {} if now is None else {record.key: record.value for record in now.records}
+    words = {(True, False): "is gone", (False, True): "is new"}
+    return [
+        (key, words.get((key in before, key in after), "has another value"))
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    ]
+
+
+def stale(changes: list[tuple[str, str]]) -> Stale:
+    shown = "; ".join(f"{key} {what}" for key, what in changes[:5])
+    more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
+    return Stale(f"The store moved since this plan was made: {shown}{more}. Import the source again and propose anew.", changes)
+
+
+def web_may_write(source: Source) -> bool:
+    """Whether the pages may write to the source: the demo's at once in local mode, others only after a deliberate switch."""
+    if settings.INSPECTOR_LOCAL:
+        return source.is_demo or source.write_enabled or bool(settings.INSPECTOR_WRITE_BACK)
+    return source.write_enabled and bool(settings.INSPECTOR_WRITE_BACK)

@@ -1,0 +1,58 @@
+"""Proposes a repair: the plan, its preview, and a rehearsal on a copy. Nothing of the store changes."""
+
+import secrets
+from pathlib import Path
+
+from django.db import transaction
+from django.utils import timezone
+
+from inspector.actions import audit
+from inspector.actions.planning import Request, current, moved, preview_of, stale
+from inspector.actions.problems import Refused
+from inspector.actions.rehearse import rehearse
+from inspector.models import Conversation, Repair, loading
+from inspector.repairs.preview import digest
+
+
+def propose_repair(conversation: Conversation, request: Request, operator: str) -> Repair:
+    """Raises Refused (nothing to do, cannot be written), Stale (the store moved since its last import)."""
+    source = conversation.source
+    format_ = loading.format_of(source)
+    stored = loading.stored(conversation)
+    now = current(conversation)
+    if now is None or digest(now) != digest(stored):
+        raise stale(moved(stored, now))
+    preview = preview_of(stored, format_, source.path, request)
+    rehearsal = rehearse(Path(source.path), format_, stored, preview)
+    with transaction.atomic():
+        repair = Repair.objects.create(
+            oid=secrets.token_hex(6),
+            conversation=conversation,
+            revision=conversation.revision,
+            strategies=list(request.strategies),
+            mode=request.mode,
+            reader=request.reader,
+            projection=request.projection,
+            profile=request.profile,
+            options=request.options,
+            base_digest=preview.plan.base_digest,
+            plan_digest=preview.digest,
+            state=Repair.State.PROPOSED,
+            rehearsal=rehearsal,
+            proposed_by=operator,
+            proposed_at=timezone.now(),
+        )
+        audit.record(
+            operator,
+            "propose",
+            source_path=source.path,
+            conversation=conversation.oid,
+            repair=repair.oid,
+            plan=preview.digest,
+            mode=request.mode,
+        )
+    if not rehearsal["ok"]:
+        repair.state, repair.outcome = Repair.State.FAILED, rehearsal["sentence"]
+        repair.save(update_fields=["state", "outcome"])
+        raise Refused(rehearsal["sentence"])
+    return repair

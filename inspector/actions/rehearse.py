@@ -1,0 +1,44 @@
+"""Applies, reads, undoes and compares on a copy, so that approval rests on a write that was seen to work."""
+
+from pathlib import Path
+from typing import Any
+
+from inspector.actions.writing import back, write
+from inspector.formats.base import Format, Stored
+from inspector.repairs.preview import Preview
+from inspector.reports.visible import visible
+from inspector.sources import files, sqlite
+from inspector.sources.problems import SourceProblem
+from inspector.sources.reading import read_store
+
+
+def rehearse(path: Path, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
+    """What happened on a copy: {ok, milliseconds, records, sentence}. Never raises for what the store does."""
+    try:
+        with files.workspace() as folder:
+            copy = folder / "rehearsal.db"
+            sqlite.backup(path, copy)
+            return _on(copy, format_, stored, preview)
+    except SourceProblem as problem:
+        return {"ok": False, "sentence": f"The rehearsal on a copy failed: {visible(problem.sentence)}"}
+
+
+def _on(copy: Path, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
+    first = _everything(copy, format_)
+    held = write(copy, format_, [stored], preview.changes)
+    target = format_.target(preview.plan)
+    result = next((found for found in read_store(copy, format_.name).conversations if found.conversation.native_id == target), None)
+    if result is None or [chunk.raw for chunk in result.conversation.chunks] != [
+        chunk.raw for chunk in preview.after.case.conversation.chunks
+    ]:
+        return {"ok": False, "sentence": "On a copy, what was written did not read back as previewed: do not apply this plan."}
+    write(copy, format_, [result], back(preview.changes))
+    if _everything(copy, format_) != first:
+        return {"ok": False, "sentence": "On a copy, undo did not give back every byte: do not apply this plan."}
+    sentence = f"Rehearsed on a copy: applied, read back as previewed, undone, all {len(first):,} records equal again; the write lock was held {held:.0f} ms."
+    return {"ok": True, "milliseconds": round(held, 1), "records": len(first), "sentence": sentence}
+
+
+def _everything(path: Path, format_: Format) -> list[tuple[str, bytes, str]]:
+    with sqlite.snapshot(path) as store:
+        return [(record.key, record.value.data, record.value.type) for record in store.records(format_.table)]

@@ -1,0 +1,56 @@
+"""The guarded write of a repair's changes, forwards and backwards; the only place besides `sources` that knows both."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from inspector.formats.base import Cell, Change, Format, Stored
+from inspector.models import Repair, RepairChange
+from inspector.sources import sqlite
+
+
+def keep(repair: Repair, changes: Sequence[Change]) -> None:
+    """The intent: every value before and after, in our own database before the store is touched."""
+    repair.changes.all().delete()
+    RepairChange.objects.bulk_create(
+        [
+            RepairChange(
+                repair=repair,
+                position=position,
+                key=change.key.encode("utf-8", "surrogateescape"),
+                element=change.element,
+                before=change.before.data if change.before else None,
+                before_type=change.before.type if change.before else "",
+                after=change.after.data if change.after else None,
+                after_type=change.after.type if change.after else "",
+            )
+            for position, change in enumerate(changes)
+        ],
+        batch_size=1000,
+    )
+
+
+def kept(repair: Repair) -> list[Change]:
+    return [
+        Change(
+            bytes(row.key).decode("utf-8", "surrogateescape"),
+            None if row.before is None else Cell(bytes(row.before), row.before_type),
+            None if row.after is None else Cell(bytes(row.after), row.after_type),
+            row.element,
+        )
+        for row in repair.changes.all()
+    ]
+
+
+def write(path: Path, format_: Format, stored: Sequence[Stored], changes: Sequence[Change]) -> float:
+    """Writes `changes` where every conversation of `stored` still is byte for byte as read. Returns the milliseconds of lock."""
+    guard: dict[str, dict[str, Cell]] = {}
+    watch: dict[str, Cell | None] = {}
+    for each in stored:
+        prefixes, keys = format_.guard(each)
+        guard |= prefixes
+        watch |= keys
+    return sqlite.commit(path, format_.table, guard, watch, changes)
+
+
+def back(changes: Sequence[Change]) -> list[Change]:
+    return [change.reversed() for change in reversed(changes)]

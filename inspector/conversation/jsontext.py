@@ -1,0 +1,93 @@
+"""JSON as stored text: read with stated limits, written as JavaScript writes it, spliced without touching what is around."""
+
+import json
+import re
+from typing import Any
+
+MAX_DEPTH_HINT = "more than about 900 levels"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACE = " \t\n\r"
+
+
+class Unreadable(ValueError):
+    """The text is no JSON that can be read here; `damage` is a short code, `reason` says what is wrong and where."""
+
+    def __init__(self, damage: str, reason: str) -> None:
+        super().__init__(reason)
+        self.damage = damage
+        self.reason = reason
+
+
+def _no_constant(name: str) -> Any:
+    raise Unreadable("not-json", f"not JSON: {name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def decode(data: bytes) -> str:
+    """The text of stored bytes. WTF-8 (a surrogate encoded on its own) passes and round-trips; other bytes raise Unreadable."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise Unreadable("not-utf8", f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}") from None
+
+
+def encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def parse(text: str) -> Any:
+    """The value of `text`. Integers stay exact. Raises Unreadable: `not-json`, `too-deep`, `huge-integer`."""
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable("not-json", f"not JSON: {error.msg} at character {error.pos} of {len(text):,}") from None
+    except RecursionError:
+        raise Unreadable("too-deep", f"nested {MAX_DEPTH_HINT} deep, which is over what is read here") from None
+    except Unreadable:
+        raise
+    except ValueError:
+        raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
+
+
+def compact(value: Any) -> str:
+    """As JSON.stringify writes it: no spaces, non-ASCII raw, lone surrogates as lower-case escapes."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def members(text: str) -> dict[str, tuple[int, int]]:
+    """Where each value of the top-level object stands in `text` (start, end). The last of two equal keys wins, as in JSON.parse."""
+    spans: dict[str, tuple[int, int]] = {}
+    at = _skip(text, 0)
+    if text[at : at + 1] != "{":
+        raise Unreadable("not-object", "not a JSON object")
+    at = _skip(text, at + 1)
+    while text[at] != "}":
+        name, at = _DECODER.raw_decode(text, at)
+        at = _skip(text, _skip(text, at) + 1)
+        _, end = _DECODER.raw_decode(text, at)
+        spans[name] = (at, end)
+        at = _skip(text, end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return spans
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def splice(text: str, values: dict[str, Any]) -> str:
+    """`text` with top-level members set to other values; every other character stays. Raises Unreadable where a member is missing."""
+    spans = members(text)
+    for name in values:
+        if name not in spans:
+            raise Unreadable("missing-member", f"has no {name} to change")
+    for name in sorted(values, key=lambda name: spans[name], reverse=True):
+        start, end = spans[name]
+        text = text[:start] + compact(values[name]) + text[end:]
+    return text

@@ -1,0 +1,140 @@
+"""The canonical model: what every stored shape is read into, and what a client reads out of it.
+
+Imports nothing of ours. Everything here is frozen; a payload is a plain parsed JSON value and is never changed in place.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+
+class Kind(StrEnum):
+    TEXT = "text"
+    THINKING = "thinking"
+    REDACTED_THINKING = "redacted-thinking"
+    TOOL_CALL = "tool-call"
+    TOOL_RESULT = "tool-result"
+    IMAGE = "image"
+    FILE = "file"
+    ERROR = "error"
+    SYSTEM = "system"
+    CONTROL = "control"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One block of a conversation as its store holds it.
+
+    `key` names it across revisions (record key, and block index where a record holds several); `seq` is the store's own
+    number; `payload` is the parsed block; `raw` is the whole record, byte for byte. An unreadable chunk has `damage` (a short
+    code that rules match) and `reason` (a sentence); whatever of it could be read is still in `role` and `payload`.
+    `at` is epoch milliseconds, or None where neither row nor trace gives a time.
+    """
+
+    key: str
+    seq: int
+    role: str
+    kind: Kind
+    payload: Mapping[str, Any]
+    msg_idx: int | None = None
+    chunk_idx: int | None = None
+    raw: bytes = b""
+    damage: str = ""
+    reason: str = ""
+    at: int | None = None
+    parent: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words of the chunk: text, result content or error message; "" where it has none."""
+        for name in ("text", "content", "message", "url"):
+            value = self.payload.get(name)
+            if isinstance(value, str):
+                return value
+        return ""
+
+    @property
+    def call_id(self) -> str:
+        value = self.payload.get("toolCallId")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def tool_name(self) -> str:
+        value = self.payload.get("toolName")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def step_id(self) -> str | None:
+        value = self.payload.get("stepId")
+        return value if isinstance(value, str) else None
+
+    @property
+    def is_error(self) -> bool:
+        return self.payload.get("isError") is True
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a store keeps beside chunks: `value` is its exact text (None where the store has none), `key` its record."""
+
+    name: str
+    value: str | None
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    native_id: str
+    format: str
+    chunks: tuple[Chunk, ...]
+    facts: Mapping[str, Fact] = field(default_factory=lambda: MappingProxyType({}))
+    title: str = ""
+
+    def fact(self, name: str) -> str | None:
+        fact = self.facts.get(name)
+        return fact.value if fact else None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Chunks that a reader takes for one message; `role` is what it labels them with. `synthetic`: made up by the reader."""
+
+    role: str
+    chunks: tuple[Chunk, ...]
+    synthetic: bool = False
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        return () if self.synthetic else tuple(chunk.seq for chunk in self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Chunks that a reader or projection leaves out, and why, in one sentence."""
+
+    chunks: tuple[Chunk, ...]
+    why: str
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        return tuple(chunk.seq for chunk in self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a client makes of a conversation.
+
+    `grouped` is before its own repair, `messages` after it; `report` is the repair's report as the client logs it.
+    `failure` is set where the client's loader throws: then nothing is read, and `messages` is empty.
+    """
+
+    reader: str
+    grouped: tuple[Message, ...]
+    messages: tuple[Message, ...]
+    dropped: tuple[Dropped, ...] = ()
+    report: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    failure: str = ""
+    warnings: tuple[str, ...] = ()

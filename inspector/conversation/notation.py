@@ -1,0 +1,208 @@
+"""The plain text form of a conversation, one line a chunk: for cases, issues and diffs. `load(dump(c))` gives back the same.
+
+# comment
+@counter 14                                          a fact of the store
+1 user 0.0 text hello
+2 assistant 0.0 thinking "The user simply\\nsaid"      quoted as JSON where it needs to be
+10 assistant 0.2 tool-call a run_shell {"command":"find ..."} step=t1#0
+13 tool 2.0 tool-result a "" error=true              #! TOOL202 a finding expected here
+"""
+
+import json
+import re
+from typing import Any
+
+from inspector.conversation.jsontext import compact
+from inspector.conversation.model import Chunk, Conversation, Fact, Kind
+
+_PLAIN = re.compile(r'[^\s"#=@{\[](?:[^\x00-\x1f\x7f"#=]*[^\s"#=\x00-\x1f\x7f])?')
+_WORD = re.compile(r'[^\s"#=@]+')
+_FIELD = re.compile(r"\s+([a-z_]+)=")
+_DECODER = json.JSONDecoder()
+_EXPECTED = re.compile(r"\s+#!\s*(.*)$")
+_TEXT_FIELD = {Kind.TEXT: "text", Kind.THINKING: "text", Kind.SYSTEM: "text", Kind.ERROR: "message", Kind.IMAGE: "url"}
+
+
+class NotationError(ValueError):
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"Line {line}: {reason}")
+
+
+def dump_chunk(chunk: Chunk) -> str:
+    index = f"{_show(chunk.msg_idx)}.{_show(chunk.chunk_idx)}" if chunk.msg_idx is not None or chunk.chunk_idx is not None else "-"
+    head = [str(chunk.seq), chunk.role or "-", index, chunk.kind.value]
+    simple = _simple(chunk)
+    if simple is None:
+        tail = ["payload=" + json.dumps(chunk.payload, ensure_ascii=True, separators=(",", ":"))]
+        if chunk.kind is Kind.UNREADABLE:
+            raw = chunk.raw.decode("utf-8", "surrogateescape")
+            tail = [
+                json.dumps(raw),
+                f"damage={_word(chunk.damage)}",
+                f"reason={json.dumps(chunk.reason)}",
+                *(tail if chunk.payload else []),
+            ]
+    else:
+        tail = simple
+    if chunk.parent is not None:
+        tail.append(f"parent={_word(chunk.parent)}")
+    return " ".join(head + tail)
+
+
+def dump(conversation: Conversation) -> str:
+    lines = [
+        f"@{name} {_value(fact.value)}" for name, fact in conversation.facts.items() if fact.value is not None and _WORD.fullmatch(name)
+    ]
+    return "\n".join(lines + [dump_chunk(chunk) for chunk in conversation.chunks]) + "\n"
+
+
+def _show(index: int | None) -> str:
+    return "-" if index is None else str(index)
+
+
+def _value(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
+
+
+def _word(text: str) -> str:
+    return text if _WORD.fullmatch(text) else json.dumps(text)
+
+
+def _simple(chunk: Chunk) -> list[str] | None:
+    """The tail of a chunk whose payload has nothing but the usual fields, in the usual order; None for any other."""
+    tail: list[str]
+    if chunk.kind in _TEXT_FIELD:
+        tail = [_value(chunk.text)]
+        for field, name in (("code", "code"), ("mimeType", "mime")):
+            if isinstance(chunk.payload.get(field), str):
+                tail.append(f"{name}={_word(chunk.payload[field])}")
+    elif chunk.kind is Kind.TOOL_CALL and "input" in chunk.payload:
+        try:
+            tail = [
+                _word(chunk.call_id),
+                _word(chunk.tool_name),
+                json.dumps(chunk.payload["input"], ensure_ascii=True, separators=(",", ":")),
+            ]
+        except ValueError:
+            return None
+    elif chunk.kind is Kind.TOOL_RESULT:
+        tail = [_word(chunk.call_id), _value(chunk.text), f"name={_word(chunk.tool_name)}", *(["error=true"] if chunk.is_error else [])]
+    else:
+        return None
+    if chunk.step_id is not None:
+        tail.append(f"step={_word(chunk.step_id)}")
+    try:
+        same = compact(_load_tail(chunk.kind, " ".join(tail), 0)[0]) == compact(dict(chunk.payload))
+    except ValueError:
+        return None
+    return tail if same else None
+
+
+def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[str, str], str | None]:
+    """Payload, leftover fields (damage, reason, parent) and, for an unreadable row, its raw text."""
+    at = 0
+    words: list[Any] = []
+    wanted = {Kind.TOOL_CALL: 3, Kind.TOOL_RESULT: 2}.get(kind, 1)
+    while len(words) < wanted and at < len(text) and not text.startswith("payload=", at):
+        last_plain = kind is not Kind.TOOL_CALL and len(words) == wanted - 1
+        value, at = _token(text, at, line, last_plain, as_json=kind is Kind.TOOL_CALL and len(words) == 2)
+        words.append(value)
+        while at < len(text) and text[at] == " ":
+            at += 1
+    fields: dict[str, Any] = {}
+    rest = " " + text[at:]
+    position = 0
+    while match := _FIELD.match(rest, position):
+        if rest[match.end() : match.end() + 1] in ('"', "{", "["):
+            fields[match.group(1)], position = _DECODER.raw_decode(rest, match.end())
+        else:
+            word = _WORD.match(rest, match.end())
+            fields[match.group(1)] = rest[match.end() : word.end()] if word else ""
+            position = word.end() if word else match.end()
+    if rest[position:].strip():
+        raise NotationError(line, f"cannot read {rest[position:].strip()[:40]!r}; quote the text as JSON")
+    if kind is Kind.UNREADABLE:
+        return fields.pop("payload", {}), fields, words[0] if words else ""
+    if "payload" in fields:
+        return fields.pop("payload"), fields, None
+    if len(words) < wanted:
+        raise NotationError(line, f"a {kind} chunk needs {wanted} values")
+    payload: dict[str, Any] = {"type": kind.value}
+    if kind in _TEXT_FIELD:
+        payload[_TEXT_FIELD[kind]] = words[0]
+    elif kind is Kind.TOOL_CALL:
+        payload |= {"toolCallId": words[0], "toolName": words[1], "input": words[2]}
+    elif kind is Kind.TOOL_RESULT:
+        payload |= {
+            "toolCallId": words[0],
+            "toolName": fields.pop("name", ""),
+            "content": words[1],
+            "isError": fields.pop("error", "false") == "true",
+        }
+    for name, field in (("step", "stepId"), ("code", "code"), ("mime", "mimeType")):
+        if name in fields:
+            payload[field] = fields.pop(name)
+    return payload, fields, None
+
+
+def _token(text: str, at: int, line: int, plain: bool, as_json: bool) -> tuple[Any, int]:
+    if as_json or text[at] == '"':
+        try:
+            return _DECODER.raw_decode(text, at)
+        except ValueError as error:
+            raise NotationError(line, f"not JSON where a value should be: {error}") from None
+    if plain:
+        field = _FIELD.search(text, at)
+        end = field.start() if field else len(text)
+        return text[at:end].rstrip(), end
+    match = _WORD.match(text, at)
+    if not match:
+        raise NotationError(line, f"no word at {text[at : at + 20]!r}")
+    return match.group(), match.end()
+
+
+def load(text: str, native_id: str = "case", format_name: str = "dispatch") -> tuple[Conversation, list[tuple[int, str]]]:
+    """The conversation, and the expected findings as (seq, code). Raises NotationError with the line."""
+    chunks: list[Chunk] = []
+    facts: dict[str, Fact] = {}
+    expected: list[tuple[int, str]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        marker = _EXPECTED.search(line)
+        body = (line[: marker.start()] if marker else line).strip()
+        if body.startswith("@"):
+            name, _, value = body[1:].partition(" ")
+            facts[name] = Fact(name, json.loads(value) if value.startswith('"') else value)
+        elif body and not body.startswith("#"):
+            chunks.append(_load_chunk(body, number))
+            for code in marker.group(1).split() if marker else []:
+                if code.isupper() or code[-1:].isdigit():
+                    expected.append((chunks[-1].seq, code))
+    return Conversation(native_id, format_name, tuple(chunks), facts, facts["title"].value or "" if "title" in facts else ""), expected
+
+
+def _load_chunk(body: str, line: int) -> Chunk:
+    parts = body.split(" ", 4)
+    if len(parts) < 4:
+        raise NotationError(line, "a chunk needs: seq role msgIdx.chunkIdx kind")
+    seq, role, index, kind_name = parts[:4]
+    try:
+        kind = Kind(kind_name)
+        seq_number = int(seq)
+        first, _, second = ("-", "", "-") if index == "-" else index.partition(".")
+        msg_idx, chunk_idx = (None if value == "-" else int(value) for value in (first, second))
+    except ValueError as error:
+        raise NotationError(line, str(error)) from None
+    payload, fields, raw = _load_tail(kind, parts[4].strip() if len(parts) > 4 else "", line)
+    return Chunk(
+        f"{seq_number}",
+        seq_number,
+        "" if role == "-" else role,
+        kind,
+        payload,
+        msg_idx,
+        chunk_idx,
+        raw=(raw or "").encode("utf-8", "surrogateescape") if raw is not None else b"",
+        damage=fields.get("damage", ""),
+        reason=fields.get("reason", ""),
+        parent=fields.get("parent"),
+    )

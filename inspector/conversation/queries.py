@@ -1,0 +1,105 @@
+"""Questions that rules and strategies ask of a conversation. Each is a pure function of chunks or messages."""
+
+from collections.abc import Iterable, Sequence
+
+from inspector.conversation.model import Chunk, Kind, Message
+
+
+def readable(chunks: Iterable[Chunk]) -> list[Chunk]:
+    return [chunk for chunk in chunks if chunk.msg_idx is not None and chunk.chunk_idx is not None]
+
+
+def true_messages(chunks: Sequence[Chunk]) -> tuple[Message, ...]:
+    """The messages as they were appended.
+
+    An append numbers `seq` and `chunk_idx` in lockstep, so `seq - chunk_idx` is constant inside a message and differs between
+    messages. One exception: when a row inside a message was deleted and a fork then closed the gap, the rest of that message
+    differs by the gap; a row that directly follows (seq + 1) and does not start at 0 still belongs to the message before it.
+    Chunks without indexes (unreadable rows) belong to no message.
+    """
+    groups: list[list[Chunk]] = []
+    previous: Chunk | None = None
+    for chunk in chunks:
+        if chunk.msg_idx is None or chunk.chunk_idx is None:
+            continue
+        if previous is not None and same_message(previous, chunk):
+            groups[-1].append(chunk)
+        else:
+            groups.append([chunk])
+        previous = chunk
+    return tuple(Message(group[0].role, tuple(group)) for group in groups)
+
+
+def same_message(previous: Chunk, chunk: Chunk) -> bool:
+    """Whether `chunk` stands in the same appended message as the readable chunk before it."""
+    if chunk.chunk_idx is None or previous.chunk_idx is None or (chunk.role, chunk.msg_idx) != (previous.role, previous.msg_idx):
+        return False
+    if chunk.seq - chunk.chunk_idx == previous.seq - previous.chunk_idx:
+        return True
+    steps_agree = chunk.step_id == previous.step_id or chunk.step_id is None or previous.step_id is None
+    return chunk.seq == previous.seq + 1 and chunk.chunk_idx > previous.chunk_idx and steps_agree
+
+
+def turns(messages: Sequence[Message]) -> list[list[Message]]:
+    """Messages from one user message to the next; what stands before the first user message is a turn of its own."""
+    result: list[list[Message]] = []
+    for message in messages:
+        if message.role == "user" or not result:
+            result.append([])
+        result[-1].append(message)
+    return result
+
+
+def calls(message: Message) -> list[Chunk]:
+    return [chunk for chunk in message.chunks if chunk.kind is Kind.TOOL_CALL]
+
+
+def results(message: Message) -> list[Chunk]:
+    return [chunk for chunk in message.chunks if chunk.kind is Kind.TOOL_RESULT]
+
+
+def answered_ids(messages: Iterable[Message]) -> set[str]:
+    """Ids of every tool result, in any message of any role."""
+    return {chunk.call_id for message in messages for chunk in results(message)}
+
+
+def unanswered_calls(messages: Sequence[Message]) -> list[tuple[int, Chunk]]:
+    """Calls of assistant messages whose id no result has, each with the index of its message."""
+    answered = answered_ids(messages)
+    return [
+        (index, call)
+        for index, message in enumerate(messages)
+        if message.role == "assistant"
+        for call in calls(message)
+        if call.call_id not in answered
+    ]
+
+
+def orphaned_results(messages: Sequence[Message]) -> list[tuple[int, Chunk]]:
+    """Results that answer no call of the assistant message whose tool run they stand in, each with the index of its message."""
+    orphans: list[tuple[int, Chunk]] = []
+    waiting: list[str] = []
+    for index, message in enumerate(messages):
+        if message.role == "assistant":
+            waiting = [call.call_id for call in calls(message)]
+        elif message.role != "tool":
+            waiting = []
+        for result in results(message):
+            if message.role == "tool" and result.call_id in waiting:
+                waiting.remove(result.call_id)
+            else:
+                orphans.append((index, result))
+    return orphans
+
+
+def span_text(seqs: Sequence[int], most: int = 8) -> str:
+    """`1-6, 9` for people: runs folded, the first `most` runs and how many more."""
+    runs: list[list[int]] = []
+    for seq in seqs:
+        if runs and seq == runs[-1][1] + 1:
+            runs[-1][1] = seq
+        else:
+            runs.append([seq, seq])
+    texts = [str(start) if start == end else f"{start}-{end}" for start, end in runs]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more

@@ -1,0 +1,150 @@
+"""What a rule is, what it yields, and the case that it looks at."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Conversation, Message, Reading
+from inspector.readers.catalogue import reader
+from inspector.traces import observe
+from inspector.traces.model import Trace
+
+SHOWN_SEQS = 50
+# A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
+RUNNING_MS = 15 * 60 * 1000
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Fault(StrEnum):
+    """Where it is wrong. `reader`: the bytes are fine and the loading code is not; mended in code first."""
+
+    STORE = "store"
+    READER = "reader"
+    WIRE = "wire"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a rule may know. What is absent is None, and rules say what they could not know.
+
+    `messages` are the true messages, `reading` is what the chosen reader makes of the same chunks; `taken_at` is when the
+    store was read (epoch ms).
+    """
+
+    conversation: Conversation
+    messages: tuple[Message, ...]
+    reading: Reading
+    trace: Trace | None = None
+    taken_at: int | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn seems to be under way: its open tail is no damage."""
+        if self.conversation.fact("status") != "active":
+            return False
+        if self.trace is not None and observe.open_turns(self.trace):
+            return True
+        last = self.conversation.fact("lastActivityAt")
+        if self.taken_at is None or last is None:
+            return True
+        return self.taken_at - int(last) < RUNNING_MS
+
+
+def case_of(conversation: Conversation, reader_name: str, trace: Trace | None = None, taken_at: int | None = None) -> Case:
+    """The case of a conversation as `reader_name` reads it. Raises UnknownReader."""
+    reading = reader(reader_name).read(conversation)
+    return Case(conversation, queries.true_messages(conversation.chunks), reading, trace, taken_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place where a rule fires. `fault` and `severity` override the rule's own where this place differs.
+
+    `evidence` and `ruled_out` are rows of two texts: what, and what shows it.
+    """
+
+    chunks: Sequence[Chunk]
+    message: str
+    fault: Fault | None = None
+    severity: Severity | None = None
+    evidence: tuple[tuple[str, str], ...] = ()
+    ruled_out: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`state` is the maintainers' name for it; `example` is a conversation in notation on which the rule fires."""
+
+    code: str
+    state: str
+    name: str
+    severity: Severity
+    silent: bool
+    fault: Fault
+    summary: str
+    why: str
+    example: str
+    check: Callable[[Case], Iterator[Hit]]
+    references: tuple[str, ...] = ()
+    repaired_by: tuple[str, ...] = ()
+    fixed_in_code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`seqs` holds the first of them (bounded), `total` says how many there are; `key` is the chunk that it is anchored to."""
+
+    code: str
+    rule: str
+    severity: Severity
+    silent: bool
+    fault: Fault
+    message: str
+    seqs: tuple[int, ...]
+    total: int
+    key: str
+    repaired_by: tuple[str, ...]
+    evidence: tuple[tuple[str, str], ...] = ()
+    ruled_out: tuple[tuple[str, str], ...] = ()
+
+
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+def rank(finding: Finding) -> tuple[int, bool, int]:
+    """Most dangerous first: by severity, silent before loud, then by place."""
+    return _RANK[finding.severity], not finding.silent, finding.seqs[0] if finding.seqs else 0
+
+
+def at_least(severity: Severity, threshold: Severity) -> bool:
+    return _RANK[severity] <= _RANK[threshold]
+
+
+def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
+    """All findings of `rules` on the case, most dangerous first."""
+    found = [
+        Finding(
+            rule.code,
+            rule.name,
+            hit.severity or rule.severity,
+            rule.silent,
+            hit.fault or rule.fault,
+            hit.message,
+            tuple(chunk.seq for chunk in hit.chunks[:SHOWN_SEQS]),
+            len(hit.chunks),
+            hit.chunks[0].key if hit.chunks else "",
+            rule.repaired_by,
+            hit.evidence,
+            hit.ruled_out,
+        )
+        for rule in rules
+        for hit in rule.check(case)
+    ]
+    return sorted(found, key=rank)

@@ -1,0 +1,46 @@
+"""TOOL202: a tool result that answers no call of the message before it."""
+
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Kind
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    """Orphans of the store itself, and those that only the reader makes by burying the call in another message."""
+    stored = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
+    read = [chunk for _, chunk in queries.orphaned_results(case.reading.messages) if chunk.kind is Kind.TOOL_RESULT]
+    calls = {call.call_id: call for message in case.messages for call in queries.calls(message)}
+    for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in stored):
+        call = calls.get(chunk.call_id)
+        where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
+        yield Hit((chunk,), f"The result at seq {chunk.seq} answers no call of the message before it: {where}.")
+    for chunk in read:
+        if chunk.key in stored or chunk.key.startswith("synthesized:"):
+            continue
+        yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id)), fault=Fault.READER)
+
+
+def _buried(case: Case, result: Chunk, call: Chunk | None) -> str:
+    for index, message in enumerate(case.reading.messages):
+        if call is not None and call in message.chunks:
+            return f"The result at seq {result.seq} is read without its call: the call (seq {call.seq}) is inside MSG {index}, which is read as {message.role}."
+    return f"The result at seq {result.seq} is read without its call, though the store holds both."
+
+
+RULE = Rule(
+    code="TOOL202",
+    state="R1",
+    name="orphaned-tool-result",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="a tool result stands without its call",
+    why="OpenAI and its kin answer 400 to a tool message without a call before it; others ignore it, and the model cannot tell what it is the result of.",
+    example='1 user 0.0 text go\n2 tool 1.0 tool-result a "f" name=ls',
+    check=check,
+    references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
+    repaired_by=("renumber-messages",),
+    fixed_in_code="If the call is only buried by the reader, mend the grouping (MSG101); a result whose call is gone was cut off by compaction or a deleted row.",
+)

@@ -1,0 +1,42 @@
+"""TOOL102: a tool call without its result, and the conversation went on."""
+
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.unanswered_tail_call import is_tail
+
+
+def check(case: Case) -> Iterator[Hit]:
+    by_message: dict[int, list[Chunk]] = {}
+    for index, call in queries.unanswered_calls(case.messages):
+        if not is_tail(case, index):
+            by_message.setdefault(index, []).append(call)
+    for chunks in by_message.values():
+        names = ", ".join(dict.fromkeys(call.tool_name for call in chunks))[:80]
+        yield Hit(
+            chunks,
+            f"{'A call' if len(chunks) == 1 else f'{len(chunks)} calls'} of {names} at seq {queries.span_text([call.seq for call in chunks])} "
+            "has no result, and later messages follow. The loader puts its made-up result at the end of the history, where providers refuse it.",
+        )
+
+
+RULE = Rule(
+    code="TOOL102",
+    state="C2",
+    name="unanswered-call",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="a tool call in the middle of the history has no result",
+    why=(
+        "Providers want each call answered directly after its message. The loader appends its made-up result at the end of the history instead, "
+        "so every request is refused, for ever."
+    ),
+    example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}\n3 user 0.0 text and?",
+    check=check,
+    references=("derived from reconcile() r3, 98b0638",),
+    repaired_by=("insert-interrupted-result",),
+    fixed_in_code="Make up the missing result directly after its call instead of at the end.",
+)

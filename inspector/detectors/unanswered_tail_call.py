@@ -1,0 +1,41 @@
+"""TOOL101: the last thing in the conversation is a tool call without its result."""
+
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+
+
+def is_tail(case: Case, index: int) -> bool:
+    """Whether nothing but results of its own calls follows the message at `index`."""
+    return all(message.role == "tool" for message in case.messages[index + 1 :])
+
+
+def check(case: Case) -> Iterator[Hit]:
+    if case.running:
+        return
+    chunks = [call for index, call in queries.unanswered_calls(case.messages) if is_tail(case, index)]
+    if chunks:
+        text = f"The conversation ends with {_count(len(chunks))} without a result: the turn was interrupted. The loader makes up an interrupted result on every read."
+        yield Hit(chunks, text)
+
+
+def _count(number: int) -> str:
+    return "a tool call" if number == 1 else f"{number} tool calls"
+
+
+RULE = Rule(
+    code="TOOL101",
+    state="C1",
+    name="unanswered-tail-call",
+    severity=Severity.WARNING,
+    silent=False,
+    fault=Fault.STORE,
+    summary="the conversation ends with a tool call that has no result",
+    why="A crash or restart between the call and its result. Reading alone mends it as long as nothing follows; once the user writes again it becomes TOOL102.",
+    example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}",
+    check=check,
+    references=("Dispatch reconcile.ts 904c6d7",),
+    repaired_by=("insert-interrupted-result",),
+    fixed_in_code="Store the results of a step in the same transaction as its calls.",
+)

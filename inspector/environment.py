@@ -1,0 +1,164 @@
+"""Settings that come from the environment; a bad value stops startup with one sentence that names its variable."""
+
+import getpass
+import os
+import re
+import secrets
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ  # type: ignore[import-untyped]
+from django.core.exceptions import ImproperlyConfigured
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+YES = {"1", "true", "yes", "on"}
+NO = {"", "0", "false", "no", "off"}
+POSTGRES = {"postgres", "postgresql", "psql", "pgsql"}
+
+
+def flag(name: str) -> bool:
+    """The truth value in variable `name`, False when unset; raises ImproperlyConfigured for any other word."""
+    # django-environ reads every word that it does not know as False, so that a typing error would pass silently.
+    value = os.environ.get(name, "").strip().lower()
+    if value not in YES | NO:
+        raise ImproperlyConfigured(f"{name} must be true or false, and {value!r} is neither: set it to one of them or unset it.")
+    return value in YES
+
+
+def host_names(name: str) -> list[str]:
+    """The comma-separated host names in variable `name`, without ports; the loopback names when unset or blank."""
+    hosts = _listed(os.environ.get(name, ""), ",")
+    for host in hosts:
+        if not re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*|\[[0-9a-fA-F:.]+\]", host):
+            raise ImproperlyConfigured(
+                f"{name} must list host names with commas between them, and {host!r} is none: leave out scheme, port and path."
+            )
+    return hosts or list(LOOPBACK_NAMES)
+
+
+def is_local(hosts: list[str]) -> bool:
+    """Whether `hosts` are loopback names only, which no other machine can use."""
+    return set(hosts) <= set(LOOPBACK_NAMES)
+
+
+def folders(name: str) -> list[Path]:
+    """The absolute folders in variable `name`, links resolved, whether they exist or not; between them the system's path separator or a comma."""
+    found = []
+    for part in _listed(os.environ.get(name, ""), f"{os.pathsep},"):
+        path = Path(part)
+        if part.startswith("~"):
+            try:
+                path = path.expanduser()
+            except RuntimeError as error:
+                raise ImproperlyConfigured(f"{name} names {part!r}, whose home folder is unknown: write the whole path.") from error
+        if not path.is_absolute():
+            raise ImproperlyConfigured(f"{name} must list absolute folders, and {part!r} is not absolute: write the whole path.")
+        found.append(path.resolve())
+    return found
+
+
+def base_url(name: str) -> str:
+    """The http or https address in variable `name` without its last slash, or "" when unset."""
+    value = os.environ.get(name, "").strip()
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
+        _ = parts.port
+    except ValueError:
+        usable = False
+    if value and not usable:
+        raise ImproperlyConfigured(
+            f"{name} must be an address such as https://inspector.example.org, and {value!r} is not: correct or unset it."
+        )
+    return value.rstrip("/")
+
+
+def database(name: str, default: Path) -> dict[str, Any]:
+    """Django's settings for the database in variable `name` (a URL), or for SQLite in `default`; makes the folder of an SQLite file.
+
+    A relative SQLite path starts at the folder above `default`'s, so that every command finds the same file from wherever it runs.
+    """
+    url = os.environ.get(name, "").strip()
+    if not url:
+        return _sqlite(name, {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}, default)
+    # The sentences never repeat the URL: it may hold a password.
+    scheme = url.partition(":")[0]
+    if scheme not in POSTGRES | {"sqlite"}:
+        raise ImproperlyConfigured(f"{name} must be a sqlite:// or postgres:// URL, and its scheme is {scheme!r}: correct or unset it.")
+    try:
+        settings: dict[str, Any] = environ.Env.db_url_config(url)
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name} is not a database URL that can be read: write sqlite:///PATH or postgres://USER@HOST/NAME."
+        ) from error
+    if scheme == "sqlite":
+        return _sqlite(name, settings, default.parent.parent / settings["NAME"])
+    if not settings["NAME"]:
+        raise ImproperlyConfigured(f"{name} names no database: write postgres://USER@HOST/NAME.")
+    if not (find_spec("psycopg") or find_spec("psycopg2")):
+        raise ImproperlyConfigured(f"{name} names PostgreSQL, and its driver is not installed: run pip install 'psycopg[binary]'.")
+    return settings
+
+
+def secret_key(name: str, kept_in: Path) -> str:
+    """The key in variable `name`, else the one in the file `kept_in`, made there (mode 600) the first time."""
+    given = os.environ.get(name, "").strip()
+    if given:
+        return given
+    try:
+        if not kept_in.exists():
+            _keep_new_key(kept_in)
+        key = kept_in.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise ImproperlyConfigured(
+            f"{name} is not set and no key can be kept in {kept_in} ({error}): set it or make the folder writable."
+        ) from error
+    if not key:
+        raise ImproperlyConfigured(f"{name} is not set and {kept_in} is empty: delete that file, and a new key is made.")
+    return key
+
+
+def os_user() -> str:
+    """The name of the person at the keyboard; in a container whose user has no name, the number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid-{os.getuid()}"
+
+
+def _listed(value: str, separators: str) -> list[str]:
+    return [part.strip() for part in re.split(f"[{re.escape(separators)}]", value) if part.strip()]
+
+
+def _sqlite(name: str, settings: dict[str, Any], path: Path) -> dict[str, Any]:
+    # synchronous stays FULL: the intent of an apply must be on the disk before the first byte of a source is changed.
+    # IMMEDIATE: a transaction that reads first and then writes would fail at once, whatever the timeout, when another has written meanwhile.
+    options = {"init_command": "PRAGMA journal_mode=WAL", "timeout": 20, "transaction_mode": "IMMEDIATE"}
+    settings["OPTIONS"] = options | settings.get("OPTIONS", {})
+    if settings["NAME"] == ":memory:":
+        return settings
+    try:
+        # Conversations hold secrets: a folder that we make is closed to other users.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name} is to be in {path.parent}, which cannot be made ({error.strerror}): name another place."
+        ) from error
+    return settings | {"NAME": str(path)}
+
+
+def _keep_new_key(path: Path) -> None:
+    # Written aside and then linked: a command that starts at the same moment reads a whole key, and both read the same one.
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    aside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    try:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(50) + "\n")
+        try:
+            os.link(aside, path)
+        except FileExistsError:
+            pass
+    finally:
+        aside.unlink(missing_ok=True)

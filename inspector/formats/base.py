@@ -1,0 +1,112 @@
+"""What a stored shape must offer: bytes in, bytes out. Nothing here opens anything."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from inspector.conversation.edits import Plan
+from inspector.conversation.model import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One stored value: its exact bytes and its storage class (`text` or `blob`; SQLite keeps the two apart)."""
+
+    data: bytes
+    type: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row, line or key-value pair exactly as stored. `key` is the store's key (decoded with surrogateescape)."""
+
+    key: str
+    value: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value of the store before and after; None = absent.
+
+    With `element` the record is a JSON array shared with others (an index list): `before`/`after` is one string element of
+    it, and everything else in the value stays as it is found at the moment of writing.
+    """
+
+    key: str
+    before: Cell | None
+    after: Cell | None
+    element: bool = False
+
+    def reversed(self) -> "Change":
+        return Change(self.key, self.after, self.before, self.element)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One conversation with the records it was read from, in store order: what a plan is computed on."""
+
+    conversation: Conversation
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where a format's key-value pairs live in a database: the table, its key and value columns, and fixed column values."""
+
+    name: str
+    key: str
+    value: str
+    where: tuple[tuple[str, str], ...] = ()
+
+
+class WriteRefused(Exception):
+    """The format cannot write this plan into these records. `reason` is a sentence that ends with what to do next."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMode:
+    name: str
+    summary: str
+    alias: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What `sniff` gets to see of a source: its first bytes and, for a database, tables with their columns."""
+
+    head: bytes = b""
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    name: str = ""
+
+
+class Format(Protocol):
+    name: str
+    title: str
+    default_reader: str
+    default_projection: str
+    default_profile: str
+    modes: tuple[WriteMode, ...]
+    table: Table
+
+    def sniff(self, shape: Shape) -> float: ...
+    def read(self, records: Iterable[Record]) -> Iterator[Stored]: ...
+    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]: ...
+    def target(self, plan: Plan) -> str: ...
+    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]: ...
+
+
+def after(records: Sequence[Record], changes: Iterable[Change]) -> list[Record]:
+    """The records as they will be once `changes` are written (element changes are left out: they belong to shared values)."""
+    values: dict[str, Any] = {record.key: record.value for record in records}
+    for change in changes:
+        if change.element:
+            continue
+        if change.after is None:
+            values.pop(change.key, None)
+        else:
+            values[change.key] = change.after
+    return [Record(key, values[key]) for key in sorted(values, key=lambda key: key.encode("utf-8", "surrogateescape"))]

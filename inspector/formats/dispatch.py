@@ -1,0 +1,380 @@
+"""Dispatch's conversation store: one JSON row per chunk in the `kv` table of dispatch.db, namespace `conversation-store`.
+
+Facts were read off the program's source and checked by running a re-implementation: keys, key order, byte rules and the fork
+recipe are upstream's. `read` and `write` stand side by side; a row that cannot be read becomes an unreadable chunk, never a gap.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.conversation import jsontext, queries
+from inspector.conversation.edits import Plan, apply
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Chunk, Conversation, Fact, Kind
+from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode, WriteRefused
+
+TABLE = Table("kv", "key", "value", (("namespace", "conversation-store"),))
+INDEX = "conv-index"
+
+# Greedy, so that an id which itself contains ":chunk:" keeps all but its last such part.
+_CHUNK_KEY = re.compile(r"conv:(.*):chunk:([^:]*)", re.DOTALL)
+_NUMBERED_KEY = re.compile(r"conv:(.*):(metrics|msg):(\d*)", re.DOTALL)
+_FACT_KEY = re.compile(
+    r"conv:(.*):(seq|meta|model|cwd|computer|reasoning-effort|compact-percent|metrics-seq|image-transcriptions)", re.DOTALL
+)
+_STEP_ID = re.compile(r"turn-(\d{12,14})-[0-9a-z]*#(\d+)")
+_NUMBER = re.compile(r"\s*([+-]?\d+)")
+
+ROLES = ("system", "user", "assistant", "tool")
+_KINDS = {kind.value: kind for kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL_CALL, Kind.TOOL_RESULT, Kind.ERROR, Kind.SYSTEM, Kind.IMAGE)}
+# Field, type and whether it must be there, per chunk type (a string `input` is legal: argument text that did not parse).
+_FIELDS: dict[str, tuple[tuple[str, type, bool], ...]] = {
+    "text": (("text", str, True),),
+    "thinking": (("text", str, True),),
+    "system": (("text", str, True),),
+    "tool-call": (("toolCallId", str, True), ("toolName", str, True), ("stepId", str, False)),
+    "tool-result": (
+        ("toolCallId", str, True),
+        ("toolName", str, True),
+        ("content", str, True),
+        ("isError", bool, True),
+        ("stepId", str, False),
+    ),
+    "error": (("message", str, True), ("code", str, False)),
+    "image": (("url", str, True), ("mimeType", str, False)),
+}
+_COPIED = ("cwd", "reasoning-effort", "model", "computer")
+_META_KEYS = ("createdAt", "lastActivityAt", "title", "status", "compactedFrom", "workspaceId")
+
+
+def parse_int(text: str) -> int | None:
+    """JavaScript's parseInt base 10: leading digits count; None where it gives NaN."""
+    match = _NUMBER.match(text)
+    return int(match.group(1)) if match and len(match.group(1)) < 4000 else None
+
+
+def chunk_key(native_id: str, seq: int) -> str:
+    return f"conv:{native_id}:chunk:{seq:010d}"
+
+
+def fact_key(native_id: str, name: str) -> str:
+    return f"conv:{native_id}:{name}"
+
+
+def row_text(chunk: Chunk) -> str:
+    """A new row as upstream writes it: compact, key order chunk, role, msgIdx, chunkIdx."""
+    return jsontext.compact({"chunk": dict(chunk.payload), "role": chunk.role, "msgIdx": chunk.msg_idx, "chunkIdx": chunk.chunk_idx})
+
+
+def records_of(conversation: Conversation) -> list[Record]:
+    """The records that a store holds for `conversation`: what the demo and the cases write. Raw bytes win where a chunk has them."""
+    native = conversation.native_id
+    records = [Record(chunk_key(native, chunk.seq), Cell(chunk.raw or jsontext.encode(row_text(chunk)))) for chunk in conversation.chunks]
+    names = {"counter": "seq"}
+    for name in ("counter", "meta", *_COPIED):
+        value = conversation.fact(name)
+        if value is not None:
+            records.append(Record(fact_key(native, names.get(name, name)), Cell(jsontext.encode(value))))
+    return sorted(records, key=lambda record: record.key)
+
+
+def read_chunk(record: Record, seq: int) -> Chunk:
+    """One row as a chunk; whatever is wrong with it is said in `damage` and `reason`."""
+    raw = record.value.data
+
+    def unreadable(damage: str, reason: str, payload: Mapping[str, Any] | None = None, role: str = "", **indexes: int | None) -> Chunk:
+        return Chunk(record.key, seq, role, Kind.UNREADABLE, payload or {}, raw=raw, damage=damage, reason=reason, **indexes)  # type: ignore[arg-type]
+
+    if record.value.type != "text":
+        return unreadable("not-text", f"stored as {record.value.type.upper()}, not as text")
+    try:
+        row = jsontext.parse(jsontext.decode(raw))
+    except Unreadable as problem:
+        return unreadable(problem.damage, problem.reason)
+    if row is None:
+        return unreadable("null", "the row is JSON null")
+    if not isinstance(row, dict):
+        return unreadable("not-object", f"the row is a JSON {_name(row)}, not an object")
+    payload = row.get("chunk")
+    role = row.get("role") if isinstance(row.get("role"), str) else ""
+    known = payload if isinstance(payload, dict) else {}
+    msg_idx, chunk_idx = _index(row.get("msgIdx")), _index(row.get("chunkIdx"))
+
+    def damaged(damage: str, reason: str) -> Chunk:
+        return unreadable(damage, reason, known, role or "", msg_idx=msg_idx, chunk_idx=chunk_idx)
+
+    for name in ("chunk", "role", "msgIdx", "chunkIdx"):
+        if name not in row:
+            return damaged(f"missing-{name}", f"the row has no {name}")
+    if not isinstance(payload, dict):
+        return damaged("wrong-type", f"chunk is a JSON {_name(payload)}, not an object")
+    if role not in ROLES:
+        return damaged("wrong-type", f"role is {jsontext.compact(row['role'])[:60]}, none of {', '.join(ROLES)}")
+    if msg_idx is None or chunk_idx is None:
+        name = "msgIdx" if msg_idx is None else "chunkIdx"
+        return damaged("wrong-type", f"{name} is {jsontext.compact(row[name])[:60]}, not a whole number")
+    type_ = payload.get("type")
+    if not isinstance(type_, str) or type_ not in _KINDS:
+        return damaged("unknown-type", f"chunk type {jsontext.compact(type_)[:60]} is not one that this store has")
+    for name, wanted, needed in _FIELDS[type_]:
+        if name not in payload:
+            if needed:
+                return damaged("missing-field", f"the {type_} chunk has no {name}")
+        elif not isinstance(payload[name], wanted):
+            return damaged("wrong-type", f"{name} of the {type_} chunk is a JSON {_name(payload[name])}")
+    if type_ == "tool-call" and "input" not in payload:
+        return damaged("missing-field", "the tool-call chunk has no input")
+    return Chunk(record.key, seq, role, _KINDS[type_], payload, msg_idx, chunk_idx, raw, at=_turn_time(payload))
+
+
+def _index(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _name(value: Any) -> str:
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
+    return names.get(type(value), "null")
+
+
+def _turn_time(payload: Mapping[str, Any]) -> int | None:
+    """Epoch milliseconds of the turn, from the step id: the only time that a row carries."""
+    step = payload.get("stepId")
+    match = _STEP_ID.fullmatch(step) if isinstance(step, str) else None
+    return int(match.group(1)) if match else None
+
+
+@dataclass(slots=True)
+class _Parts:
+    rows: list[tuple[str, Record]]
+    facts: dict[str, Record]
+    counts: dict[str, int]
+    records: list[Record]
+
+
+class Dispatch:
+    name = "dispatch"
+    title = "Dispatch conversation store (dispatch.db)"
+    default_reader = "dispatch-legacy"
+    default_projection = "dispatch-openai"
+    default_profile = "openai-chat"
+    table = TABLE
+    modes: tuple[WriteMode, ...] = (
+        WriteMode("new-conversation", "writes the repaired history as a new conversation and leaves the original untouched", "fork"),
+        WriteMode("same-rows", "edits the rows of the conversation itself, in one short transaction", "in-place"),
+    )
+
+    def sniff(self, shape: Shape) -> float:
+        columns = shape.tables.get("kv", ())
+        return 1.0 if {"namespace", "key", "value"} <= set(columns) else 0.0
+
+    def read(self, records: Iterable[Record]) -> Iterator[Stored]:
+        """Conversations in the order of their ids, from chunk keys, facts and the index alike."""
+        parts: dict[str, _Parts] = {}
+        index: Record | None = None
+
+        def of(native_id: str) -> _Parts:
+            return parts.setdefault(native_id, _Parts([], {}, {}, []))
+
+        for record in records:
+            if record.key == INDEX:
+                index = record
+            elif match := _CHUNK_KEY.fullmatch(record.key):
+                of(match.group(1)).rows.append((match.group(2), record))
+                of(match.group(1)).records.append(record)
+            elif match := _NUMBERED_KEY.fullmatch(record.key):
+                part = of(match.group(1))
+                part.counts[match.group(2)] = part.counts.get(match.group(2), 0) + 1
+                part.records.append(record)
+            elif match := _FACT_KEY.fullmatch(record.key):
+                of(match.group(1)).facts[match.group(2)] = record
+                of(match.group(1)).records.append(record)
+        listed = index_ids(index)
+        for native_id in listed or ():
+            of(native_id)
+        for native_id in sorted(parts, key=lambda text: text.encode("utf-8", "surrogatepass")):
+            yield self._stored(native_id, parts[native_id], listed, index)
+
+    def _stored(self, native_id: str, part: _Parts, listed: list[str] | None, index: Record | None) -> Stored:
+        chunks = tuple(read_chunk(record, parse_int(number) or 0) for number, record in part.rows)
+        facts: dict[str, Fact] = {}
+        for name, record in part.facts.items():
+            name = "counter" if name == "seq" else name
+            facts[name] = Fact(name, record.value.data.decode("utf-8", "surrogateescape"), record.key)
+        for name, value in read_meta(facts.get("meta")).items():
+            facts[name] = Fact(name, value, facts["meta"].key)
+        state = None if index is None else "damaged" if listed is None else "listed" if native_id in listed else "not listed"
+        facts["index"] = Fact("index", state, INDEX)
+        for name, label in (("metrics", "metrics rows"), ("msg", "whole-message rows")):
+            if part.counts.get(name):
+                facts[label] = Fact(label, str(part.counts[name]))
+        title = facts["title"].value or "" if "title" in facts else ""
+        return Stored(Conversation(native_id, self.name, chunks, facts, title), tuple(part.records))
+
+    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
+        """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
+        return _fork(plan, stored) if plan.mode == self.modes[0].name else _in_place(plan, stored)
+
+    def target(self, plan: Plan) -> str:
+        """Native id of the conversation that holds the result."""
+        return plan.options["fork_id"] if plan.mode == self.modes[0].name else plan.conversation
+
+    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
+        """What must be byte-equal when a plan is written: every row under the chunk prefix, the counter and the meta row."""
+        native = stored.conversation.native_id
+        prefix = f"conv:{native}:chunk:"
+        rows = {record.key: record.value for record in stored.records}
+        keys = [fact_key(native, name) for name in ("seq", "meta")]
+        return {prefix: {key: cell for key, cell in rows.items() if key.startswith(prefix)}}, {key: rows.get(key) for key in keys}
+
+
+def index_ids(index: Record | None) -> list[str] | None:
+    """Ids in the index, without repeats; None where there is no index or it is no array of strings."""
+    if index is None:
+        return None
+    try:
+        ids = jsontext.parse(jsontext.decode(index.value.data))
+    except Unreadable:
+        return None
+    if not isinstance(ids, list):
+        return None
+    return list(dict.fromkeys(item for item in ids if isinstance(item, str)))
+
+
+def read_meta(meta: Fact | None) -> dict[str, str]:
+    """Members of a meta row as text. A row that upstream counts as missing (no numeric times, no string title) gives none."""
+    if meta is None or meta.value is None:
+        return {}
+    try:
+        row = jsontext.parse(meta.value)
+    except Unreadable:
+        return {}
+    if not isinstance(row, dict) or not isinstance(row.get("title"), str):
+        return {}
+    if not all(isinstance(row.get(name), int | float) and not isinstance(row.get(name), bool) for name in ("createdAt", "lastActivityAt")):
+        return {}
+    result = {
+        name: row[name] if isinstance(row[name], str) else str(int(row[name]))
+        for name in _META_KEYS
+        if isinstance(row.get(name), str | int | float)
+    }
+    # Upstream takes anything but these three for idle.
+    result["status"] = result.get("status", "idle") if result.get("status") in ("active", "idle", "closed") else "idle"
+    return result
+
+
+def _respelled(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> bytes:
+    """The row of `chunk`: its own bytes with only what differs spliced in, or a new row where it has none."""
+    wanted = replace(chunk, **{name: value for name, value in indexes.items() if value is not None})  # type: ignore[arg-type]
+    if base is None:
+        return jsontext.encode(row_text(wanted))
+    values: dict[str, Any] = {}
+    if wanted.msg_idx != base.msg_idx:
+        values["msgIdx"] = wanted.msg_idx
+    if wanted.chunk_idx != base.chunk_idx:
+        values["chunkIdx"] = wanted.chunk_idx
+    if wanted.role != base.role:
+        values["role"] = wanted.role
+    if wanted.payload != base.payload:
+        values["chunk"] = dict(wanted.payload)
+    if not values:
+        return base.raw
+    text = jsontext.decode(base.raw)
+    try:
+        spliced = jsontext.splice(text, values)
+    except Unreadable as problem:
+        raise WriteRefused(f"Row seq {chunk.seq} {problem.reason}; repair it by hand or leave it out of the plan.") from None
+    before, after = jsontext.parse(text), jsontext.parse(spliced)
+    if {**before, **values} != after:
+        raise WriteRefused(f"Row seq {chunk.seq} would not read back as planned; report this with the row's bytes.")
+    return jsontext.encode(spliced)
+
+
+def _in_place(plan: Plan, stored: Stored) -> list[Change]:
+    conversation = stored.conversation
+    native = conversation.native_id
+    final = apply(conversation, plan.edits)
+    base = {chunk.key: chunk for chunk in conversation.chunks}
+    before = {record.key: record.value for record in stored.records}
+    after: dict[str, Cell] = {}
+    shift, last = 0, 0
+    for chunk in final.chunks:
+        old = base.get(chunk.key)
+        if old is None:
+            shift += 1
+            seq = last + 1
+        else:
+            seq = chunk.seq + shift
+        last = seq
+        key = chunk_key(native, seq) if shift or old is None else chunk.key
+        if key in after:
+            raise WriteRefused(
+                f"Two rows would both become seq {seq}; mend the row keys first, or repair into a new conversation (--mode fork)."
+            )
+        after[key] = Cell(_respelled(chunk, old), before[chunk.key].type if old else "text")
+    changes = [
+        Change(key, before.get(key), after.get(key)) for key in sorted(after.keys() | base.keys()) if before.get(key) != after.get(key)
+    ]
+    counter = final.fact("counter")
+    if shift:
+        known = parse_int(counter or "")
+        counter = str((known if known is not None else last - shift) + shift)
+    if counter is not None and counter != conversation.fact("counter"):
+        key = fact_key(native, "seq")
+        changes.append(Change(key, before.get(key), Cell(counter.encode())))
+    return changes
+
+
+def _fork(plan: Plan, stored: Stored) -> list[Change]:
+    """As upstream forks: rows from seq 1, counter, meta, index, cwd, effort, model, computer; metrics are not copied."""
+    conversation = stored.conversation
+    final = apply(conversation, plan.edits)
+    base = {chunk.key: chunk for chunk in conversation.chunks}
+    before = {record.key: record.value for record in stored.records}
+    target = plan.options["fork_id"]
+    message_of = {chunk.key: message for message in queries.true_messages(final.chunks) for chunk in message.chunks}
+    started: dict[int, tuple[int, int]] = {}
+    changes: list[Change] = []
+    readable_before = True
+    for seq, chunk in enumerate(final.chunks, start=1):
+        old = base.get(chunk.key)
+        message = message_of.get(chunk.key) if old is not None and chunk.damage == "" else None
+        if old is not None and message is None:
+            data, readable_before = old.raw, False
+        else:
+            index = chunk.chunk_idx
+            if message is not None:
+                # Closing a gap must not break `seq - chunkIdx`, by which the messages are told apart for ever after.
+                first_seq, first_idx = started.setdefault(id(message), (seq, 0 if readable_before else chunk.chunk_idx or 0))
+                index = first_idx + seq - first_seq
+            data, readable_before = _respelled(chunk, old, chunk_idx=index), True
+        changes.append(Change(chunk_key(target, seq), None, Cell(data, before[chunk.key].type if old else "text")))
+    changes.append(Change(fact_key(target, "seq"), None, Cell(str(len(final.chunks)).encode())))
+    meta: dict[str, Any] = {
+        "createdAt": int(plan.options["now"]),
+        "lastActivityAt": int(plan.options["now"]),
+        "title": plan.options["title"],
+        "status": "idle",
+    }
+    for name in ("compactedFrom", "workspaceId"):
+        if conversation.fact(name) is not None:
+            meta[name] = conversation.fact(name)
+    changes.append(Change(fact_key(target, "meta"), None, Cell(jsontext.encode(jsontext.compact(meta)))))
+    for name in _COPIED:
+        cell = before.get(fact_key(conversation.native_id, name))
+        if cell is not None:
+            changes.append(Change(fact_key(target, name), None, cell))
+    match conversation.fact("index"):
+        case None:
+            changes.append(Change(INDEX, None, Cell(jsontext.encode(jsontext.compact([target])))))
+        case "damaged":
+            raise WriteRefused(
+                "The store's conv-index is not a JSON array, so a new conversation could not be listed; mend conv-index, or repair in place (--mode in-place)."
+            )
+        case _:
+            changes.append(Change(INDEX, None, Cell(jsontext.encode(target)), element=True))
+    return changes
+
+
+DISPATCH = Dispatch()

@@ -1,0 +1,132 @@
+"""Serves the web interface from this machine."""
+
+import errno
+import ipaddress
+import json
+import signal
+import socket
+import sys
+from typing import Any
+
+import waitress  # type: ignore[import-untyped]
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.servers.basehttp import get_internal_wsgi_application
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from inspector.environment import os_user
+
+PORTS_TO_TRY = 50
+
+
+class Command(BaseCommand):
+    """`serve [--host 127.0.0.1] [--port 8000] [--json]`; takes the next free port when the port is taken, runs until interrupted."""
+
+    help = "Serves the web interface, to this machine only unless DJANGO_ALLOWED_HOSTS is set."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+        parser.add_argument(
+            "--port", type=int, default=8000, help="the port to listen on; when it is taken, the next free one (default: 8000)"
+        )
+        parser.add_argument("--json", action="store_true", help="print where it serves as one line of JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host, port = options["host"], options["port"]
+        refuse_unready(host, port)
+        listening = listen(host, port)
+        url = address_of(host, listening)
+        if port and listening.getsockname()[1] != port:
+            self.stderr.write(f"Port {port} is taken; serving on {url} instead.")
+        operator = os_user() if settings.INSPECTOR_LOCAL else None
+        if options["json"]:
+            self.stdout.write(json.dumps({"url": url, "local": settings.INSPECTOR_LOCAL, "operator": operator}))
+        else:
+            self.stdout.write(f"Inspector is at {url}")
+            self.stderr.write(who_may_use_it(operator) + " Stop it with Ctrl-C.")
+        self.stdout.flush()
+        run(listening)
+
+
+def refuse_unready(host: str, port: int) -> None:
+    """Raises CommandError when `host` would let other machines into local mode, `port` is none, or the database is not migrated."""
+    if settings.INSPECTOR_LOCAL and not is_loopback(host):
+        raise CommandError(
+            f"--host {host} would let other machines in, and nobody signs in to local single-operator mode: set DJANGO_ALLOWED_HOSTS to the "
+            "host name that people use and make them users with `python manage.py createsuperuser`, or leave --host out."
+        )
+    if not 0 <= port <= 65535:
+        raise CommandError(f"--port {port} is not a port: choose one from 1024 to 65535, or 0 for any free one.")
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise CommandError("The database is not up to date with this version: run `python manage.py migrate` first.")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host`, a name or an address, can be reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket on `host` at `port` or the next free port above it; raises CommandError when there is none."""
+    for candidate in range(port, min(port + PORTS_TO_TRY, 65536)):
+        try:
+            # localhost may have two addresses, and which port is free must be asked for one.
+            family, kind, protocol, _, address = socket.getaddrinfo(host, candidate, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            return _listen_at(socket.socket(family, kind, protocol), address)
+        except OSError as error:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                raise CommandError(f"--host {host} is not an address of this machine: leave it out to serve on 127.0.0.1.") from error
+            if isinstance(error, PermissionError):
+                raise CommandError(f"Port {candidate} needs rights that you do not have: choose one above 1023 with --port.") from error
+            if error.errno != errno.EADDRINUSE:
+                raise CommandError(
+                    f"Port {candidate} on {host} cannot be used ({error.strerror}): choose others with --host and --port."
+                ) from error
+    raise CommandError(f"The ports from {port} up are all taken: choose another with --port, or --port 0 for any free one.")
+
+
+def address_of(host: str, listening: socket.socket) -> str:
+    """The address to open in a browser."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listening.getsockname()[1]}/"
+
+
+def who_may_use_it(operator: str | None) -> str:
+    """One sentence on the mode: `operator` is the OS user in local mode, None where people sign in."""
+    if operator is None:
+        return "People sign in with their user names (DJANGO_ALLOWED_HOSTS is set)."
+    return f"Local single-operator mode: only this machine can open it, and whoever does acts as {operator}."
+
+
+def run(listening: socket.socket) -> None:
+    """Serves until SIGINT or SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    server = waitress.create_server(
+        get_internal_wsgi_application(),
+        sockets=[listening],
+        threads=8,
+        ident=None,
+        # Removed, they would make a request that a proxy passes on look like one of the person at this machine.
+        clear_untrusted_proxy_headers=False,
+    )
+    try:
+        server.run()
+    finally:
+        listening.close()
+
+
+def _listen_at(unbound: socket.socket, address: Any) -> socket.socket:
+    try:
+        unbound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        unbound.bind(address)
+        # Two programs can bind one port until the first of them listens.
+        unbound.listen(1024)
+    except OSError:
+        unbound.close()
+        raise
+    return unbound

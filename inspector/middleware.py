@@ -1,0 +1,82 @@
+"""Names the person behind each request, or refuses it in one sentence."""
+
+import ipaddress
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
+
+from inspector.environment import os_user
+
+FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
+NOT_LOCAL = (
+    "Inspector runs in local single-operator mode and answers this machine only, but this request came through a proxy or from another machine: "
+    "set DJANGO_ALLOWED_HOSTS to the host name that people use, and they can sign in."
+)
+WRONG_HOST = "Inspector does not answer for this host name: if it is yours, add it to DJANGO_ALLOWED_HOSTS and start again."
+
+
+class OperatorRequest(HttpRequest):
+    """A request as views get it, for their annotations; `operator` is "" on the login page only."""
+
+    operator: str
+    htmx: HtmxDetails
+
+
+def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Sets `request.operator`: the signed-in user, or in local mode the OS user; anyone else goes to the login page.
+
+    In local mode (`settings.INSPECTOR_LOCAL`) a request that was forwarded or comes from another machine gets 403, signed in or not;
+    a host name that is not ours gets 400 in every mode, since a foreign name that leads to 127.0.0.1 would act as the OS user.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        try:
+            request.get_host()
+        except DisallowedHost:
+            return _sentence(WRONG_HOST, 400)
+        if settings.INSPECTOR_LOCAL and not _from_this_machine(request):
+            return _sentence(NOT_LOCAL, 403)
+        operator = _operator(request)
+        if not operator and not _open_to_all(request.path):
+            return _to_login(request)
+        request.operator = operator  # type: ignore[attr-defined]
+        return get_response(request)
+
+    return middleware
+
+
+def _operator(request: HttpRequest) -> str:
+    if request.user.is_authenticated:
+        return str(request.user.get_username())
+    return os_user() if settings.INSPECTOR_LOCAL else ""
+
+
+def _from_this_machine(request: HttpRequest) -> bool:
+    if any(name in request.headers for name in FORWARDING_HEADERS):
+        return False
+    try:
+        address = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+def _open_to_all(path: str) -> bool:
+    return path == resolve_url(settings.LOGIN_URL) or path.startswith(str(settings.STATIC_URL))
+
+
+def _to_login(request: HttpRequest) -> HttpResponse:
+    answer = redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
+    # htmx follows a plain redirect out of sight and would put the login page into a corner of the page.
+    return HttpResponseClientRedirect(answer.url) if request.headers.get("HX-Request") == "true" else answer
+
+
+def _sentence(text: str, status: int) -> HttpResponse:
+    return HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")

@@ -1,0 +1,82 @@
+"""Rows of the database as the core's values. A revision never changes, so what was read from one is kept for the next page."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from inspector.conversation.model import Fact
+from inspector.detectors.base import Case, case_of
+from inspector.formats.base import Cell, Format, Stored
+from inspector.formats.base import Record as StoredRecord
+from inspector.formats.catalogue import format_named
+from inspector.models.conversation import Conversation, Payload, Record, Revision
+from inspector.models.source import Source
+from inspector.models.trace import TraceRecord
+from inspector.reports.visible import visible
+from inspector.traces import model as traces
+from inspector.traces.bodies import Body, decompress
+from inspector.traces.tree import build
+
+
+def format_of(source: Source) -> Format:
+    return format_named(source.format)
+
+
+def stored(conversation: Conversation, revision: int | None = None) -> Stored:
+    """The records of a revision (the newest unless named), read as their format reads them. Raises Revision.DoesNotExist."""
+    return _stored(conversation.pk, conversation.source.format, revision or conversation.revision)
+
+
+@lru_cache(maxsize=16)
+def _stored(conversation_id: int, format_name: str, number: int) -> Stored:
+    revision = Revision.objects.get(conversation_id=conversation_id, number=number)
+    rows = Record.objects.filter(Record.at(number), conversation_id=conversation_id).select_related("payload")
+    records = [
+        StoredRecord(
+            row.key if row.key_bytes is None else bytes(row.key_bytes).decode("utf-8", "surrogateescape"),
+            Cell(bytes(row.payload.data), row.storage),
+        )
+        for row in rows
+    ]
+    found = next(format_named(format_name).read(records))
+    facts = {**found.conversation.facts, **{name: Fact(name, value) for name, value in revision.shared_facts.items()}}
+    return Stored(replace(found.conversation, facts=facts), tuple(records))
+
+
+def trace(conversation: Conversation, native_id: str) -> traces.Trace | None:
+    """What the conversation's trace sources hold on it; None where no trace source belongs to its store."""
+    sources = list(conversation.source.traces.order_by("pk").values_list("pk", "read_at"))
+    return _trace(tuple(sources), native_id) if sources else None
+
+
+@lru_cache(maxsize=16)
+def _trace(sources: tuple[tuple[int, object], ...], native_id: str) -> traces.Trace:
+    """`sources` carry when they were read, so that a re-import is seen."""
+    rows = TraceRecord.objects.filter(source_id__in=[pk for pk, _ in sources], conversation_id=visible(native_id))
+    records = [
+        traces.TraceRecord(
+            id=row.record_id,
+            kind=row.kind,
+            timestamp=row.timestamp,
+            order=row.order,
+            body=row.body,
+            **{**row.fields, "links": tuple(row.fields.get("links", ())), "conversation_id": native_id},
+        )
+        for row in rows.order_by("source_id", "timestamp", "order")
+    ]
+    return build(native_id, records, body)
+
+
+@lru_cache(maxsize=32)
+def body(name: str) -> bytes | None:
+    """The content of a body, unpacked; None where it is not in the database."""
+    payload = Payload.objects.filter(digest=name).first()
+    if payload is None:
+        return None
+    return decompress(Body(payload.digest, bytes(payload.data), payload.gzipped, payload.size))
+
+
+def case(conversation: Conversation, reader: str, revision: int | None = None) -> Case:
+    """Raises Revision.DoesNotExist, UnknownReader."""
+    found = stored(conversation, revision).conversation
+    taken_at = int(conversation.source.read_at.timestamp() * 1000)
+    return case_of(found, reader, trace(conversation, found.native_id), taken_at)

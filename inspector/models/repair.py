@@ -1,0 +1,103 @@
+"""A repair from proposal to undo, the bytes that it writes, and the audit trail."""
+
+import hashlib
+import json
+from typing import Any
+
+from django.db import models
+
+from inspector.models.conversation import Conversation
+
+
+class Repair(models.Model):
+    class State(models.TextChoices):
+        PROPOSED = "proposed"
+        APPROVED = "approved"
+        REJECTED = "rejected"
+        APPLIED = "applied"
+        VERIFIED = "verified"
+        UNDONE = "undone"
+        STALE = "stale"
+        FAILED = "failed"
+
+    oid = models.CharField(max_length=12, unique=True)
+    conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="repairs")
+    revision = models.PositiveIntegerField()
+    strategies = models.JSONField()
+    mode = models.CharField(max_length=40)
+    reader = models.CharField(max_length=80)
+    projection = models.CharField(max_length=80)
+    profile = models.CharField(max_length=80)
+    options = models.JSONField(default=dict)
+    base_digest = models.CharField(max_length=64)
+    plan_digest = models.CharField(max_length=64)
+    state = models.CharField(max_length=12, choices=State)
+    outcome = models.TextField(blank=True)
+    rehearsal = models.JSONField(default=dict)
+    proposed_by = models.TextField()
+    proposed_at = models.DateTimeField()
+    approved_by = models.TextField(blank=True)
+    approved_at = models.DateTimeField(null=True)
+    approved_digest = models.CharField(max_length=64, blank=True)
+    applied_by = models.TextField(blank=True)
+    applied_at = models.DateTimeField(null=True)
+    undone_by = models.TextField(blank=True)
+    undone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return self.oid
+
+
+class RepairChange(models.Model):
+    """One value before and after, committed before the store is touched: undo needs nothing else."""
+
+    repair = models.ForeignKey(Repair, on_delete=models.CASCADE, related_name="changes")
+    position = models.PositiveIntegerField()
+    key = models.BinaryField()
+    element = models.BooleanField(default=False)
+    before = models.BinaryField(null=True)
+    before_type = models.CharField(max_length=10, blank=True)
+    after = models.BinaryField(null=True)
+    after_type = models.CharField(max_length=10, blank=True)
+
+    class Meta:
+        ordering = ("position",)
+
+    def __str__(self) -> str:
+        return f"{self.repair_id}.{self.position}"
+
+
+class AuditEntry(models.Model):
+    """Who did what to which bytes, when. Each entry carries the hash of the one before it, so that an altered row shows."""
+
+    at = models.DateTimeField()
+    who = models.TextField()
+    verb = models.CharField(max_length=40)
+    source_path = models.TextField(blank=True)
+    conversation = models.TextField(blank=True)
+    repair = models.CharField(max_length=12, blank=True)
+    detail = models.JSONField(default=dict)
+    previous = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.who} {self.verb}"
+
+    def content_digest(self) -> str:
+        facts: list[Any] = [
+            self.previous,
+            self.at.isoformat(),
+            self.who,
+            self.verb,
+            self.source_path,
+            self.conversation,
+            self.repair,
+            self.detail,
+        ]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,18 @@
+"""Every profile, by name."""
+
+from inspector.profiles import openai_chat
+from inspector.profiles.base import Profile
+
+PROFILES: tuple[Profile, ...] = (openai_chat.PROFILE,)
+
+
+class UnknownProfile(LookupError):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no profile {name!r}; `profiles` lists them.")
+
+
+def profile(name: str) -> Profile:
+    for found in PROFILES:
+        if found.name == name:
+            return found
+    raise UnknownProfile(name)

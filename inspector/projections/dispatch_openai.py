@@ -1,0 +1,131 @@
+"""The request that Dispatch's OpenAI converter makes of messages: `convertMessages`, with all that it loses named.
+
+Read off upstream's convert-messages.ts (b58fb83, 04356c8); its own tests are the rows C-1 to C-17 of our cases.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Chunk, Dropped, Kind, Message
+from inspector.projections.base import Part, Projection, Prompt, WireMessage
+
+_HINT_UNITS = 200
+# Upstream's fix 3; the copy of the report that circulates lost the tags.
+_THINKING: dict[str, tuple[str, Callable[[str], str]]] = {
+    "joined": ("thinking joined to the text, untagged, as shipped", lambda text: text),
+    "wrapped": ("thinking wrapped in <think> tags, the proposed fix 3", lambda text: f"<think>\n{text}\n</think>\n"),
+    "omitted": ("thinking left out", lambda text: ""),
+}
+
+
+def arguments(value: Any) -> str:
+    """The `arguments` string of a call. A string that does not parse becomes a hint of its first 200 UTF-16 units."""
+    if not isinstance(value, str):
+        return jsontext.compact(value)
+    try:
+        return jsontext.compact(jsontext.parse(value))
+    except Unreadable:
+        units = value.encode("utf-16-le", "surrogatepass")[: 2 * _HINT_UNITS]
+        return jsontext.compact({"_malformed_arguments": units.decode("utf-16-le", "surrogatepass")})
+
+
+def convert(name: str, thinking: str, messages: Sequence[Message]) -> Prompt:
+    wire: list[WireMessage] = []
+    lost: list[Dropped] = []
+    for message in messages:
+        made, left_out = _MESSAGE[message.role](message, len(wire), thinking) if message.role in _MESSAGE else ([], list(message.chunks))
+        wire += made
+        by_kind: dict[Kind, list[Chunk]] = {}
+        for chunk in left_out:
+            by_kind.setdefault(chunk.kind, []).append(chunk)
+        for kind, chunks in by_kind.items():
+            lost.append(Dropped(tuple(chunks), f"{kind} in a {message.role or 'roleless'} message is not converted"))
+    return Prompt(name, tuple(wire), tuple(lost))
+
+
+_Made = tuple[list[WireMessage], list[Chunk]]
+
+
+def _joined(role: str, kinds: frozenset[Kind], message: Message, at: int, thinking: str) -> _Made:
+    parts = [Part(f"messages.{at}.content", chunk, chunk.text) for chunk in message.chunks if chunk.kind in kinds]
+    value = {"role": role, "content": "".join(part.text for part in parts)}
+    return [WireMessage(value, tuple(parts), message)], [chunk for chunk in message.chunks if chunk.kind not in kinds]
+
+
+def _user(message: Message, at: int, thinking: str) -> _Made:
+    if not any(chunk.kind is Kind.IMAGE for chunk in message.chunks):
+        return _joined("user", frozenset({Kind.TEXT}), message, at, thinking)
+    content: list[dict[str, Any]] = []
+    parts: list[Part] = []
+    lost: list[Chunk] = []
+    for chunk in message.chunks:
+        if chunk.kind is Kind.TEXT and chunk.text:
+            value: dict[str, Any] = {"type": "text", "text": chunk.text}
+        elif chunk.kind is Kind.IMAGE:
+            value = {"type": "image_url", "image_url": {"url": chunk.text}}
+        else:
+            if chunk.kind is not Kind.TEXT:
+                lost.append(chunk)
+            continue
+        parts.append(Part(f"messages.{at}.content.{len(content)}", chunk, chunk.text))
+        content.append(value)
+    return [WireMessage({"role": "user", "content": content}, tuple(parts), message)], lost
+
+
+def _assistant(message: Message, at: int, thinking: str) -> _Made:
+    spell = _THINKING[thinking][1]
+    texts: list[Part] = []
+    called: list[Part] = []
+    tool_calls: list[dict[str, Any]] = []
+    lost: list[Chunk] = []
+    for chunk in message.chunks:
+        if chunk.kind is Kind.TEXT:
+            texts.append(Part(f"messages.{at}.content", chunk, chunk.text))
+        elif chunk.kind is Kind.THINKING and thinking != "omitted":
+            texts.append(Part(f"messages.{at}.content", chunk, spell(chunk.text)))
+        elif chunk.kind is Kind.TOOL_CALL:
+            function = {"name": chunk.tool_name, "arguments": arguments(chunk.payload.get("input"))}
+            called.append(Part(f"messages.{at}.tool_calls.{len(tool_calls)}", chunk, f"{chunk.tool_name} {function['arguments']}"))
+            tool_calls.append({"id": chunk.call_id, "type": "function", "function": function})
+        else:
+            lost.append(chunk)
+    content = "".join(part.text for part in texts)
+    value: dict[str, Any] = {"role": "assistant", "content": None if tool_calls and not content else content}
+    if tool_calls:
+        value["tool_calls"] = tool_calls
+    return [WireMessage(value, tuple(texts + called), message)], lost
+
+
+def _tool(message: Message, at: int, thinking: str) -> _Made:
+    wire: list[WireMessage] = []
+    for chunk in message.chunks:
+        if chunk.kind is Kind.TOOL_RESULT:
+            value = {"role": "tool", "content": chunk.text, "tool_call_id": chunk.call_id}
+            wire.append(WireMessage(value, (Part(f"messages.{at + len(wire)}.content", chunk, chunk.text),), message))
+    return wire, [chunk for chunk in message.chunks if chunk.kind is not Kind.TOOL_RESULT]
+
+
+_MESSAGE: dict[str, Callable[[Message, int, str], _Made]] = {
+    "system": partial(_joined, "system", frozenset({Kind.TEXT, Kind.SYSTEM})),
+    "user": _user,
+    "assistant": _assistant,
+    "tool": _tool,
+}
+
+
+def projection(thinking: str = "joined") -> Projection:
+    name = "dispatch-openai" if thinking == "joined" else f"dispatch-openai+{thinking}"
+    return Projection(
+        name,
+        "OpenAI chat messages as Dispatch converts them",
+        f"Lossy: {_THINKING[thinking][0]}; texts of one message are joined with nothing between.",
+        partial(convert, name, thinking),
+        tuple((word, title) for word, (title, _) in _THINKING.items()),
+    )
+
+
+def variants() -> tuple[Projection, ...]:
+    return tuple(projection(thinking) for thinking in _THINKING)

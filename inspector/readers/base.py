@@ -1,0 +1,20 @@
+"""What a reader is: a named client's loading code, as a function from a conversation to what that client makes of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from inspector.conversation.model import Conversation, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """`note` is what a person must know before trusting it; `evidence` says where its behaviour is known from."""
+
+    name: str
+    format: str
+    title: str
+    note: str
+    evidence: str
+    read: Callable[[Conversation], Reading]
+    variants: tuple[tuple[str, str], ...] = ()
+    shipped: bool = False

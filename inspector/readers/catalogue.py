@@ -1,0 +1,30 @@
+"""Every reader, by name. A variant is written with a plus: `dispatch-legacy+r1`, `exact+keep-thinking`."""
+
+from inspector.readers import dispatch
+from inspector.readers.base import Reader
+
+_GROUPINGS = {grouping.name: grouping for grouping in dispatch.GROUPINGS}
+READERS: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))
+
+
+class UnknownReader(LookupError):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no reader {name!r}; `readers` lists them with their variants.")
+
+
+def reader(name: str) -> Reader:
+    base, *words = name.split("+")
+    found = dispatch.variant(_GROUPINGS[base], words) if base in _GROUPINGS else None
+    if found is None:
+        raise UnknownReader(name)
+    return found
+
+
+def names(format_name: str) -> list[str]:
+    """Names offered for a format: the readers, and those variants that change what is read."""
+    if format_name != "dispatch":
+        return []
+    result = []
+    for base in READERS:
+        result += [base.name, *(f"{base.name}+{word}" for word, _ in base.variants if word != "r3")]
+    return result

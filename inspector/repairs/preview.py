@@ -1,0 +1,162 @@
+"""What a plan would do: composed edits, the changes they make to records, and the case before and after, read back from those records."""
+
+import difflib
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.conversation import notation
+from inspector.conversation.edits import Edit, Plan, Safety, apply, between
+from inspector.conversation.model import Chunk, Conversation
+from inspector.detectors.base import Case, Finding, Severity, at_least, case_of, findings
+from inspector.detectors.catalogue import RULES
+from inspector.formats.base import Change, Format, Stored, after
+from inspector.profiles.base import Judgement
+from inspector.profiles.catalogue import profile
+from inspector.projections.base import Prompt
+from inspector.projections.catalogue import projection
+from inspector.repairs.base import Strategy
+
+
+class NothingToDo(Exception):
+    """No strategy of the plan proposes an edit."""
+
+
+def digest(stored: Stored) -> str:
+    """SHA-256 (hex) over all records of the conversation: what a plan is bound to. The same bytes give the same digest."""
+    sha = hashlib.sha256()
+    for record in stored.records:
+        for part in (record.key.encode("utf-8", "surrogateescape"), record.value.type.encode(), record.value.data):
+            sha.update(len(part).to_bytes(8, "big"))
+            sha.update(part)
+    return sha.hexdigest()
+
+
+def compose(conversation: Conversation, strategies: Sequence[Strategy], reader: str) -> tuple[Edit, ...]:
+    """The strategies one after the other, folded to one list of edits against the base."""
+    current = conversation
+    for strategy in strategies:
+        current = apply(current, strategy.propose(case_of(current, reader)))
+    return between(conversation, current)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a preview: the case with what rules and provider say of it."""
+
+    case: Case
+    findings: tuple[Finding, ...]
+    prompt: Prompt
+    judgement: Judgement
+
+
+def look(case: Case, projection_name: str, profile_name: str) -> Side:
+    prompt = projection(projection_name).project(case.reading.messages)
+    judgement = profile(profile_name).judge(prompt, case.conversation.fact("model"))
+    return Side(case, tuple(findings(case, RULES)), prompt, judgement)
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """`op`: same, reindexed (only its numbers differ), changed, removed, inserted."""
+
+    op: str
+    before: Chunk | None
+    after: Chunk | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    plan: Plan
+    changes: tuple[Change, ...]
+    digest: str
+    before: Side
+    after: Side
+    rows: tuple[DiffRow, ...]
+    cost: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def bytes_written(self) -> int:
+        return sum(len(change.after.data) for change in self.changes if change.after is not None)
+
+    @property
+    def text_diff(self) -> str:
+        """Unified diff in notation, of the conversation before and after."""
+        old, new = self.before.case.conversation, self.after.case.conversation
+        before, after = ([notation.dump_chunk(chunk) for chunk in conversation.chunks] for conversation in (old, new))
+        return "\n".join(difflib.unified_diff(before, after, old.native_id, new.native_id, n=2, lineterm=""))
+
+
+def preview(
+    stored: Stored, format_: Format, plan: Plan, strategies: Sequence[Strategy], reader: str, projection_name: str, profile_name: str
+) -> Preview:
+    """Raises NothingToDo, WriteRefused, EditMismatch."""
+    if not plan.edits:
+        raise NothingToDo
+    changes = tuple(format_.write(plan, stored))
+    target = format_.target(plan)
+    written = next(found for found in format_.read(after(stored.records, changes)) if found.conversation.native_id == target)
+    before = look(case_of(stored.conversation, reader), projection_name, profile_name)
+    later = look(case_of(written.conversation, reader), projection_name, profile_name)
+    rows = _rows(stored.conversation, apply(stored.conversation, plan.edits), written.conversation)
+    return Preview(
+        plan,
+        changes,
+        plan.digest(changes),
+        before,
+        later,
+        rows,
+        tuple(strategy.cost for strategy in strategies),
+        tuple(_warnings(before, later, plan, reader)),
+    )
+
+
+def safety_of(strategies: Sequence[Strategy]) -> frozenset[Safety]:
+    return frozenset(mark for strategy in strategies for mark in strategy.safety)
+
+
+def _rows(base: Conversation, final: Conversation, written: Conversation) -> tuple[DiffRow, ...]:
+    """Rows in the order of the result; `written` holds the same chunks as `final`, with the numbers that the store will have."""
+    as_written = dict(zip((chunk.key for chunk in final.chunks), written.chunks, strict=True))
+    old = {chunk.key: chunk for chunk in base.chunks}
+    rows: list[DiffRow] = []
+    waiting = [chunk for chunk in base.chunks if chunk.key not in as_written]
+    for key, chunk in as_written.items():
+        before = old.get(key)
+        while before is not None and waiting and waiting[0].seq < before.seq:
+            rows.append(DiffRow("removed", waiting.pop(0), None))
+        rows.append(DiffRow(_op(before, chunk), before, chunk))
+    return (*rows, *(DiffRow("removed", chunk, None) for chunk in waiting))
+
+
+def _op(before: Chunk | None, chunk: Chunk) -> str:
+    if before is None:
+        return "inserted"
+    if before.payload != chunk.payload or before.role != chunk.role or before.kind != chunk.kind:
+        return "changed"
+    same = (before.seq, before.msg_idx, before.chunk_idx) == (chunk.seq, chunk.msg_idx, chunk.chunk_idx)
+    return "same" if same else "reindexed"
+
+
+def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
+    """What stays broken, what gets worse, and what the next turn on an unfixed server does."""
+    warnings: list[str] = []
+    if later.case.conversation.format == "dispatch":
+        warnings.append("A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.")
+    for dropped in later.case.reading.dropped:
+        seqs = ", ".join(f"{seq}" for seq in dropped.seqs[:8])
+        warnings.append(f"After the repair {reader} still leaves out seq {seqs}: {dropped.why}.")
+    counts = [
+        {
+            code: len([found for found in side.findings if found.code == code and at_least(found.severity, Severity.WARNING)])
+            for code in {found.code for found in side.findings}
+        }
+        for side in (before, later)
+    ]
+    for code, count in sorted(counts[1].items()):
+        if count > counts[0].get(code, 0):
+            warnings.append(f"{code} is found {count} times after the repair, {counts[0].get(code, 0)} times before.")
+    if later.judgement.violations and not before.judgement.violations:
+        warnings.append(f"{later.judgement.profile} would refuse the result: {later.judgement.violations[0].text}")
+    return warnings

@@ -1,0 +1,42 @@
+"""Gives every message a msgIdx of its own, counted from 1, so that every known reader parts them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation import queries
+from inspector.conversation.edits import Edit, Replace, between
+from inspector.conversation.model import Conversation
+from inspector.detectors.base import Case
+from inspector.repairs.base import Strategy
+
+
+def renumbered(conversation: Conversation) -> Conversation:
+    """From 1 and never ending on 0, so that the next plain append (msgIdx 0) starts a message under every known rule."""
+    number = {
+        chunk.key: index
+        for index, message in enumerate(queries.true_messages(conversation.chunks), start=1)
+        for chunk in message.chunks
+        if not chunk.damage
+    }
+    return replace(
+        conversation, chunks=tuple(replace(chunk, msg_idx=number.get(chunk.key, chunk.msg_idx)) for chunk in conversation.chunks)
+    )
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Nothing where the reader's messages already are the true ones under every grouping, that is, where no neighbours share a msgIdx."""
+    if any(first.chunks[-1].msg_idx == second.chunks[0].msg_idx for first, second in zip(case.messages, case.messages[1:], strict=False)):
+        yield from (edit for edit in between(case.conversation, renumbered(case.conversation)) if isinstance(edit, Replace))
+
+
+STRATEGY = Strategy(
+    name="renumber-messages",
+    safety=frozenset(),
+    summary="gives each message its own msgIdx, so that every reader parts the messages as they were written",
+    cost="No content changes: only the number behind each row.",
+    noticed_by_user="Nothing in the history view, which hides the number. The next answer sees the conversation as it was.",
+    argued_for="Every stored row still says which message it belongs to (seq - chunkIdx), so nothing is guessed; it works with the unfixed loader and with both proposed fixes.",
+    argued_against="A fixed loader needs no write at all. An unfixed server merges the next turns again; the repair must then be repeated.",
+    write_kind="W1",
+    propose=propose,
+)

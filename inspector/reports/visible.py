@@ -1,0 +1,32 @@
+"""Stored text made safe to show: content is hostile, and what cannot be seen must be visible."""
+
+import re
+
+# Controls but tab and newline, invisible and direction-changing characters, and surrogates that stand alone.
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
+CLIP = 1500
+
+
+def visible(text: str) -> str:
+    """`text` with every character that would not show written as its escape; always valid to encode."""
+    return _HIDDEN.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def clipped(text: str, limit: int = CLIP) -> tuple[str, int]:
+    """The first `limit` characters, visible, and how many were left out. Clipped by characters, so the page never jumps."""
+    return visible(text[:limit]), max(0, len(text) - limit)
+
+
+def size(count: int) -> str:
+    """Bytes for people: 812 B, 4.1 KB, 100.0 MB."""
+    value = float(count)
+    for unit in ("B", "KB", "MB"):
+        if value < 1000:
+            return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"

@@ -1,0 +1,141 @@
+"""The project's settings; what differs between machines comes from the environment."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from csp.constants import NONE, SELF
+
+from inspector import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = BASE_DIR / "var"
+
+DEBUG = environment.flag("DJANGO_DEBUG")
+ALLOWED_HOSTS = environment.host_names("DJANGO_ALLOWED_HOSTS")
+SECRET_KEY = environment.secret_key("DJANGO_SECRET_KEY", VAR_DIR / "secret-key")
+
+# Local single-operator mode: nobody but the person at this machine can reach the pages, so nobody signs in.
+INSPECTOR_LOCAL = environment.is_local(ALLOWED_HOSTS)
+INSPECTOR_SOURCES = environment.folders("INSPECTOR_SOURCES")
+INSPECTOR_WRITE_BACK = environment.flag("INSPECTOR_WRITE_BACK")
+INSPECTOR_REQUIRE_SECOND_APPROVER = environment.flag("INSPECTOR_REQUIRE_SECOND_APPROVER")
+INSPECTOR_BASE_URL = environment.base_url("INSPECTOR_BASE_URL")
+
+INSTALLED_APPS = [
+    "inspector",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    # Instead of its default: that one caches templates in debug mode too.
+    "template_partials.apps.SimpleAppConfig",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "csp",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Before CommonMiddleware, whose answer to a foreign host name is a page without a next step.
+    "inspector.middleware.name_the_operator",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "inspector.urls"
+WSGI_APPLICATION = "inspector.wsgi.application"
+
+_finders_of_templates = ["django.template.loaders.filesystem.Loader", "django.template.loaders.app_directories.Loader"]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "loaders": [
+                (
+                    "template_partials.loader.Loader",
+                    _finders_of_templates if DEBUG else [("django.template.loaders.cached.Loader", _finders_of_templates)],
+                )
+            ],
+            "builtins": ["template_partials.templatetags.partials"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+DATABASES = {"default": environment.database("INSPECTOR_DATABASE_URL", VAR_DIR / "inspector.sqlite3")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# The app serves its own files out of the packages: no collectstatic, no second server.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+
+# Browsers share cookies between all ports of localhost: Django's own names would sign people out of the programs beside this one.
+SESSION_COOKIE_NAME = "inspector_session"
+CSRF_COOKIE_NAME = "inspector_csrf"
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not INSPECTOR_LOCAL and INSPECTOR_BASE_URL.startswith("https://")
+# Behind a proxy that ends TLS the browser's origin is https and ours http, so it has to be named.
+CSRF_TRUSTED_ORIGINS = ["{0.scheme}://{0.netloc}".format(urlsplit(INSPECTOR_BASE_URL))] if INSPECTOR_BASE_URL else []
+
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# The largest request body that a provider takes is 32 MB (Anthropic), and /check/ takes what can be sent.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 40 * 1024 * 1024
+
+# Without this Django mails errors to nobody when debug mode is off.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}, "nowhere": {"class": "logging.NullHandler"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "django": {"handlers": ["stderr"], "level": "INFO" if DEBUG else "WARNING", "propagate": False},
+        # Refusals below 500: the answer itself says it, and anyone could fill the terminal with them.
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
+        # It says after every burst of requests that one of them waited.
+        "waitress.queue": {"level": "ERROR"},
+    },
+}

@@ -1,0 +1,1 @@
+"""The only package that opens things: databases and files go in, bytes and named problems come out."""

@@ -1,0 +1,136 @@
+"""Plain files as the core may see them: bytes, LF lines, copies and private folders, with problems as sentences."""
+
+import errno
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from inspector.sources.problems import AlreadyThere, Failed, Missing, NoRoom, NotAFile, NotReadable, SourceProblem, TooLarge
+
+LIMIT = 1 << 30
+"""Bytes: what a file read at once and one line may hold, the same as SQLite's limit for one value (1e9) and a little more."""
+
+
+class Line(NamedTuple):
+    """`offset` in bytes from the start of the file, `data` without its LF (a CR stays)."""
+
+    offset: int
+    data: bytes
+
+
+class TornLine(Line):
+    """The last line of a file, not (yet) ended by LF: a writer may be in the middle of it."""
+
+
+def problem(error: OSError, path: Path) -> SourceProblem:
+    """The named condition for a system error on `path`."""
+    match error.errno:
+        case errno.ENOENT | errno.ENOTDIR | errno.ELOOP | errno.ENAMETOOLONG:
+            return Missing(path)
+        case errno.EACCES | errno.EPERM:
+            return NotReadable(path, "permission denied")
+        case errno.EISDIR:
+            return NotAFile(path, "folder")
+        case errno.EEXIST:
+            return AlreadyThere(path)
+        case errno.ENOSPC | errno.EDQUOT:
+            return NoRoom(path)
+    return Failed(path, error.strerror or str(error))
+
+
+def regular(path: Path) -> Path:
+    """The real path of an existing regular file. Raises Missing, NotAFile, NotReadable. A FIFO is refused here: opening it would hang."""
+    try:
+        found = path.resolve()
+        mode = found.stat().st_mode
+    except OSError as error:
+        raise problem(error, path) from error
+    except (ValueError, RuntimeError) as error:
+        raise Missing(path) from error
+    if stat.S_ISREG(mode):
+        return found
+    raise NotAFile(path, "folder" if stat.S_ISDIR(mode) else "pipe, socket or device")
+
+
+def real(path: Path) -> str:
+    """The real path: what a source is known by. The file need not exist. Raises Missing for a path that cannot be one."""
+    try:
+        return str(path.resolve())
+    except (OSError, ValueError, RuntimeError) as error:
+        raise Missing(path) from error
+
+
+def exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
+    """The whole file. Raises TooLarge when it holds more than `limit` bytes."""
+    try:
+        with regular(path).open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise problem(error, path) from error
+    if len(data) > limit:
+        raise TooLarge(path, "The content", limit)
+    return data
+
+
+def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[Line]:
+    """Every line from byte `start` on, split on LF only; one without LF at the end comes as TornLine. Raises TooLarge for a longer line."""
+    offset = start
+    try:
+        with regular(path).open("rb") as file:
+            file.seek(start)
+            while data := file.readline(limit + 1):
+                if data.endswith(b"\n"):
+                    yield Line(offset, data[:-1])
+                elif len(data) > limit:
+                    raise TooLarge(path, f"The line at byte {offset}", limit)
+                else:
+                    yield TornLine(offset, data)
+                offset += len(data)
+    except OSError as error:
+        raise problem(error, path) from error
+
+
+@contextmanager
+def new_file(out: Path) -> Iterator[int]:
+    """A fresh file (its descriptor, mode 0600: stores hold secrets), removed again when the body fails. Raises AlreadyThere."""
+    try:
+        descriptor = os.open(out, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise problem(error, out) from error
+    try:
+        yield descriptor
+    except BaseException:
+        out.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def copy(path: Path, out: Path) -> None:
+    """Copies the bytes of a plain file into a new file. Not for databases: a copy of an open one is torn (see sqlite.backup)."""
+    source = regular(path)
+    with new_file(out) as descriptor:
+        try:
+            with source.open("rb") as read, os.fdopen(descriptor, "wb", closefd=False) as write:
+                shutil.copyfileobj(read, write, 1 << 20)
+        except OSError as error:
+            raise problem(error, path) from error
+
+
+@contextmanager
+def workspace() -> Iterator[Path]:
+    """A private folder (mode 0700) for rehearsals and copies, removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="inspector-") as folder:
+        yield Path(folder)

@@ -1,0 +1,204 @@
+"""How a SQLite file may be opened without changing it: looks at its header, side files and locks before SQLite does."""
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from inspector.sources import files, locks
+from inspector.sources.locks import alone, descriptor, wait_until_shared
+from inspector.sources.problems import (
+    Changing,
+    Damaged,
+    Empty,
+    Failed,
+    Locked,
+    NoRoom,
+    NotADatabase,
+    NotReadable,
+    NotWritable,
+    SourceProblem,
+    Unfinished,
+)
+
+MAGIC = b"SQLite format 3\0"
+TRIES = 4
+
+
+def side(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def stamp(path: Path) -> tuple[int, int, int] | None:
+    """(inode, bytes, mtime in ns); None = no such file. Waits until a fresh mtime would show a second write: clocks tick in ms."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    if 0 <= time.time_ns() - found.st_mtime_ns < 20_000_000:
+        time.sleep(0.02)
+        found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def head(path: Path, size: int = 4096) -> bytes:
+    """The first bytes of a file that is not empty. Raises Missing, NotAFile, NotReadable, Empty."""
+    found = files.regular(path)
+    try:
+        opened = descriptor(found)
+        data = os.read(opened, size)
+    except OSError as error:
+        raise files.problem(error, path) from error
+    if not data:
+        raise Empty(path)
+    return data
+
+
+def refuse_hot_journal(path: Path) -> None:
+    """Raises Unfinished when a rollback journal is waiting: a zeroed first byte is how SQLite marks one that is done."""
+    journal = side(path, "-journal")
+    try:
+        with journal.open("rb") as file:
+            if file.read(1) not in (b"", b"\0"):
+                raise Unfinished(path)
+    except FileNotFoundError:
+        return
+
+
+def connect(path: Path, options: str, seconds: float | None = None) -> sqlite3.Connection:
+    """A connection in autocommit mode, hostile schemas distrusted; text comes as str with surrogateescape. Raises sqlite3.Error."""
+    timeout = locks.WAIT if seconds is None else seconds
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=timeout, isolation_level=None)
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    try:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA cell_size_check=ON")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def told(path: Path, *, writing: bool = False) -> Iterator[None]:
+    """Turns errors of SQLite and the system into named problems of `path`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise named(error, path, writing=writing) from error
+    except OSError as error:
+        raise files.problem(error, path) from error
+
+
+def named(error: sqlite3.Error, path: Path, *, writing: bool = False) -> SourceProblem:
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Locked(path)
+    if name == "SQLITE_READONLY_ROLLBACK":
+        return Unfinished(path)
+    if name.startswith("SQLITE_CORRUPT") or name in ("SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_FORMAT"):
+        # NOTADB too: nothing is opened before its first bytes said that it is a database.
+        return Damaged(path, str(error))
+    if name == "SQLITE_FULL":
+        return NoRoom(path)
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return NotWritable(path, str(error)) if writing else NotReadable(path, str(error))
+    return Failed(path, str(error))
+
+
+@contextmanager
+def readonly(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection inside one read transaction on a consistent state; neither the file nor its -wal changes, no file is added.
+
+    Raises NotADatabase, Damaged, Locked, Unfinished, Changing (also at the end: then throw away what was read) and those of `head`.
+    """
+    with alone(), ExitStack() as stack:
+        for left in reversed(range(TRIES)):
+            try:
+                connection = stack.enter_context(_attempt(path))
+                break
+            except Changing:
+                if not left:
+                    raise
+        yield connection
+
+
+def _attempt(path: Path) -> AbstractContextManager[sqlite3.Connection]:
+    with told(path):
+        first, found = head(path, 100), files.regular(path)
+        if not first.startswith(MAGIC):
+            raise NotADatabase(path, first)
+        wal, shared = stamp(side(found, "-wal")), side(found, "-shm").exists()
+    if wal is None and 2 not in first[18:20]:
+        return _transaction(path, found, "mode=ro")
+    if wal is not None and shared:
+        return _live(path, found)
+    return _copied(path, found) if wal is not None and wal[1] else _immutable(path, found)
+
+
+@contextmanager
+def _transaction(path: Path, found: Path, options: str) -> Iterator[sqlite3.Connection]:
+    with told(path):
+        connection = connect(found, options)
+    try:
+        with told(path):
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _live(path: Path, found: Path) -> Iterator[sqlite3.Connection]:
+    """Both side files are there, so mode=ro adds none, and SQLite's own locks keep a live writer's checkpoint away."""
+    with ExitStack() as stack:
+        try:
+            connection = stack.enter_context(_transaction(path, found, "mode=ro"))
+        except NotReadable:
+            # A read-only folder or file system: SQLite may not touch the -shm there.
+            connection = stack.enter_context(_copied(path, found))
+        yield connection
+
+
+@contextmanager
+def _immutable(path: Path, found: Path) -> Iterator[sqlite3.Connection]:
+    """SQLite takes no lock and looks at no side file here, so this looks at the locks before and at the file before and after."""
+    with told(path):
+        wait_until_shared(path, descriptor(found))
+        refuse_hot_journal(found)
+        before = stamp(found)
+    try:
+        with _transaction(path, found, "mode=ro&immutable=1") as connection:
+            if stamp(found) != before:
+                raise Changing(path)
+            yield connection
+    except Damaged as error:
+        if stamp(found) != before:
+            raise Changing(path) from error
+        raise
+    if stamp(found) != before:
+        raise Changing(path)
+
+
+@contextmanager
+def _copied(path: Path, found: Path) -> Iterator[sqlite3.Connection]:
+    """The file and its -wal in a private folder: opening them in place would recover the log and leave a -shm behind."""
+    with files.workspace() as folder:
+        copy = folder / "copy.db"
+        with told(path):
+            opened = descriptor(found)
+            wait_until_shared(path, opened)
+            refuse_hot_journal(found)
+            before = stamp(found), stamp(side(found, "-wal"))
+            with os.fdopen(opened, "rb", closefd=False) as source, copy.open("wb") as out:
+                shutil.copyfileobj(source, out, 1 << 20)
+            with suppress(FileNotFoundError):
+                shutil.copyfile(side(found, "-wal"), side(copy, "-wal"))
+            if (stamp(found), stamp(side(found, "-wal"))) != before:
+                raise Changing(path)
+        with _transaction(path, copy, "mode=ro") as connection:
+            yield connection

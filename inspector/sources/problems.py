@@ -1,0 +1,229 @@
+"""Everything that can be wrong with a source, each as a condition with its data and one sentence that ends in what to do next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+NAMED = 20
+"""How many moved records a sentence and `Moved.changed` name; `Moved.total` counts all."""
+
+
+def shown(text: str, limit: int = 120) -> str:
+    """`text` fit for a sentence: keys and error texts come from hostile files, so control characters and lone surrogates are escaped."""
+    cut = text if len(text) <= limit else text[:limit] + "…"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in cut)
+
+
+@dataclass(eq=False)
+class SourceProblem(Exception):
+    """Base of all conditions of this package. `str(problem)` is its sentence."""
+
+    path: Path
+
+    @property
+    def sentence(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def place(self) -> str:
+        return shown(str(self.path), 4096)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Missing(SourceProblem):
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} does not exist; check the path and try again."
+
+
+@dataclass(eq=False)
+class NotAFile(SourceProblem):
+    kind: str
+    """`folder`, or what else it is: `pipe, socket or device`."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} is a {self.kind}, not a file; give the path of the database or journal file itself."
+
+
+class Empty(SourceProblem):
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} is empty (0 bytes); give the file that the agent really writes to."
+
+
+@dataclass(eq=False)
+class NotReadable(SourceProblem):
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} may not be read ({shown(self.detail)}); run as a user who may read it, or open a copy of it together with its -wal file."
+
+
+@dataclass(eq=False)
+class NotWritable(SourceProblem):
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} may not be written ({shown(self.detail)}) and is unchanged; run as a user who may write the file and its folder."
+        )
+
+
+@dataclass(eq=False)
+class NotADatabase(SourceProblem):
+    head: bytes
+
+    @property
+    def sentence(self) -> str:
+        start = shown(self.head[:16].decode("utf-8", "backslashreplace"))
+        return f"{self.place} is not a SQLite database (it starts with {start!r}); check the path, an encrypted database must be decrypted first."
+
+
+@dataclass(eq=False)
+class Damaged(SourceProblem):
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} is damaged ({shown(self.detail)}); restore it from a backup, "
+            "or save what is left with `sqlite3 FILE .recover` and open the result."
+        )
+
+
+class Unfinished(SourceProblem):
+    """A hot rollback journal: the bytes in the file are half of a transaction, and reading may not finish or undo it."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} holds a half-finished write (its -journal file is not rolled back); "
+            "start and stop the program that owns it, then try again."
+        )
+
+
+class Locked(SourceProblem):
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} is locked exclusively by another process; stop it or wait until it is done, then try again."
+
+
+class Changing(SourceProblem):
+    """The file was written while it was read: whatever was read must be thrown away."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} kept changing while it was read; wait until its writer is idle, then try again."
+
+
+@dataclass(eq=False)
+class Busy(SourceProblem):
+    milliseconds: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The write lock of {self.place} was not free within {self.milliseconds} ms, so nothing was written; "
+            "wait until the program that holds it is idle, then try again."
+        )
+
+
+@dataclass(eq=False)
+class Moved(SourceProblem):
+    """The store is not as previewed. `changed` = (key, what happened), at most NAMED of them; `total` counts all."""
+
+    changed: Sequence[tuple[str, str]]
+    total: int
+
+    @property
+    def sentence(self) -> str:
+        named = ", ".join(f"{shown(key)} {what}" for key, what in self.changed)
+        more = f" and {self.total - len(self.changed)} more" if self.total > len(self.changed) else ""
+        return f"{self.place} changed since the preview ({named}{more}), so nothing was written; import it again and make a new preview."
+
+
+@dataclass(eq=False)
+class NoTable(SourceProblem):
+    table: str
+    columns: Sequence[str] = ()
+
+    @property
+    def sentence(self) -> str:
+        columns = f" with columns {', '.join(shown(name) for name in self.columns)}" if self.columns else ""
+        return f"{self.place} has no table {shown(self.table)}{columns}; check that the path and the format belong together."
+
+
+@dataclass(eq=False)
+class NotAList(SourceProblem):
+    key: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{shown(self.key)} in {self.place} is not a JSON array of strings, so nothing was written; mend that record, then try again."
+        )
+
+
+@dataclass(eq=False)
+class NotKept(SourceProblem):
+    """The database did not end up with the bytes it was given (a trigger, a column type, a constraint)."""
+
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} does not keep what is written to it ({shown(self.detail)}), so the write was rolled back; "
+            "look at its triggers and column types."
+        )
+
+
+class AlreadyThere(SourceProblem):
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} already exists and is left as it is; choose another name."
+
+
+@dataclass(eq=False)
+class TooLarge(SourceProblem):
+    what: str
+    limit: int
+    """In bytes."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.what} of {self.place} is over the limit of {self.limit} bytes; split the file or check that it is the right one."
+
+
+class NoRoom(SourceProblem):
+    @property
+    def sentence(self) -> str:
+        return f"There is no room on the disk to work on {self.place}; free some space, then try again."
+
+
+@dataclass(eq=False)
+class Utf16(SourceProblem):
+    encoding: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} stores its text as {shown(self.encoding)}, which no known agent does and whose bytes are not read here; "
+            "convert it to UTF-8 with `sqlite3 FILE .dump` into a new database."
+        )
+
+
+@dataclass(eq=False)
+class Failed(SourceProblem):
+    """What SQLite or the system refused for a reason without a name of its own here."""
+
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} could not be used ({shown(self.detail)}); check it with `sqlite3 FILE 'PRAGMA integrity_check'`."

@@ -1,0 +1,122 @@
+"""A path as what it holds: a store's conversations, or a trace source's records. The whole of it is read before anybody uses any of it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inspector.formats import dispatch_traces
+from inspector.formats.base import Format, Shape, Stored
+from inspector.formats.catalogue import FORMATS, format_named
+from inspector.sources import files, sqlite
+from inspector.sources.problems import SourceProblem, shown
+from inspector.traces.bodies import Body
+from inspector.traces.model import Problem, Report, TraceRecord
+
+TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
+
+
+@dataclass(eq=False)
+class NotRecognised(SourceProblem):
+    """A file that is none of the shapes we know."""
+
+    tables: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        held = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
+        return f"{self.place} is no store, trace database or journal that Inspector knows{held}: `formats` lists what it reads, --format NAME forces one."
+
+
+@dataclass(eq=False)
+class NotAStore(SourceProblem):
+    """A trace source where a store is wanted."""
+
+    format: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} holds traces ({self.format}), no conversations: name the store, and this file with --traces."
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    path: Path
+    format: Format
+    conversations: tuple[Stored, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """`files` are those that were read: a journal brings the generation before it (`.1`) along."""
+
+    path: Path
+    format: str
+    records: tuple[TraceRecord, ...]
+    bodies: dict[str, Body]
+    problems: tuple[Problem, ...]
+    files: tuple[Path, ...] = field(default=())
+
+
+def read(path: Path, format_name: str | None = None) -> Store | Traces:
+    """Detects the shape (unless named) and reads it. Raises SourceProblem, UnknownFormat."""
+    shape = sqlite.identify(path)
+    if format_name is None:
+        scores: list[tuple[float, str]] = [(found.sniff(shape), found.name) for found in FORMATS]
+        scores += [(dispatch_traces.sniff(shape), dispatch_traces.NAME), (dispatch_traces.sniff_journal(shape), dispatch_traces.JOURNAL)]
+        score, format_name = max(scores)
+        if score <= 0:
+            raise NotRecognised(path, tuple(shape.tables))
+    if format_name == dispatch_traces.NAME:
+        return _traces(path)
+    if format_name == dispatch_traces.JOURNAL:
+        return _journal(path)
+    return _store(path, format_named(format_name), shape)
+
+
+def read_store(path: Path, format_name: str | None = None) -> Store:
+    """As `read`, where only a store will do. Raises SourceProblem."""
+    found = read(path, format_name)
+    if isinstance(found, Traces):
+        raise NotAStore(path, found.format)
+    return found
+
+
+def one(path: Path, format_: Format, native_id: str) -> Stored | None:
+    """One conversation as the store holds it now; None where it is gone. Raises SourceProblem."""
+    return next((stored for stored in _store(path, format_, Shape()).conversations if stored.conversation.native_id == native_id), None)
+
+
+def _store(path: Path, format_: Format, shape: Shape) -> Store:
+    records = sqlite.reread(path, lambda store: list(store.records(format_.table)))
+    return Store(path, format_, tuple(format_.read(records)))
+
+
+def _traces(path: Path) -> Traces:
+    def use(store: sqlite.Snapshot) -> Traces:
+        return _gather(path, dispatch_traces.NAME, lambda report: dispatch_traces.read_database(store, report), (path,))
+
+    return sqlite.reread(path, use)
+
+
+def _journal(path: Path) -> Traces:
+    before = path.with_name(path.name + ".1")
+    parts = (before, path) if files.exists(before) else (path,)
+
+    def observed(report: Report) -> Iterator[dispatch_traces.Observed]:
+        first = 0
+        for part in parts:
+            yield from dispatch_traces.read_journal(files.lines(part), report, first)
+            first += part.stat().st_size
+
+    return _gather(path, dispatch_traces.JOURNAL, observed, parts)
+
+
+def _gather(path: Path, name: str, observed: Callable[[Report], Iterator[dispatch_traces.Observed]], parts: tuple[Path, ...]) -> Traces:
+    problems: list[Problem] = []
+    records: dict[str, TraceRecord] = {}
+    bodies: dict[str, Body] = {}
+    for record, body in observed(problems.append):
+        records.setdefault(record.id, record)
+        if body is not None:
+            bodies.setdefault(body.name, body)
+    return Traces(path, name, tuple(records.values()), bodies, tuple(problems), parts)

@@ -1,0 +1,92 @@
+"""SQLite stores: what is in them, a consistent read-only view, a backup, and (from `writing`) the one guarded write."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from inspector.formats.base import Cell, Record, Shape, Table
+from inspector.sources import files
+from inspector.sources.locks import alone
+from inspector.sources.opening import MAGIC, TRIES, head, readonly, told
+from inspector.sources.problems import Changing
+from inspector.sources.statements import quoted, records, require, tables
+from inspector.sources.writing import commit
+
+__all__ = ["Snapshot", "backup", "commit", "identify", "reread", "snapshot"]
+
+T = TypeVar("T")
+
+
+class Snapshot:
+    """A store at one moment. Good only inside its `with`; every method may raise Damaged in the middle of its rows."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+        with told(path):
+            self.tables: Mapping[str, tuple[str, ...]] = MappingProxyType(tables(path, connection))
+
+    def records(self, table: Table, prefix: str | None = None) -> Iterator[Record]:
+        """Rows in the byte order of their keys, those whose key starts with exactly `prefix` (never LIKE: `_` is only `_`).
+
+        A value that is no text or blob comes as its text with its own storage class as type. Raises NoTable.
+        """
+        require(self._path, self.tables, table.name, (table.key, table.value, *(name for name, _ in table.where)))
+        with told(self._path):
+            for key, data, kind in records(self._connection, table, prefix):
+                yield Record(key.decode("utf-8", "surrogateescape"), Cell(data, kind))
+
+    def rows(
+        self, name: str, columns: Sequence[str], where: str = "", params: Sequence[object] = (), order: str = ""
+    ) -> Iterator[tuple[object, ...]]:
+        """`columns` of every row of table `name`. `where` and `order` are SQL of our own, never of a store or a user; values go in `params`.
+
+        Text as str (surrogateescape), blobs as bytes. Raises NoTable.
+        """
+        require(self._path, self.tables, name, columns)
+        sql = f"SELECT {', '.join(quoted(column) for column in columns)} FROM {quoted(name)}"  # noqa: S608 (names quoted, see docstring)
+        sql += f" WHERE {where}" if where else ""
+        sql += f" ORDER BY {order}" if order else ""
+        with told(self._path):
+            yield from self._connection.execute(sql, tuple(params))
+
+
+@contextmanager
+def snapshot(path: Path) -> Iterator[Snapshot]:
+    """A consistent read-only view, WAL included; the bytes of the database and its -wal stay, and no file is added beside them.
+
+    Use up what you need inside the `with`, and trust it only once the `with` has ended: Changing may come at its end.
+    One snapshot at a time in this process; `commit` inside one would wait for itself.
+    """
+    with readonly(path) as connection:
+        yield Snapshot(path, connection)
+
+
+def reread(path: Path, use: Callable[[Snapshot], T]) -> T:
+    """`use` of a snapshot, done again (a few times) when the store changed meanwhile. `use` must read only."""
+    for _ in range(TRIES - 1):
+        try:
+            with snapshot(path) as store:
+                return use(store)
+        except Changing:
+            continue
+    with snapshot(path) as store:
+        return use(store)
+
+
+def identify(path: Path) -> Shape:
+    """First 4096 bytes, file name and, for a database, its tables with their columns. Raises what `snapshot` raises."""
+    with alone():
+        start = head(path)
+        if not start.startswith(MAGIC):
+            return Shape(start, {}, path.name)
+        return Shape(start, reread(path, lambda store: store.tables), path.name)
+
+
+def backup(path: Path, out: Path) -> None:
+    """A consistent copy, content of the -wal included, in the new file `out` (mode 0600). Raises AlreadyThere and what `snapshot` raises."""
+    with readonly(path) as source, files.new_file(out), told(path), closing(sqlite3.connect(out, isolation_level=None)) as target:
+        source.backup(target)

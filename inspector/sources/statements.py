@@ -1,0 +1,70 @@
+"""The SQL of a key-value table: exact prefixes, exact bytes, every name quoted."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from inspector.formats.base import Table
+from inspector.sources.problems import NoTable, Utf16
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def encoded(key: str) -> bytes:
+    return key.encode("utf-8", "surrogateescape")
+
+
+def tables(path: Path, connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """Ordinary tables and their columns. Views and virtual tables are left out: they run the store's own code. Raises Utf16."""
+    encoding = connection.execute("PRAGMA encoding").fetchone()[0]
+    if encoding != "UTF-8":
+        raise Utf16(path, encoding)
+    found: dict[str, tuple[str, ...]] = {}
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name").fetchall():
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            # SQL cannot name it, so no format reads it.
+            continue
+        found[name] = tuple(row[1] for row in connection.execute(f"PRAGMA table_info({quoted(name)})"))
+    return found
+
+
+def require(path: Path, found: Mapping[str, tuple[str, ...]], name: str, columns: Sequence[str]) -> None:
+    """Raises NoTable unless the table has all the columns (also: SQLite would take a quoted unknown column for a string)."""
+    if name not in found or not set(columns) <= set(found[name]):
+        raise NoTable(path, name, columns)
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """The first key behind all keys that start with `prefix`; None = there is none."""
+    cut = prefix.rstrip(b"\xff")
+    return cut[:-1] + bytes([cut[-1] + 1]) if cut else None
+
+
+def where(table: Table) -> tuple[str, list[bytes]]:
+    """The fixed columns as SQL and its parameters. COLLATE BINARY everywhere: a store's own collation would make keys equal that are not."""
+    parts = [f"{quoted(name)} COLLATE BINARY = CAST(? AS TEXT)" for name, _ in table.where]
+    return " AND ".join(parts or ["1"]), [encoded(value) for _, value in table.where]
+
+
+def records(connection: sqlite3.Connection, table: Table, prefix: str | None = None) -> Iterator[tuple[bytes, bytes, str]]:
+    """(key, value as bytes, storage class) in the byte order of keys."""
+    condition, params = where(table)
+    key, value = quoted(table.key), quoted(table.value)
+    if prefix is not None:
+        start = encoded(prefix)
+        condition += f" AND {key} COLLATE BINARY >= CAST(? AS TEXT)"
+        params.append(start)
+        if (end := successor(start)) is not None:
+            condition += f" AND {key} COLLATE BINARY < CAST(? AS TEXT)"
+            params.append(end)
+        condition += f" AND typeof({key}) = 'text'"
+    sql = (
+        f"SELECT CAST({key} AS BLOB), CAST({value} AS BLOB), typeof({value}) FROM {quoted(table.name)} "  # noqa: S608 (names quoted)
+        f"WHERE {condition} ORDER BY {key} COLLATE BINARY"
+    )
+    for found_key, data, kind in connection.execute(sql, params):
+        yield found_key or b"", data or b"", kind

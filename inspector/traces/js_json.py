@@ -1,0 +1,99 @@
+"""JSON as JavaScript reads and writes it: the same text refused, the same number and string spelled the same way."""
+
+import json
+import re
+from decimal import Decimal
+from typing import Any, NoReturn
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TO_JS = json.encoder.encode_basestring
+_EXACT = 2**53
+
+
+def parse(text: str) -> Any:
+    """The value of `text`, refusing what JSON.parse refuses (NaN, Infinity). Raises ValueError, also for hostile nesting."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply to be read") from None
+
+
+def canonical(value: Any) -> str:
+    """`value` in compact JSON with the keys of every object sorted by UTF-16 code unit, spelled as JSON.stringify does.
+
+    Lone surrogates become lower-case `\\udxxx`. Raises ValueError where the nesting is too deep.
+    """
+    parts: list[str] = []
+    try:
+        _write(value, parts)
+    except RecursionError:
+        raise ValueError("it is nested too deeply to be written") from None
+    return "".join(parts)
+
+
+def number(value: int | float) -> str:
+    """`value` as JavaScript spells a number: 1.0 -> 1, 1e21 -> 1e+21, -0.0 -> 0; integers beyond 2^53 round to a double."""
+    if isinstance(value, int) and -_EXACT <= value <= _EXACT:
+        return str(value)
+    try:
+        double = float(value)
+        sign, digits, exponent = Decimal(repr(double)).normalize().as_tuple()
+    except OverflowError:
+        return "null"
+    if not isinstance(exponent, int):
+        return "null"
+    if double == 0:
+        return "0"
+    text = "".join(map(str, digits))
+    return ("-" if sign else "") + _spell(text, len(text) + exponent)
+
+
+def _spell(digits: str, point: int) -> str:
+    # ECMA-262 Number::toString; `point` is where the decimal point stands, counted from the first digit.
+    if len(digits) <= point <= 21:
+        return digits.ljust(point, "0")
+    if 0 < point <= 21:
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{digits[0]}{fraction}e{point - 1:+d}"
+
+
+def _string(text: str) -> str:
+    quoted = _TO_JS(text)
+    if _SURROGATE.search(quoted):
+        paired = quoted.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", paired)
+    return quoted
+
+
+def _units(key: str) -> bytes:
+    return key.encode("utf-16-be", "surrogatepass")
+
+
+def _write(value: Any, parts: list[str]) -> None:
+    if isinstance(value, str):
+        parts.append(_string(value))
+    elif value is None or isinstance(value, bool):
+        parts.append({None: "null", True: "true", False: "false"}[value])
+    elif isinstance(value, int | float):
+        parts.append(number(value))
+    elif isinstance(value, dict):
+        separator = "{"
+        for key in sorted(value, key=_units):
+            parts.append(f"{separator}{_string(key)}:")
+            _write(value[key], parts)
+            separator = ","
+        parts.append("}" if value else "{}")
+    else:
+        separator = "["
+        for item in value:
+            parts.append(separator)
+            _write(item, parts)
+            separator = ","
+        parts.append("]" if value else "[]")
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,72 @@
+"""Readings, wire texts and previews of a conversation, each in one call, and the names of table rows that are covered."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from inspector.conversation.edits import Plan
+from inspector.conversation.model import Conversation, Message, Reading
+from inspector.formats.base import Stored
+from inspector.formats.dispatch import DISPATCH
+from inspector.projections.catalogue import projection
+from inspector.readers.catalogue import reader
+from inspector.repairs import preview as previews
+from inspector.repairs.catalogue import strategy
+
+Shown = list[tuple[str, tuple[int, ...]]]
+OPTIONS = {"fork_id": "new-id", "now": "5", "title": "Repaired"}
+
+
+def read(conversation: Conversation, name: str = "dispatch-legacy") -> Reading:
+    return reader(name).read(conversation)
+
+
+def shown(messages: Iterable[Message]) -> Shown:
+    return [(message.role, message.seqs) for message in messages]
+
+
+def spelled(messages: Iterable[Message]) -> str:
+    """`U[1-3] T4`, and `T+` for a message that the reader made up."""
+    return " ".join(_spell(message) for message in messages)
+
+
+def _spell(message: Message) -> str:
+    letter = message.role[:1].upper()
+    if message.synthetic:
+        return f"{letter}+"
+    first, last = message.seqs[0], message.seqs[-1]
+    return f"{letter}{first}" if first == last else f"{letter}[{first}-{last}]"
+
+
+def wire(messages: Sequence[Message], name: str = "dispatch-openai") -> list[dict[str, Any]]:
+    return projection(name).project(messages).values
+
+
+def plan_for(stored: Stored, mode: str, names: Sequence[str], reader_name: str = "dispatch-legacy") -> Plan:
+    chosen = [strategy(name) for name in names]
+    return Plan(
+        "source",
+        stored.conversation.native_id,
+        mode,
+        tuple(names),
+        previews.safety_of(chosen),
+        previews.digest(stored),
+        previews.compose(stored.conversation, chosen, reader_name),
+        OPTIONS,
+    )
+
+
+def preview_of(stored: Stored, mode: str, names: Sequence[str], reader_name: str = "dispatch-legacy") -> previews.Preview:
+    plan = plan_for(stored, mode, names, reader_name)
+    chosen = [strategy(name) for name in names]
+    return previews.preview(stored, DISPATCH, plan, chosen, reader_name, "dispatch-openai", "openai-chat")
+
+
+def covered(names: Iterable[str], letter: str) -> set[str]:
+    """Row names such as `S-16` that the names of tests (`test_s16_...`) or of parameters carry."""
+    pattern = re.compile(rf"(?:^|_){letter}-?(\d+)(?:_|$|\b)", re.IGNORECASE)
+    return {f"{letter}-{match.group(1)}" for name in names if (match := pattern.search(name))}
+
+
+def rows(letter: str, last: int) -> set[str]:
+    return {f"{letter}-{number}" for number in range(1, last + 1)}
