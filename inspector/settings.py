@@ -64,7 +64,12 @@ TEMPLATES = [
                     _finders_of_templates if DEBUG else [("django.template.loaders.cached.Loader", _finders_of_templates)],
                 )
             ],
-            "builtins": ["template_partials.templatetags.partials"],
+            "builtins": [
+                "template_partials.templatetags.partials",
+                "django.templatetags.static",
+                "django_htmx.templatetags.django_htmx",
+                "inspector.templatetags.show",
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

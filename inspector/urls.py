@@ -1,5 +1,61 @@
-"""Which address shows which page."""
+"""Every address of the pages; one address, one view. A page at /x/ has its twins at /x.json and, where it can be pasted, /x.md."""
 
-from django.urls import URLPattern, URLResolver
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from inspector.views import audit, catalogues, conversations, inbox, repairs, sources, traces
+
+urlpatterns = [
+    path("", inbox.inbox, name="inbox"),
+    path("index.json", inbox.inbox_json),
+    # One conversation, and what hangs below it
+    path("conversations/", conversations.conversation_list, name="conversations"),
+    path("conversations.json", conversations.conversation_list_json),
+    path("conversations/<slug:oid>/", conversations.conversation, name="conversation"),
+    path("conversations/<slug:oid>.json", conversations.conversation_json),
+    path("conversations/<slug:oid>.md", conversations.conversation_md),
+    path("conversations/<slug:oid>/chunks/<int:position>/", conversations.chunk, name="chunk"),
+    path("conversations/<slug:oid>/chunks/<int:position>/raw/", conversations.chunk_raw, name="chunk-raw"),
+    path("conversations/<slug:oid>/prompt/", conversations.prompt, name="prompt"),
+    path("conversations/<slug:oid>/prompt.json", conversations.prompt_json),
+    path("conversations/<slug:oid>/trace/", traces.trace, name="trace"),
+    path("conversations/<slug:oid>/trace.json", traces.trace_json),
+    path("conversations/<slug:oid>/trace/body/<slug:digest>/", traces.body, name="trace-body"),
+    path("conversations/<slug:oid>/trace/body/<slug:digest>/raw/", traces.body_raw, name="trace-body-raw"),
+    path("conversations/<slug:oid>/repairs/new/", repairs.new, name="new-repair"),
+    path("conversations/<slug:oid>/repairs/new.json", repairs.new_json),
+    path("findings/<slug:oid>/", inbox.finding, name="finding"),
+    path("findings/<slug:oid>.json", inbox.finding_json),
+    path("findings/<slug:oid>.md", inbox.finding_md),
+    # Repairs
+    path("repairs/", repairs.repair_list, name="repairs"),
+    path("repairs.json", repairs.repair_list_json),
+    path("repairs/<slug:oid>/", repairs.repair, name="repair"),
+    path("repairs/<slug:oid>.json", repairs.repair_json),
+    path("repairs/<slug:oid>.md", repairs.repair_md),
+    path("repairs/<slug:oid>/approve/", repairs.approve, name="approve"),
+    path("repairs/<slug:oid>/reject/", repairs.reject, name="reject"),
+    path("repairs/<slug:oid>/apply/", repairs.apply, name="apply"),
+    path("repairs/<slug:oid>/undo/", repairs.undo, name="undo"),
+    # Sources and the trail
+    path("sources/", sources.source_list, name="sources"),
+    path("sources.json", sources.source_list_json),
+    path("sources/<slug:oid>/", sources.source, name="source"),
+    path("sources/<slug:oid>.json", sources.source_json),
+    path("sources/<slug:oid>/import/", sources.import_again, name="import-again"),
+    path("sources/<slug:oid>/write-back/", sources.write_back, name="write-back"),
+    path("audit/", audit.audit, name="audit"),
+    path("audit.json", audit.audit_json),
+    # Catalogues
+    path("rules/", catalogues.rules, name="rules"),
+    path("rules.json", catalogues.rules_json),
+    path("rules/<slug:code>/", catalogues.rule, name="rule"),
+    path("rules/<slug:code>.json", catalogues.rule_json),
+    path("rules/<slug:code>.md", catalogues.rule_md),
+    path("strategies/<slug:name>/", catalogues.strategy, name="strategy"),
+    path("strategies/<slug:name>.json", catalogues.strategy_json),
+    path("formats/", catalogues.formats, name="formats"),
+    path("formats.json", catalogues.formats_json),
+    path("login/", LoginView.as_view(template_name="login.html"), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+]

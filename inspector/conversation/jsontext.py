@@ -4,7 +4,9 @@ import json
 import re
 from typing import Any
 
-MAX_DEPTH_HINT = "more than about 900 levels"
+# Far below where Python gives up, which depends on how deep the caller stands: what was read can then be compared and written too.
+MAX_DEPTH = 400
+_STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = " \t\n\r"
 
@@ -39,16 +41,26 @@ def encode(text: str) -> bytes:
 
 def parse(text: str) -> Any:
     """The value of `text`. Integers stay exact. Raises Unreadable: `not-json`, `too-deep`, `huge-integer`."""
+    if _depth(text) > MAX_DEPTH:
+        raise Unreadable("too-deep", f"nested more than {MAX_DEPTH} levels deep, which is over what is read here")
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise Unreadable("not-json", f"not JSON: {error.msg} at character {error.pos} of {len(text):,}") from None
-    except RecursionError:
-        raise Unreadable("too-deep", f"nested {MAX_DEPTH_HINT} deep, which is over what is read here") from None
     except Unreadable:
         raise
     except ValueError:
         raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
+
+
+def _depth(text: str) -> int:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return 0
+    depth = deepest = 0
+    for match in _STRUCTURE.finditer(text):
+        depth += (match[0] in "[{") - (match[0] in "]}")
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def compact(value: Any) -> str:

@@ -24,6 +24,17 @@ class Kind(StrEnum):
     UNREADABLE = "unreadable"
 
 
+_WORDS = {
+    Kind.TEXT: "text",
+    Kind.THINKING: "text",
+    Kind.SYSTEM: "text",
+    Kind.TOOL_RESULT: "content",
+    Kind.ERROR: "message",
+    Kind.IMAGE: "url",
+}
+_WORDS_OF_UNREADABLE = ("text", "content", "message", "url")
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One block of a conversation as its store holds it.
@@ -49,8 +60,8 @@ class Chunk:
 
     @property
     def text(self) -> str:
-        """The words of the chunk: text, result content or error message; "" where it has none."""
-        for name in ("text", "content", "message", "url"):
+        """The words of the chunk: text, result content, error message or image address; "" where it has none."""
+        for name in (_WORDS[self.kind],) if self.kind in _WORDS else _WORDS_OF_UNREADABLE:
             value = self.payload.get(name)
             if isinstance(value, str):
                 return value

@@ -15,8 +15,8 @@ from typing import Any
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 
-_PLAIN = re.compile(r'[^\s"#=@{\[](?:[^\x00-\x1f\x7f"#=]*[^\s"#=\x00-\x1f\x7f])?')
-_WORD = re.compile(r'[^\s"#=@]+')
+_PLAIN = re.compile(r'[^\s"#=@{\[\ud800-\udfff](?:[^\x00-\x1f\x7f"#=\ud800-\udfff]*[^\s"#=\x00-\x1f\x7f\ud800-\udfff])?')
+_WORD = re.compile(r'[^\s"#=@\ud800-\udfff]+')
 _FIELD = re.compile(r"\s+([a-z_]+)=")
 _DECODER = json.JSONDecoder()
 _EXPECTED = re.compile(r"\s+#!\s*(.*)$")
@@ -30,20 +30,23 @@ class NotationError(ValueError):
 
 def dump_chunk(chunk: Chunk) -> str:
     index = f"{_show(chunk.msg_idx)}.{_show(chunk.chunk_idx)}" if chunk.msg_idx is not None or chunk.chunk_idx is not None else "-"
-    head = [str(chunk.seq), chunk.role or "-", index, chunk.kind.value]
+    plain_role = chunk.role != "-" and _WORD.fullmatch(chunk.role) is not None
+    head = [str(chunk.seq), chunk.role if plain_role else "-", index, chunk.kind.value]
     simple = _simple(chunk)
     if simple is None:
-        tail = ["payload=" + json.dumps(chunk.payload, ensure_ascii=True, separators=(",", ":"))]
+        tail = ["payload=" + _json(chunk.payload)]
         if chunk.kind is Kind.UNREADABLE:
             raw = chunk.raw.decode("utf-8", "surrogateescape")
             tail = [
-                json.dumps(raw),
+                _json(raw),
                 f"damage={_word(chunk.damage)}",
-                f"reason={json.dumps(chunk.reason)}",
+                f"reason={_json(chunk.reason)}",
                 *(tail if chunk.payload else []),
             ]
     else:
         tail = simple
+    if chunk.role and not plain_role:
+        tail.append(f"role={_json(chunk.role)}")
     if chunk.parent is not None:
         tail.append(f"parent={_word(chunk.parent)}")
     return " ".join(head + tail)
@@ -61,11 +64,16 @@ def _show(index: int | None) -> str:
 
 
 def _value(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) else json.dumps(text)
+    return text if _PLAIN.fullmatch(text) else _json(text)
 
 
 def _word(text: str) -> str:
-    return text if _WORD.fullmatch(text) else json.dumps(text)
+    return text if _WORD.fullmatch(text) else _json(text)
+
+
+def _json(value: Any) -> str:
+    """ASCII only; a ` #!` inside a string must not be taken for the marker of an expected finding."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace(" #!", " \\u0023!")
 
 
 def _simple(chunk: Chunk) -> list[str] | None:
@@ -81,7 +89,7 @@ def _simple(chunk: Chunk) -> list[str] | None:
             tail = [
                 _word(chunk.call_id),
                 _word(chunk.tool_name),
-                json.dumps(chunk.payload["input"], ensure_ascii=True, separators=(",", ":")),
+                _json(chunk.payload["input"]),
             ]
         except ValueError:
             return None
@@ -114,13 +122,16 @@ def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[s
     position = 0
     while match := _FIELD.match(rest, position):
         if rest[match.end() : match.end() + 1] in ('"', "{", "["):
-            fields[match.group(1)], position = _DECODER.raw_decode(rest, match.end())
+            fields[match.group(1)], position = _token(rest, match.end(), line, plain=False, as_json=True)
         else:
             word = _WORD.match(rest, match.end())
             fields[match.group(1)] = rest[match.end() : word.end()] if word else ""
             position = word.end() if word else match.end()
     if rest[position:].strip():
         raise NotationError(line, f"cannot read {rest[position:].strip()[:40]!r}; quote the text as JSON")
+    for name, value in fields.items():
+        if not isinstance(value, dict if name == "payload" else str):
+            raise NotationError(line, f"{name}= takes {'an object' if name == 'payload' else 'a text'}")
     if kind is Kind.UNREADABLE:
         return fields.pop("payload", {}), fields, words[0] if words else ""
     if "payload" in fields:
@@ -171,7 +182,7 @@ def load(text: str, native_id: str = "case", format_name: str = "dispatch") -> t
         body = (line[: marker.start()] if marker else line).strip()
         if body.startswith("@"):
             name, _, value = body[1:].partition(" ")
-            facts[name] = Fact(name, json.loads(value) if value.startswith('"') else value)
+            facts[name] = Fact(name, _token(value, 0, number, plain=False, as_json=True)[0] if value.startswith('"') else value)
         elif body and not body.startswith("#"):
             chunks.append(_load_chunk(body, number))
             for code in marker.group(1).split() if marker else []:
@@ -196,7 +207,7 @@ def _load_chunk(body: str, line: int) -> Chunk:
     return Chunk(
         f"{seq_number}",
         seq_number,
-        "" if role == "-" else role,
+        fields.get("role", "" if role == "-" else role),
         kind,
         payload,
         msg_idx,

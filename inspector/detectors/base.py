@@ -52,7 +52,7 @@ class Case:
         if self.trace is not None and observe.open_turns(self.trace):
             return True
         last = self.conversation.fact("lastActivityAt")
-        if self.taken_at is None or last is None:
+        if self.taken_at is None or last is None or not last.removeprefix("-").isdecimal():
             return True
         return self.taken_at - int(last) < RUNNING_MS
 

@@ -9,7 +9,8 @@ from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
 from inspector.detectors.merges import ruled_out
 
 # At the start of a line and outside a code fence: a sentence that only mentions the syntax is no call.
-_CALL = re.compile(r"^\s*(?:</think>\s*)?(<function=|<tool_call\b|<invoke\b)", re.MULTILINE)
+# No \s after ^: over a run of empty lines that would take quadratic time.
+_CALL = re.compile(r"^[ \t]*(?:</think>\s*)?(<function=|<tool_call\b|<invoke\b)", re.MULTILINE)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 

@@ -7,6 +7,7 @@ recipe are upstream's. `read` and `write` stand side by side; a row that cannot 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from inspector.conversation import jsontext, queries
@@ -25,7 +26,7 @@ _FACT_KEY = re.compile(
     r"conv:(.*):(seq|meta|model|cwd|computer|reasoning-effort|compact-percent|metrics-seq|image-transcriptions)", re.DOTALL
 )
 _STEP_ID = re.compile(r"turn-(\d{12,14})-[0-9a-z]*#(\d+)")
-_NUMBER = re.compile(r"\s*([+-]?\d+)")
+_NUMBER = re.compile(r"\s*([+-]?[0-9]+)")
 
 ROLES = ("system", "user", "assistant", "tool")
 _KINDS = {kind.value: kind for kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL_CALL, Kind.TOOL_RESULT, Kind.ERROR, Kind.SYSTEM, Kind.IMAGE)}
@@ -108,6 +109,8 @@ def read_chunk(record: Record, seq: int) -> Chunk:
     for name in ("chunk", "role", "msgIdx", "chunkIdx"):
         if name not in row:
             return damaged(f"missing-{name}", f"the row has no {name}")
+    if payload is None:
+        return damaged("null-chunk", "chunk is JSON null")
     if not isinstance(payload, dict):
         return damaged("wrong-type", f"chunk is a JSON {_name(payload)}, not an object")
     if role not in ROLES:
@@ -130,6 +133,9 @@ def read_chunk(record: Record, seq: int) -> Chunk:
 
 
 def _index(value: Any) -> int | None:
+    """JavaScript knows one kind of number: 1.0 is the index 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -257,7 +263,7 @@ def read_meta(meta: Fact | None) -> dict[str, str]:
     result = {
         name: row[name] if isinstance(row[name], str) else str(int(row[name]))
         for name in _META_KEYS
-        if isinstance(row.get(name), str | int | float)
+        if isinstance(row.get(name), str | int) or (isinstance(row.get(name), float) and isfinite(row[name]))
     }
     # Upstream takes anything but these three for idle.
     result["status"] = result.get("status", "idle") if result.get("status") in ("active", "idle", "closed") else "idle"
@@ -339,7 +345,7 @@ def _fork(plan: Plan, stored: Stored) -> list[Change]:
     readable_before = True
     for seq, chunk in enumerate(final.chunks, start=1):
         old = base.get(chunk.key)
-        message = message_of.get(chunk.key) if old is not None and chunk.damage == "" else None
+        message = message_of.get(chunk.key) if old is not None else None
         if old is not None and message is None:
             data, readable_before = old.raw, False
         else:

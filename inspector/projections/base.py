@@ -35,16 +35,14 @@ class Prompt:
 
     def sources(self) -> dict[str, list[int]]:
         """Path -> seqs of the chunks that stand there; a message's own path names all of its chunks. Made-up chunks have none."""
-        paths: dict[str, list[int]] = {}
+        paths: dict[str, dict[int, None]] = {}
         for index, message in enumerate(self.messages):
             if message.source is not None and message.source.synthetic:
                 continue
             for part in message.parts:
                 for path in (f"messages.{index}", part.path):
-                    seqs = paths.setdefault(path, [])
-                    if part.chunk.seq not in seqs:
-                        seqs.append(part.chunk.seq)
-        return paths
+                    paths.setdefault(path, {})[part.chunk.seq] = None
+        return {path: list(seqs) for path, seqs in paths.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ _OUR_LIMIT = {"too-deep", "huge-integer"}
 _THROWS = {
     "null": "the row is JSON null and load reads a field of it",
     "missing-chunk": "the row has no chunk and reconcile reads its type",
+    "null-chunk": "its chunk is null and reconcile reads the type of it",
 }
 
 Splits = Callable[[Chunk, Chunk], bool]
@@ -67,6 +68,8 @@ def group(
     warnings: list[str] = []
     failure = ""
     previous: Chunk | None = None
+    # A row without an index is one that differs from the rows on both sides of it.
+    interrupted = False
     for chunk in conversation.chunks:
         if chunk.damage in _NOT_PARSED:
             if not repair.skips_corrupt_rows:
@@ -75,16 +78,17 @@ def group(
             dropped.append(Dropped((chunk,), f"skipped by load as a corrupt row ({chunk.reason})"))
         elif chunk.damage in _OUR_LIMIT:
             dropped.append(Dropped((chunk,), f"not read by Inspector ({chunk.reason}); the client may read it"))
-        elif chunk.damage in _THROWS:
-            failure = failure or f"load throws: row seq {chunk.seq}: {_THROWS[chunk.damage]}"
-        elif chunk.msg_idx is None or chunk.msg_idx < 0:
+        elif chunk.damage != "null" and (chunk.msg_idx is None or chunk.msg_idx < 0):
             why = "has no usable msgIdx: load gathers it into a group that it never emits"
             dropped.append(Dropped((chunk,), why))
+            interrupted = splits is not _boundary_differs
+        elif chunk.damage in _THROWS:
+            failure = failure or f"load throws: row seq {chunk.seq}: {_THROWS[chunk.damage]}"
         else:
-            if previous is None or splits(previous, chunk):
+            if previous is None or interrupted or splits(previous, chunk):
                 groups.append([])
             groups[-1].append(chunk)
-            previous = chunk
+            previous, interrupted = chunk, False
     return tuple(Message(chunks[0].role, tuple(chunks)) for chunks in groups), tuple(dropped), tuple(warnings), failure
 
 

@@ -3,7 +3,7 @@
 import difflib
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.conversation import notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
@@ -96,10 +96,12 @@ def preview(
         raise NothingToDo
     changes = tuple(format_.write(plan, stored))
     target = format_.target(plan)
-    written = next(found for found in format_.read(after(stored.records, changes)) if found.conversation.native_id == target)
+    found = [found.conversation for found in format_.read(after(stored.records, changes)) if found.conversation.native_id == target]
+    # Nothing is left to find where a plan removes the only rows of a conversation that has no counter and no meta row.
+    written = found[0] if found else replace(stored.conversation, chunks=(), facts={})
     before = look(case_of(stored.conversation, reader), projection_name, profile_name)
-    later = look(case_of(written.conversation, reader), projection_name, profile_name)
-    rows = _rows(stored.conversation, apply(stored.conversation, plan.edits), written.conversation)
+    later = look(case_of(written, reader), projection_name, profile_name)
+    rows = _rows(stored.conversation, apply(stored.conversation, plan.edits), written)
     return Preview(
         plan,
         changes,

@@ -16,7 +16,6 @@ def renumbered(conversation: Conversation) -> Conversation:
         chunk.key: index
         for index, message in enumerate(queries.true_messages(conversation.chunks), start=1)
         for chunk in message.chunks
-        if not chunk.damage
     }
     return replace(
         conversation, chunks=tuple(replace(chunk, msg_idx=number.get(chunk.key, chunk.msg_idx)) for chunk in conversation.chunks)

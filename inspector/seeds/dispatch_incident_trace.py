@@ -11,12 +11,12 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from inspector.conversation import jsontext, queries
-from inspector.conversation.model import Chunk, Conversation, Message
+from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.formats.base import Cell, Record
 from inspector.formats.dispatch import DISPATCH
 from inspector.projections.dispatch_openai import projection
 from inspector.readers.catalogue import reader
-from inspector.seeds.appending import NAMESPACE, chunk_rows, text
+from inspector.seeds.appending import chunk_rows, text
 from inspector.seeds.dispatch_incident_rows import APPENDS, CONVERSATION, MODEL, TURNS, StepRun, TurnRun
 from inspector.seeds.dispatch_tools import SYSTEM_PROMPT, TOOLS, wire_tools
 
@@ -48,8 +48,7 @@ def incident_records() -> list[LogRecord]:
 
 
 def _conversation() -> Conversation:
-    rows = chunk_rows(CONVERSATION, APPENDS)
-    records = [Record(key, Cell(jsontext.encode(value))) for namespace, key, value in rows if namespace == NAMESPACE]
+    records = [Record(key, Cell(jsontext.encode(value))) for _, key, value in chunk_rows(CONVERSATION, APPENDS)]
     return next(DISPATCH.read(records)).conversation
 
 
@@ -76,7 +75,9 @@ def _step(turn: TurnRun, index: int, step: StepRun, messages: Sequence[Message],
     start, turn_id, usage = turn.start, turn.turn_id, _usage(step.usage)
     parent, here = _span_id(turn_id), _span_id(turn_id, index)
 
-    def span(name: str, begin: int, end: int, attributes: dict[str, Any], closing: dict[str, Any], body: str | None = None) -> list[LogRecord]:
+    def span(
+        name: str, begin: int, end: int, attributes: dict[str, Any], closing: dict[str, Any], body: str | None = None
+    ) -> list[LogRecord]:
         own = _span_id(turn_id, index, name, str(attributes.get("toolCallId", "")))
         return [
             _open(own, name, start + begin, turn_id, here, attributes, body),
@@ -126,11 +127,8 @@ def _request(messages: Sequence[Message], **extra: Any) -> str:
 
 
 def _warming(messages: Sequence[Message]) -> str:
-    asked = DISPATCH_WARMING
+    asked = Chunk("", 0, "user", Kind.TEXT, text("reply with just a ."))
     return _request([*messages, Message("user", (asked,))], max_tokens=1)
-
-
-DISPATCH_WARMING = replace(_conversation().chunks[0], payload=text("reply with just a ."))
 
 
 def _usage(usage: dict[str, int]) -> dict[str, int]:

@@ -17,7 +17,10 @@ def _healthy() -> list[Row]:
         (
             ("user", (text("Which port does the dev server listen on, and can I change it?"),)),
             ("assistant", (text("Let me look at the configuration."), call("call_41d7", "read_file", {"path": "vite.config.ts"}))),
-            ("tool", (result("call_41d7", "read_file", "export default defineConfig({\n  server: { port: 5173, strictPort: true },\n});\n"),)),
+            (
+                "tool",
+                (result("call_41d7", "read_file", "export default defineConfig({\n  server: { port: 5173, strictPort: true },\n});\n"),),
+            ),
             (
                 "assistant",
                 (text("It listens on 5173 and fails if that is taken (`strictPort`). Change `server.port` in `vite.config.ts`."),),

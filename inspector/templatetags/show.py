@@ -1,0 +1,79 @@
+"""How stored things are shown: text made visible, code by Pygments, times, sizes, links that keep the query."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.http import QueryDict
+from django.utils.safestring import SafeString, mark_safe
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from inspector.conversation.queries import span_text
+from inspector.reports import visible as text
+
+register = template.Library()
+_HTML = HtmlFormatter(nowrap=True, classprefix="p-")
+# Highlighting is quadratic on some hostile inputs; beyond this, plain text.
+HIGHLIGHT_LIMIT = 20_000
+
+
+@register.filter
+def visible(value: object) -> str:
+    return text.visible(str(value))
+
+
+@register.filter
+def clip(value: object, limit: int = text.CLIP) -> str:
+    return text.clipped(str(value), limit)[0]
+
+
+@register.filter
+def cut(value: object, limit: int = text.CLIP) -> int:
+    """How many characters `clip` leaves out."""
+    return text.clipped(str(value), limit)[1]
+
+
+@register.filter
+def bytesize(value: int) -> str:
+    return text.size(value)
+
+
+@register.filter
+def seqs(value: object) -> str:
+    return span_text(list(value)) if isinstance(value, list | tuple) else ""
+
+
+@register.filter
+def clock(value: int | None) -> str:
+    """Epoch milliseconds as UTC time; "unknown" where nothing gives one."""
+    return "unknown" if value is None else datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+@register.filter
+def code(value: str, language: str = "json") -> SafeString:
+    """Highlighted source; the text is escaped by Pygments and made visible first."""
+    shown = text.visible(value)
+    if len(shown) > HIGHLIGHT_LIMIT:
+        language = "text"
+    return mark_safe(highlight(shown, get_lexer_by_name(language, stripnl=False), _HTML).rstrip("\n"))  # noqa: S308 (Pygments escapes)
+
+
+@register.filter
+def pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@register.simple_tag(takes_context=True)
+def query(context: dict[str, Any], **changes: Any) -> str:
+    """The present query with some parameters set, or taken out where the value is None or empty."""
+    params: QueryDict = context["request"].GET.copy()
+    for name, value in changes.items():
+        if value in (None, ""):
+            params.pop(name, None)
+        else:
+            params[name] = str(value)
+    encoded = params.urlencode()
+    return f"?{encoded}" if encoded else "?"

@@ -1,0 +1,73 @@
+"""What all pages share: rendering a page dataclass whole or as the named part, and the `.json` and `.md` twins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+
+NAVIGATION = (
+    ("Inbox", "/"),
+    ("Conversations", "/conversations/"),
+    ("Repairs", "/repairs/"),
+    ("Rules", "/rules/"),
+    ("Formats", "/formats/"),
+    ("Sources", "/sources/"),
+    ("Audit", "/audit/"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    label: str
+    href: str
+    current: bool = False
+
+
+def navigation(request: HttpRequest) -> list[Link]:
+    path = request.path
+    return [Link(label, href, path == href if href == "/" else path.startswith(href)) for label, href in NAVIGATION]
+
+
+def page(request: HttpRequest, template: str, content: Any, part: str = "", twins: Sequence[str] = (), status: int = 200) -> HttpResponse:
+    """`template` with `content` as `page`; only its part `part` when htmx asks. `twins` are the endings (`json`, `md`) that this page has."""
+    is_part = bool(part) and getattr(request, "htmx", None) and not request.htmx.boosted and not request.htmx.history_restore_request  # type: ignore[attr-defined]
+    context = {
+        "page": content,
+        "navigation": navigation(request),
+        "local_mode": settings.INSPECTOR_LOCAL,
+        "twins": [Link(f".{ending}", twin(request, ending)) for ending in twins],
+    }
+    response = render(request, f"{template}#{part}" if is_part else template, context, status=status)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def twin(request: HttpRequest, ending: str) -> str:
+    """The address of the same page in another form: /rules/ -> /rules.json, / -> /index.json; the query stays."""
+    path = request.path.rstrip("/") or "/index"
+    query = request.GET.urlencode()
+    return f"{path}.{ending}" + (f"?{query}" if query else "")
+
+
+def as_json(content: Any, status: int = 200) -> JsonResponse:
+    """The `.json` twin. ASCII only, so that lone surrogates and control characters of stored text survive."""
+    return JsonResponse(content, safe=False, status=status, json_dumps_params={"indent": 1, "ensure_ascii": True})
+
+
+def as_markdown(text: str) -> HttpResponse:
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+
+
+def absolute(request: HttpRequest, path: str) -> str:
+    """A link that leaves the machine."""
+    base = settings.INSPECTOR_BASE_URL
+    return f"{base.rstrip('/')}{path}" if base else request.build_absolute_uri(path)
+
+
+def refusal(request: HttpRequest, sentence: str, status: int = 409) -> HttpResponse:
+    """One sentence, on a page of its own; nothing was done."""
+    return page(request, "refusal.html", {"sentence": sentence}, status=status)
