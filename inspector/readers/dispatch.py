@@ -78,13 +78,15 @@ def group(
             dropped.append(Dropped((chunk,), f"skipped by load as a corrupt row ({chunk.reason})"))
         elif chunk.damage in _OUR_LIMIT:
             dropped.append(Dropped((chunk,), f"not read by Inspector ({chunk.reason}); the client may read it"))
-        elif chunk.damage != "null" and (chunk.msg_idx is None or chunk.msg_idx < 0):
+        elif chunk.damage == "null":
+            failure = failure or f"load throws: row seq {chunk.seq}: {_THROWS[chunk.damage]}"
+        elif chunk.msg_idx is None or chunk.msg_idx < 0:
             why = "has no usable msgIdx: load gathers it into a group that it never emits"
             dropped.append(Dropped((chunk,), why))
             interrupted = splits is not _boundary_differs
-        elif chunk.damage in _THROWS:
-            failure = failure or f"load throws: row seq {chunk.seq}: {_THROWS[chunk.damage]}"
         else:
+            if chunk.damage in _THROWS:
+                failure = failure or f"load throws: row seq {chunk.seq}: {_THROWS[chunk.damage]}"
             if previous is None or interrupted or splits(previous, chunk):
                 groups.append([])
             groups[-1].append(chunk)

@@ -11,8 +11,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.reports import visible as text
+from inspector.reports.timeline import arguments, words
 
 register = template.Library()
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
@@ -34,6 +36,26 @@ def clip(value: object, limit: int = text.CLIP) -> str:
 def cut(value: object, limit: int = text.CLIP) -> int:
     """How many characters `clip` leaves out."""
     return text.clipped(str(value), limit)[1]
+
+
+@register.filter
+def stored_text(value: bytes) -> str:
+    """Stored bytes as text; bytes that are no UTF-8 show as escapes."""
+    return value[:5000].decode("utf-8", "backslashreplace")
+
+
+@register.filter
+def chunk_words(chunk: Chunk | None) -> str:
+    """A chunk in one line: what was called with what, or its text."""
+    if chunk is None:
+        return ""
+    called = arguments(chunk)
+    return f"{chunk.tool_name} {called}" if called else words(chunk) or "(empty)"
+
+
+@register.filter
+def cut_words(value: str) -> list[str]:
+    return value.split()
 
 
 @register.filter

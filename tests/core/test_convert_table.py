@@ -56,7 +56,9 @@ ROWS = {
     "C-13": Row([A(th("first"), "then")], [assistant("firstthen")]),
     "C-14": Row([A(tc(input=BROKEN))], [assistant(None, ("a", "ls", '{"_malformed_arguments":"{path: \\"/src/main.ts\\"}"}'))]),
     "C-15": Row([A(tc(input='{ "path": "/src/main.ts" }'))], [assistant(None, ("a", "ls", '{"path":"/src/main.ts"}'))]),
-    "C-16": Row([A(tc(input={"a": [1, {"b": None}], "é": "\u2028/"}))], [assistant(None, ("a", "ls", '{"a":[1,{"b":null}],"é":"\u2028/"}'))]),
+    "C-16": Row(
+        [A(tc(input={"a": [1, {"b": None}], "é": "\u2028/"}))], [assistant(None, ("a", "ls", '{"a":[1,{"b":null}],"é":"\u2028/"}'))]
+    ),
     "C-17": Row([A(tc(input="x" * 500))], [assistant(None, ("a", "ls", '{"_malformed_arguments":"' + "x" * 200 + '"}'))]),
 }
 
@@ -129,7 +131,9 @@ def test_thinking_is_wrapped_or_left_out_by_the_variants() -> None:
 
 
 def test_the_source_map_leads_each_path_back_to_its_rows() -> None:
-    prompt = projection("dispatch-openai").project(read(appended([U("a", img()), A("x", "y", tc("a"), tc("b")), T(tr("a"))]).conversation()).grouped)
+    prompt = projection("dispatch-openai").project(
+        read(appended([U("a", img()), A("x", "y", tc("a"), tc("b")), T(tr("a"))]).conversation()).grouped
+    )
     assert prompt.sources() == {
         "messages.0": [1, 2],
         "messages.0.content.0": [1],

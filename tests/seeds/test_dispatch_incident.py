@@ -175,6 +175,13 @@ def test_spans_lie_inside_their_parents() -> None:
         assert opened[parent] <= opened[span] <= closed[span] <= closed[parent], record["name"]
 
 
+def test_a_step_begins_when_the_one_before_is_closed() -> None:
+    steps = [(record["spanId"], record["kind"]) for record in trace_records() if record["name"] == "step"]
+    assert len(steps) == 8
+    for (first, opening), (second, closing) in zip(steps[::2], steps[1::2], strict=True):
+        assert (first, opening, closing) == (second, "span-open", "span-close")
+
+
 def test_records_have_ids_of_their_own_and_stay_the_same() -> None:
     ids = [record_id(record) for record in trace_records()]
     assert len(ids) == len(set(ids)) == 55

@@ -1,0 +1,156 @@
+"""Secrets out of text that will be pasted elsewhere: the rules of detect-secrets 1.5.0 at their places, and a few that it lacks."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from inspector.reports.secret_rules import rules_of_detect_secrets
+
+Span = tuple[int, int, str]
+"""Start, end, and what kind of secret stands there."""
+
+# Several rules take quadratic time on a line made for it. In a window of this size that is harmless, and no secret is longer than the overlap.
+_WINDOW, _OVERLAP = 512, 192
+_MORE = re.compile(r"[A-Za-z0-9_-]{0,400}")
+_PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[0-9]")
+_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]+")
+_PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=\s]|\\[nrt])*")
+_PEM_LIMIT = 20_000
+
+
+class Row(NamedTuple):
+    """A rule: where none of `literals` (lower case) stands in the text, `pattern` need not be tried. `group` holds the secret."""
+
+    kind: str
+    literals: tuple[str, ...]
+    pattern: re.Pattern[str]
+    group: int | None = 0
+    real: Callable[[str], bool] = lambda secret: True
+
+
+def _has_digit(secret: str) -> bool:
+    return any(char.isdigit() for char in secret)
+
+
+def _random_part(secret: str) -> bool:
+    """A run of letters and digits that no hyphenated word has."""
+    return any(len(part) >= 16 and _has_digit(part) for part in re.split("[-_.]", secret))
+
+
+_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
+_NAMES = r"(?:api[-_]?key|auth[-_]?key|access[-_]?key|private[-_]?key|client[-_]?secret|secret|password|passwd|pwd)"
+_OURS = (
+    Row("Anthropic API Key", ("sk-ant-",), re.compile(r"sk-ant-[\w-]{8,400}")),
+    Row("API Key", ("sk-",), re.compile(_START + r"sk-[\w-]{16,400}"), real=_random_part),
+    Row(
+        "API Key",
+        ("aiza", "hf_", "gsk_", "xai-", "pplx-", "github_pat_", "npm_", "ya29.", "r8_"),
+        re.compile(_START + r"(?:AIza|hf_|gsk_|xai-|pplx-|github_pat_|npm_|ya29\.|r8_)[\w-]{20,400}"),
+        real=_has_digit,
+    ),
+    Row("Bearer Token", ("bearer",), re.compile(r"(?i:bearer)\s{1,4}([\w.~+/=-]{12,2000})"), 1, _has_digit),
+    Row(
+        "Basic Auth Credentials",
+        ("basic",),
+        re.compile(r"(?i:authorization)\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?i:basic)\s{1,4}([\w+/=-]{8,400})"),
+        1,
+    ),
+    Row("JSON Web Token", ("eyj",), re.compile(_START + r"eyJ[\w=-]{8,4000}\.eyJ[\w=-]{4,4000}(?:\.[\w=+/-]{0,4000})?")),
+    # RFC 3986 forbids most of these characters in a password; connection strings hold them all the same.
+    Row("Basic Auth Credentials", ("://",), re.compile(r"://[^\s:/?#@\"'<>]{0,64}:([^\s@/\"'<>\[]{1,160})@(?=[\w.\[])"), 1),
+    Row(
+        "Secret Keyword",
+        ("key", "secret", "pass", "pwd"),
+        re.compile(_NAMES + r"\w{0,20}(?:\\{1,3}[\"'])?\s{0,4}[:=]\s{0,4}\\{1,3}[\"']([^\"'\\\n\[]{4,200})\\{1,3}[\"']", re.IGNORECASE),
+        1,
+    ),
+    Row(
+        "Secret Keyword", ("key",), re.compile(r"(?i:api-?_?key)\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?([\w.~+/=-]{12,400})"), 1, _random_part
+    ),
+    Row(
+        "Secret Keyword",
+        ("key", "secret", "pass", "token"),
+        re.compile(
+            r"(?:API_?KEY|SECRET|PASSWORD|PASSWD|ACCESS_KEY|TOKEN)[A-Z0-9_]{0,20}=\\?[\"']?([\w!#%&*+.:;?@^~=-][\w!#%&*+.,/:;?@^~=-]{5,400})"
+        ),
+        1,
+    ),
+)
+
+
+def masked(text: str) -> str:
+    """`text` with every secret that is recognised replaced by e.g. `[AWS Access Key masked]`. Takes time in proportion to its length."""
+    text = _replaced(text, _key_blocks(text))
+    rows = _rows_for(text)
+    if not rows:
+        return text
+    return "\n".join(_masked_line(line, rows) for line in text.split("\n"))
+
+
+def _masked_line(line: str, rows: list[Row]) -> str:
+    spans: list[Span] = []
+    for start in range(0, max(1, len(line) - _OVERLAP), _WINDOW - _OVERLAP):
+        for row in _among(rows, line[start : start + _WINDOW]):
+            spans += _found(row, line, start)
+    return _replaced(line, spans) if spans else line
+
+
+def _rows_for(text: str) -> list[Row]:
+    return _among([*_OURS, *_theirs()], text)
+
+
+def _among(rows: list[Row], text: str) -> list[Row]:
+    low = text.lower()
+    return [row for row in rows if any(literal in low for literal in row.literals)]
+
+
+@cache
+def _theirs() -> tuple[Row, ...]:
+    return tuple(Row(*rule) for rule in rules_of_detect_secrets())
+
+
+def _found(row: Row, line: str, start: int) -> Iterator[Span]:
+    """Positions instead of slices: what stands before the window is still seen by the pattern."""
+    for match in row.pattern.finditer(line, start, start + _WINDOW):
+        first, last = match.span(_group(match) if row.group is None else row.group)
+        if first < last and row.real(line[first:last]):
+            yield first, _end_of_token(line, last, row.kind), row.kind
+
+
+def _group(match: re.Match[str]) -> int:
+    """A pattern captures the secret, or nothing, or only the prefix that tells its kind (GitHub's, GitLab's)."""
+    long = [at for at in range(1, match.re.groups + 1) if len(match[at] or "") > 7]
+    return long[0] if long else 0
+
+
+def _end_of_token(line: str, end: int, kind: str) -> int:
+    """Rules that know an older, shorter form of a key leave the rest of it standing."""
+    if kind == "Secret Keyword" or not (line[end - 1].isalnum() or line[end - 1] in "_-"):
+        return end
+    more = _MORE.match(line, end)
+    return more.end() if more else end
+
+
+def _key_blocks(text: str) -> list[Span]:
+    spans: list[Span] = []
+    at = 0
+    while start := _PEM.search(text, at):
+        end = _PEM_END.search(text, start.end(), start.end() + _PEM_LIMIT)
+        body = None if end else _PEM_BODY.match(text, start.end())
+        at = end.end() if end else body.end() if body else start.end()
+        spans.append((start.start(), at, "Private Key"))
+    return spans
+
+
+def _replaced(text: str, spans: list[Span]) -> str:
+    """Overlapping spans become one, under the name of the one that starts first."""
+    parts: list[str] = []
+    at = 0
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if end <= at:
+            continue
+        if start >= at:
+            parts += [text[at:start], f"[{kind} masked]"]
+        at = end
+    return "".join(parts) + text[at:]

@@ -1,0 +1,369 @@
+"""The three columns of a conversation, aligned by chunk: what is stored, what a reader makes of it, what is sent.
+
+Each column is a list of cells over the visible rows; a cell covers the neighbouring rows that went into the same message, so
+that a merge is one tall cell beside many small ones.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
+
+from inspector.conversation import jsontext
+from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message
+from inspector.detectors.base import Fault, Finding
+from inspector.profiles.base import Judgement
+from inspector.projections.base import Prompt
+
+ROLE_LETTERS = {"user": "u", "assistant": "a", "tool": "t", "system": "s"}
+
+
+def letter(role: str) -> str:
+    return ROLE_LETTERS.get(role, "x")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One stored chunk. `position` is its place in the conversation, `partner` the seq of its call or result.
+
+    `bracket` (rows of its true message), `read` and `sent` are set on the first row of a cell only; a cell spans the rows below it.
+    """
+
+    position: int
+    chunk: Chunk
+    letter: str
+    words: str
+    starts_message: bool
+    starts_turn: bool
+    partner: int | None
+    badges: tuple[str, ...]
+    hit: bool
+    departs: str
+    arguments: str
+    bracket: int
+    read: "ReadCell | None"
+    sent: "SentCell | None"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCell:
+    span: int
+    letter: str
+    label: str
+    count: int
+    lane: tuple[str, ...]
+    merged: bool
+    why: str
+    badges: tuple[str, ...]
+    continued: bool
+    lost: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """A piece of sent text with the chunk it came from."""
+
+    letter: str
+    seq: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentCell:
+    span: int
+    letter: str
+    label: str
+    lane: tuple[str, ...]
+    merged: bool
+    seams: tuple[Seam, ...]
+    gone: tuple[tuple[str, str], ...]
+    violations: tuple[tuple[str, str], ...]
+    nothing: str
+    continued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Where a chunk went in one column: a message (`index`), or nowhere and why."""
+
+    index: int | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Owners of every chunk of a conversation in each column; computed once, sliced by every page."""
+
+    conversation: Conversation
+    true_messages: tuple[Message, ...]
+    read_messages: tuple[Message, ...]
+    prompt: Prompt
+    judgement: Judgement
+    findings: tuple[Finding, ...]
+    stored: dict[str, int]
+    read: dict[str, Owner]
+    sent: dict[str, Owner]
+    partners: dict[str, int]
+    turn_starts: frozenset[int]
+    departs: dict[str, str]
+    calls_lost: dict[str, str]
+
+
+def columns(
+    conversation: Conversation,
+    true_messages: tuple[Message, ...],
+    read_messages: tuple[Message, ...],
+    dropped: Sequence[Dropped],
+    prompt: Prompt,
+    judgement: Judgement,
+    findings: Sequence[Finding],
+    elsewhere: str = "not read into any message",
+) -> Columns:
+    """`elsewhere` says why a chunk is in no message although nothing dropped it (for a past step: it came later)."""
+    stored = {chunk.key: index for index, message in enumerate(true_messages) for chunk in message.chunks}
+    read = {chunk.key: Owner(index) for index, message in enumerate(read_messages) if not message.synthetic for chunk in message.chunks}
+    for gone in dropped:
+        for chunk in gone.chunks:
+            read[chunk.key] = Owner(None, gone.why)
+    lost = {chunk.key: gone.why for gone in prompt.lost for chunk in gone.chunks}
+    sent: dict[str, Owner] = {}
+    first_wire: dict[int, int] = {}
+    for index, wire in enumerate(prompt.messages):
+        if wire.source is not None:
+            first_wire.setdefault(id(wire.source), index)
+        for part in wire.parts:
+            sent[part.chunk.key] = Owner(index)
+    for message in read_messages:
+        for chunk in message.chunks:
+            if chunk.key not in sent:
+                sent[chunk.key] = Owner(first_wire.get(id(message)), lost.get(chunk.key, "nothing of it is sent"))
+    for chunk in conversation.chunks:
+        read.setdefault(chunk.key, Owner(None, elsewhere))
+        sent.setdefault(chunk.key, Owner(None, ""))
+    return Columns(
+        conversation, true_messages, read_messages, prompt, judgement, tuple(findings), stored, read, sent,
+        _partners(conversation), _turn_starts(true_messages), _departures(conversation, stored, read), lost,
+    )  # fmt: skip
+
+
+def _partners(conversation: Conversation) -> dict[str, int]:
+    """Key of a call -> seq of its result, and the other way round; the first of each id counts."""
+    calls: dict[str, Chunk] = {}
+    partners: dict[str, int] = {}
+    for chunk in conversation.chunks:
+        if chunk.kind is Kind.TOOL_CALL:
+            calls.setdefault(chunk.call_id, chunk)
+        elif chunk.kind is Kind.TOOL_RESULT and chunk.call_id in calls:
+            call = calls[chunk.call_id]
+            partners.setdefault(call.key, chunk.seq)
+            partners[chunk.key] = call.seq
+    return partners
+
+
+def _turn_starts(messages: Sequence[Message]) -> frozenset[int]:
+    return frozenset(index for index, message in enumerate(messages) if message.role == "user")
+
+
+def _departures(conversation: Conversation, stored: dict[str, int], read: dict[str, Owner]) -> dict[str, str]:
+    """The first chunk that the reader puts into another message than it was written in, or leaves out."""
+    held: dict[int, int] = {}
+    for chunk in conversation.chunks:
+        owner, message = read[chunk.key], stored.get(chunk.key)
+        if owner.index is None:
+            return {chunk.key: "left out from here"}
+        if message is not None and held.setdefault(owner.index, message) != message:
+            return {chunk.key: "read wrongly from here"}
+    return {}
+
+
+def arguments(chunk: Chunk) -> str:
+    value = chunk.payload.get("input")
+    return value if isinstance(value, str) else jsontext.compact(value) if chunk.kind is Kind.TOOL_CALL else ""
+
+
+def words(chunk: Chunk) -> str:
+    """What a row says of its chunk: its text, or why it cannot be read."""
+    if chunk.kind is Kind.UNREADABLE:
+        return f"{chunk.reason}\n{chunk.raw[:2000].decode('utf-8', 'replace')}"
+    return chunk.text
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    rows: tuple[Row, ...]
+    made_up: tuple[ReadCell, ...]
+    """Messages that the reader made up; they stand behind everything stored."""
+
+
+def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int], is_end: bool) -> Timeline:
+    """The visible rows with their cells. `positions` are places of chunks, ascending; `hits` the seqs to light up."""
+    chunks = all_columns.conversation.chunks
+    visible = [chunks[position] for position in positions]
+    badges = _badges(all_columns.findings)
+    brackets = {start: span for start, span, _ in _runs([all_columns.stored.get(chunk.key, chunk.key) for chunk in visible])}
+    read = dict(_read_cells(all_columns, visible, badges))
+    sent = dict(_sent_cells(all_columns, visible))
+    rows = tuple(
+        Row(
+            positions[at],
+            chunk,
+            letter(chunk.role),
+            words(chunk),
+            at in brackets,
+            at in brackets and all_columns.stored.get(chunk.key) in all_columns.turn_starts,
+            all_columns.partners.get(chunk.key),
+            badges.get((Fault.STORE, chunk.key), ()),
+            chunk.seq in hits,
+            all_columns.departs.get(chunk.key, ""),
+            arguments(chunk),
+            brackets.get(at, 0),
+            read.get(at),
+            sent.get(at),
+        )
+        for at, chunk in enumerate(visible)
+    )
+    return Timeline(rows, tuple(_made_up(all_columns)) if is_end else ())
+
+
+T = TypeVar("T")
+
+
+def _runs(owners: Sequence[T]) -> list[tuple[int, int, T]]:
+    """(place of the first, how many, owner) of neighbours with one owner."""
+    runs: list[tuple[int, int, T]] = []
+    start = 0
+    for owner, group in groupby(owners):
+        span = len(list(group))
+        runs.append((start, span, owner))
+        start += span
+    return runs
+
+
+def _badges(findings: Sequence[Finding]) -> dict[tuple[Fault, str], tuple[str, ...]]:
+    """Codes by stage and chunk. What came wrong in the stream shows beside the stored row."""
+    result: dict[tuple[Fault, str], tuple[str, ...]] = {}
+    for finding in findings:
+        stage = Fault.READER if finding.fault is Fault.READER else Fault.STORE
+        result[stage, finding.key] = (*result.get((stage, finding.key), ()), finding.code)
+    return result
+
+
+def _read_cells(
+    all_columns: Columns, visible: Sequence[Chunk], badges: dict[tuple[Fault, str], tuple[str, ...]]
+) -> Iterator[tuple[int, ReadCell]]:
+    messages_by_code = {(finding.key, finding.code): finding.message for finding in all_columns.findings}
+    seen: set[int] = set()
+    for start, span, (index, why) in _runs([(all_columns.read[chunk.key].index, all_columns.read[chunk.key].why) for chunk in visible]):
+        held = visible[start : start + span]
+        codes = tuple(code for chunk in held for code in badges.get((Fault.READER, chunk.key), ()))
+        said = [messages_by_code[chunk.key, code] for chunk in held for code in badges.get((Fault.READER, chunk.key), ())]
+        if index is None:
+            yield start, ReadCell(span, letter(held[0].role), "left out", len(held), (), False, why, codes, False, True)
+            continue
+        message = all_columns.read_messages[index]
+        merged = len({all_columns.stored.get(chunk.key) for chunk in message.chunks} - {None}) > 1
+        lane = tuple(letter(chunk.role) for chunk in held)
+        label = f"MSG {index} · {message.role}"
+        yield (
+            start,
+            ReadCell(
+                span, letter(message.role), label, len(message.chunks), lane, merged, said[0] if said else "", codes, index in seen, False
+            ),
+        )
+        seen.add(index)
+
+
+def _made_up(all_columns: Columns) -> Iterator[ReadCell]:
+    for index, message in enumerate(all_columns.read_messages):
+        if message.synthetic:
+            why = f"made up by the reader, in no store: {message.chunks[0].text}"
+            yield ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, (), False, why, (), False, False)
+
+
+def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tuple[int, SentCell]]:
+    violations: dict[int, list[tuple[str, str]]] = {}
+    for violation in all_columns.judgement.violations:
+        number = violation.path.split(".")[1] if "." in violation.path else ""
+        if number.isdigit():
+            violations.setdefault(int(number), []).append((violation.id, violation.text))
+    seen: set[int] = set()
+
+    def owner(chunk: Chunk) -> tuple[int | None, str]:
+        found = all_columns.sent[chunk.key]
+        return (found.index, "" if found.index is not None else found.why or all_columns.read[chunk.key].why)
+
+    for start, span, (index, why) in _runs([owner(chunk) for chunk in visible]):
+        held = visible[start : start + span]
+        if index is None:
+            yield start, SentCell(span, letter(held[0].role), "", (), False, (), (), (), f"nothing is sent: {why}", False)
+            continue
+        wire = all_columns.prompt.messages[index]
+        keys = {chunk.key for chunk in held}
+        role = str(wire.value.get("role", ""))
+        gone = [
+            (f"seq {chunk.seq} {chunk.kind}", all_columns.calls_lost[chunk.key]) for chunk in held if chunk.key in all_columns.calls_lost
+        ]
+        lane = tuple(letter(chunk.role) for chunk in held)
+        merged = len({all_columns.stored.get(part.chunk.key) for part in wire.parts} - {None}) > 1
+        seams = tuple(Seam(letter(part.chunk.role), part.chunk.seq, part.text) for part in wire.parts if part.chunk.key in keys)
+        refused = tuple(violations.get(index, ())) if index not in seen else ()
+        yield (
+            start,
+            SentCell(span, letter(role), f"messages.{index} · {role}", lane, merged, seams, tuple(gone), refused, "", index in seen),
+        )
+        seen.add(index)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    x: float
+    width: float
+    letter: str
+    dim: bool
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The overview: one tick a chunk (or a bucket of them), below it the messages as read, above it the findings."""
+
+    chunks: tuple[Tick, ...]
+    read: tuple[Tick, ...]
+    findings: tuple[Tick, ...]
+
+
+def strip(all_columns: Columns, most: int = 400, width: float = 1000.0) -> Strip:
+    """Never loads more than `most` ticks a lane; a bucket shows the role of its first chunk."""
+    chunks = all_columns.conversation.chunks
+    if not chunks:
+        return Strip((), (), ())
+    step = max(1, -(-len(chunks) // most))
+    place = {chunk.key: at * width / len(chunks) for at, chunk in enumerate(chunks)}
+    one = width / len(chunks)
+    ticks = [
+        Tick(
+            round(at * one, 1),
+            round(max(one * min(step, len(chunks) - at) - 1, 0.8), 1),
+            letter(chunks[at].role),
+            chunks[at].kind is Kind.THINKING,
+            chunks[at].seq,
+        )
+        for at in range(0, len(chunks), step)
+    ]
+    runs: list[Tick] = []
+    for start, span, index in _runs([all_columns.read[chunk.key].index for chunk in chunks]):
+        if index is None or len(runs) >= most * 2:
+            continue
+        message = all_columns.read_messages[index]
+        merged = len({all_columns.stored.get(chunk.key) for chunk in message.chunks} - {None}) > 1
+        runs.append(
+            Tick(
+                round(start * one, 1), round(max(span * one - 1, 0.8), 1), "x" if merged else letter(message.role), False, chunks[start].seq
+            )
+        )
+    marks: dict[float, Tick] = {}
+    for finding in all_columns.findings:
+        if finding.key in place:
+            x = round(place[finding.key] + one / 2 - 2, 1)
+            marks.setdefault(x, Tick(x, 4, "x", False, finding.seqs[0]))
+    return Strip(tuple(ticks), tuple(runs), tuple(marks.values())[:most])

@@ -1,0 +1,186 @@
+"""The list of conversations: filters that live in the address, pages of fifty, and every cap said aloud."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
+from django.http import HttpResponse
+
+from inspector.actions.import_source import TEXT_KEPT
+from inspector.detectors.catalogue import RULES
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, Finding, Record, Source
+from inspector.reports.visible import visible
+from inspector.views.pages import as_json, page
+
+PER_PAGE = 50
+BADGES = 6
+
+DAMAGED = Q(worst__in=("error", "warning")) | Q(refused=True)
+STATES: dict[str, tuple[str, Q]] = {
+    "damaged": ("damaged or refused", DAMAGED),
+    "silent": ("goes wrong silently", Q(has_silent=True)),
+    "refused": ("refused by the provider", Q(refused=True)),
+    "healthy": ("nothing found", ~DAMAGED),
+}
+SEVERITY_RANK = Case(When(severity="error", then=Value(0)), When(severity="warning", then=Value(1)), default=Value(2), output_field=IntegerField())
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """How often a rule fires on one conversation."""
+
+    code: str
+    rule: str
+    severity: str
+    silent: bool
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`matching` counts the chunks that hold the searched text; `left_out` the rules beyond the first six."""
+
+    conversation: Conversation
+    badges: tuple[Badge, ...]
+    left_out: int
+    matching: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the address chooses. `source` is an oid; unknown words choose nothing, and the page says what it understood."""
+
+    q: str
+    rule: str
+    source: str
+    state: str
+    gone: bool
+
+    @property
+    def any(self) -> bool:
+        return bool(self.q or self.rule or self.source or self.state or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationListPage:
+    filters: Filters
+    rows: tuple[Row, ...]
+    here: Page[Conversation]
+    total: int
+    gone: int
+    """How many more the same filters find among those that are gone from their stores."""
+    rules: tuple[tuple[str, str], ...]
+    states: tuple[tuple[str, str], ...]
+    sources: tuple[tuple[str, str], ...]
+    text_kept: int = TEXT_KEPT
+
+
+def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
+    return conversations.select_related("source").order_by(F("last_activity").desc(nulls_last=True), "id")
+
+
+def open_findings() -> QuerySet[Finding]:
+    """Findings of the newest revisions, in conversations that their stores still hold."""
+    return Finding.objects.filter(conversation__is_gone=False, revision=F("conversation__revision"))
+
+
+def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Row, ...]:
+    """The rows of a list: two queries, however many conversations there are."""
+    conversations = list(conversations)
+    ids = [conversation.pk for conversation in conversations]
+    badges: dict[int, list[Badge]] = {}
+    counted = Finding.objects.filter(conversation_id__in=ids).annotate(rank=SEVERITY_RANK)
+    for found in counted.values("conversation_id", "code", "rule", "severity", "silent", "rank").annotate(n=Count("pk")).order_by("rank", "-silent", "code"):
+        badges.setdefault(found["conversation_id"], []).append(
+            Badge(found["code"], found["rule"], found["severity"], found["silent"], found["n"])
+        )
+    matching = dict(_holding(q).filter(conversation_id__in=ids).values_list("conversation_id").annotate(Count("pk")).order_by()) if q else {}
+    return tuple(
+        Row(found, tuple(badges.get(found.pk, ())[:BADGES]), max(0, len(badges.get(found.pk, ())) - BADGES), matching.get(found.pk, 0))
+        for found in conversations
+    )
+
+
+def _holding(q: str) -> QuerySet[Record]:
+    """Chunks of the newest revisions with `q` in the part of their text that is kept for search."""
+    return Record.objects.filter(until__isnull=True, text__icontains=q)
+
+
+def _filters(request: OperatorRequest) -> Filters:
+    get = request.GET
+    state = get.get("state", "")
+    # Stored text is kept with its hidden characters escaped, so the search has to be escaped alike.
+    q = visible(get.get("q", "").strip())[:500]
+    return Filters(q, get.get("rule", "").upper()[:12], get.get("source", "")[:12], state if state in STATES else "", get.get("gone") == "1")
+
+
+def chosen(filters: Filters) -> QuerySet[Conversation]:
+    """Conversations that the filters let through, gone ones included."""
+    found = Conversation.objects.all()
+    if filters.q:
+        said = Q(title__icontains=filters.q) | Q(native_id__icontains=filters.q) | Q(oid__startswith=filters.q.lower())
+        found = found.filter(said | Q(pk__in=_holding(filters.q).values("conversation_id")))
+    if filters.rule:
+        found = found.filter(pk__in=Finding.objects.filter(code=filters.rule).values("conversation_id"))
+    if filters.source:
+        found = found.filter(source__oid=filters.source)
+    return found.filter(STATES[filters.state][1]) if filters.state else found
+
+
+def _page(request: OperatorRequest) -> ConversationListPage:
+    filters = _filters(request)
+    found = chosen(filters)
+    here = Paginator(newest_first(found.filter(is_gone=filters.gone)), PER_PAGE).get_page(request.GET.get("page"))
+    return ConversationListPage(
+        filters=filters,
+        rows=rows_of(here.object_list, filters.q),
+        here=here,
+        total=here.paginator.count,
+        gone=0 if filters.gone else found.filter(is_gone=True).count(),
+        rules=tuple((rule.code, rule.name) for rule in RULES),
+        states=tuple((name, words) for name, (words, _) in STATES.items()),
+        sources=tuple((source.oid, source.name) for source in Source.objects.filter(is_trace=False)),
+    )
+
+
+def row_report(row: Row) -> dict[str, Any]:
+    """One conversation of a `.json` list."""
+    found = row.conversation
+    return {
+        "id": found.oid,
+        "native_id": found.native_id,
+        "title": found.title,
+        "source": found.source.oid,
+        "chunks": found.chunk_count,
+        "messages": found.message_count,
+        "read": found.read_count,
+        "verdict": found.verdict,
+        "status": found.status,
+        "last_activity": found.last_activity,
+        "worst": found.worst,
+        "silent": found.has_silent,
+        "refused": found.refused,
+        "gone": found.is_gone,
+        "findings": [{"code": badge.code, "rule": badge.rule, "severity": badge.severity, "count": badge.count} for badge in row.badges],
+        "findings_left_out": row.left_out,
+    }
+
+
+def conversation_list(request: OperatorRequest) -> HttpResponse:
+    return page(request, "conversations.html", _page(request), part="rows", twins=("json",))
+
+
+def conversation_list_json(request: OperatorRequest) -> HttpResponse:
+    content = _page(request)
+    return as_json(
+        {
+            "total": content.total,
+            "gone": content.gone,
+            "page": content.here.number,
+            "pages": content.here.paginator.num_pages,
+            "conversations": [row_report(row) for row in content.rows],
+        }
+    )

@@ -1,0 +1,307 @@
+"""One conversation: three columns by chunk, its chunks one by one, and the prompt that is made of it."""
+
+import json
+from dataclasses import dataclass
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from inspector.conversation import jsontext, notation
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Chunk
+from inspector.detectors.base import Finding
+from inspector.detectors.catalogue import rule
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, Revision, loading
+from inspector.profiles.catalogue import PROFILES, UnknownProfile
+from inspector.projections.catalogue import PROJECTIONS, UnknownProjection
+from inspector.readers.catalogue import UnknownReader, names
+from inspector.readers.catalogue import reader as reader_named
+from inspector.repairs.catalogue import strategy
+from inspector.reports import markdown, scan, show
+from inspector.reports.timeline import Strip, Timeline, strip, timeline
+from inspector.reports.visible import size, visible
+from inspector.views.analysis import Analysis, analysis
+from inspector.views.conversation_list import conversation_list, conversation_list_json
+from inspector.views.pages import Link, absolute, as_json, as_markdown, page
+
+__all__ = [
+    "chunk",
+    "chunk_raw",
+    "conversation",
+    "conversation_json",
+    "conversation_list",
+    "conversation_list_json",
+    "conversation_md",
+    "prompt",
+    "prompt_json",
+]
+
+WINDOW = 200
+KINDS = ("text", "thinking", "tool-call", "tool-result", "error", "system", "image", "unreadable")
+ROLES = ("user", "assistant", "tool", "system")
+TEXT_SHOWN = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the query string chooses; every part has a default, so that a bare address is a whole page."""
+
+    reader: str
+    projection: str
+    profile: str
+    revision: int
+    step: str
+    kind: str
+    role: str
+    find: str
+    only_findings: bool
+    finding: str
+    at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedFinding:
+    """The side panel: one finding with what it rests on and what would mend it."""
+
+    oid: str
+    finding: Finding
+    number: int
+    total: int
+    before: str
+    after: str
+    why: str
+    fixed_in_code: str
+    mends: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPage:
+    row: Conversation
+    choice: Choice
+    analysis: Analysis
+    strip: Strip
+    timeline: Timeline
+    selected: SelectedFinding | None
+    readers: list[str]
+    reader_note: str
+    projections: list[str]
+    profiles: list[str]
+    steps: list[Link]
+    shown: int
+    matching: int
+    earlier: int | None
+    later: int | None
+    filtered: bool
+    silent_from: int | None
+    refused_from: int | None
+    size: str
+
+
+def _choice(request: OperatorRequest, row: Conversation) -> Choice:
+    get = request.GET
+    at, rev = get.get("at", ""), get.get("rev", "")
+    return Choice(
+        reader=get.get("reader") or row.source.reader,
+        projection=get.get("as") or row.source.projection,
+        profile=get.get("profile") or row.source.profile,
+        revision=int(rev) if rev.isdigit() and len(rev) < 9 else row.revision,
+        step=get.get("step", ""),
+        kind=get.get("kind", "") if get.get("kind") in KINDS else "",
+        role=get.get("role", "") if get.get("role") in ROLES else "",
+        find=get.get("q", "").strip(),
+        only_findings=get.get("only") == "findings",
+        finding=get.get("finding", ""),
+        at=int(at) if at.isdigit() and len(at) < 16 else None,
+    )
+
+
+def _found(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice, Analysis]:
+    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    choice = _choice(request, row)
+    try:
+        return row, choice, analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, choice.step)
+    except Revision.DoesNotExist:
+        raise Http404("There is no such revision of this conversation.") from None
+    except (UnknownReader, UnknownProjection, UnknownProfile) as problem:
+        raise Http404(str(problem)) from None
+
+
+def _matching(choice: Choice, chunks: tuple[Chunk, ...], hits: set[int]) -> list[int]:
+    """Positions of the chunks that the filters let through."""
+    find = choice.find.lower()
+    return [
+        position
+        for position, chunk in enumerate(chunks)
+        if (not choice.kind or chunk.kind == choice.kind)
+        and (not choice.role or chunk.role == choice.role)
+        and (not choice.only_findings or chunk.seq in hits)
+        and (not find or find in chunk.text.lower() or find in chunk.raw.decode("utf-8", "replace").lower())
+    ]
+
+
+def _selected(found: Analysis, wanted: str) -> SelectedFinding | None:
+    """By id, or by the code of its rule; the most dangerous one unless chosen."""
+    for number, (oid, finding) in enumerate(found.findings):
+        if wanted in (oid, finding.code, ""):
+            ids = [oid for oid, _ in found.findings]
+            about = rule(finding.code)
+            mends = tuple(
+                (name, strategy(name).summary, ", ".join(sorted(strategy(name).safety)) or "safe") for name in finding.repaired_by
+            )
+            before, after = ids[number - 1] if number else "", ids[number + 1] if number + 1 < len(ids) else ""
+            return SelectedFinding(oid, finding, number + 1, len(ids), before, after, about.why, about.fixed_in_code, mends)
+    return None
+
+
+def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
+    chunks = found.case.conversation.chunks
+    selected = _selected(found, choice.finding)
+    every = {seq for _, finding in found.findings for seq in finding.seqs}
+    positions = _matching(choice, chunks, every)
+    start = 0
+    if choice.at is not None:
+        start = next((at for at, position in enumerate(positions) if chunks[position].seq >= choice.at), max(0, len(positions) - 1))
+        start = max(0, start - 3) if start > 3 else 0
+    window = positions[start : start + WINDOW]
+    is_end = start + WINDOW >= len(positions) and not found.observed
+    hits = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()
+    silent = [
+        finding.seqs[1 if finding.code.startswith("MSG10") and len(finding.seqs) > 1 else 0]
+        for _, finding in found.findings
+        if finding.silent and finding.severity == "error" and finding.seqs
+    ]
+    return ConversationPage(
+        row=row,
+        choice=choice,
+        analysis=found,
+        strip=strip(found.columns),
+        timeline=timeline(found.columns, window, hits, is_end),
+        selected=selected,
+        readers=names(row.source.format),
+        reader_note=reader_named(choice.reader).note,
+        projections=[shape.name for shape in PROJECTIONS],
+        profiles=[judge.name for judge in PROFILES],
+        steps=_steps(found),
+        shown=len(window),
+        matching=len(positions),
+        earlier=chunks[positions[max(0, start - WINDOW)]].seq if start else None,
+        later=chunks[positions[start + WINDOW]].seq if start + WINDOW < len(positions) else None,
+        filtered=bool(choice.kind or choice.role or choice.find or choice.only_findings),
+        silent_from=min(silent) if silent else None,
+        refused_from=found.judgement.first_bad,
+        size=size(sum(len(chunk.raw) for chunk in chunks)),
+    )
+
+
+def _steps(found: Analysis) -> list[Link]:
+    """Past steps that can be compared with the store, newest first."""
+    if found.case.trace is None:
+        return []
+    turns = {turn.turn_id: number for number, turn in enumerate(found.case.trace.turns, start=1)}
+    return [Link(f"turn {turns[step.turn_id]} step {step.index}", step.step_id) for step in reversed(found.case.trace.steps())]
+
+
+def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
+    row, choice, found = _found(request, oid)
+    return page(request, "conversation.html", _page(row, choice, found), part="rows", twins=("json", "md"))
+
+
+def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
+    row, choice, found = _found(request, oid)
+    report = _report(row, choice, found)
+    report["revision"] = choice.revision
+    report["read"] = show.messages_report(found.case.reading)
+    report["chunk_lines"] = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks]
+    return as_json(report)
+
+
+def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
+    row, choice, found = _found(request, oid)
+    lines = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
+    links = {"conversation": absolute(request, f"/conversations/{oid}/?rev={choice.revision}&reader={choice.reader}")}
+    return as_markdown(markdown.conversation_md(_report(row, choice, found), lines, links))
+
+
+def _report(row: Conversation, choice: Choice, found: Analysis) -> dict[str, object]:
+    return scan.conversation_report(
+        row.oid, found.case, [finding for _, finding in found.findings], {choice.profile: found.judgement}, found.verdict
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPage:
+    row: Conversation
+    chunk: Chunk
+    position: int
+    text: str
+    text_size: int
+    is_cut: bool
+    value: object | None
+    raw: str
+
+
+def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
+    """One chunk whole: its text, its row as JSON, its bytes."""
+    row, found = _chunk(request, oid, position)
+    raw = found.raw[:TEXT_SHOWN].decode("utf-8", "replace")
+    try:
+        value = jsontext.parse(jsontext.decode(found.raw)) if len(found.raw) <= TEXT_SHOWN else None
+    except Unreadable:
+        value = None
+    content = ChunkPage(
+        row, found, position, found.text[:TEXT_SHOWN], len(found.text), max(len(found.text), len(found.raw)) > TEXT_SHOWN, value, raw
+    )
+    return page(request, "chunk.html", content)
+
+
+def chunk_raw(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
+    """The stored bytes as a download: content is hostile and never rendered."""
+    _, found = _chunk(request, oid, position)
+    return HttpResponse(
+        found.raw,
+        content_type="application/octet-stream",
+        headers={"Content-Disposition": f'attachment; filename="{oid}-seq-{found.seq}.json"'},
+    )
+
+
+def _chunk(request: OperatorRequest, oid: str, position: int) -> tuple[Conversation, Chunk]:
+    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    try:
+        chunks = loading.stored(row, _choice(request, row).revision).conversation.chunks
+    except Revision.DoesNotExist:
+        raise Http404("There is no such revision of this conversation.") from None
+    if position >= len(chunks):
+        raise Http404("The conversation has no such chunk.")
+    return row, chunks[position]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPage:
+    row: Conversation
+    choice: Choice
+    analysis: Analysis
+    text: str
+    is_cut: bool
+    sources: tuple[tuple[str, list[int]], ...]
+    projections: list[str]
+
+
+def prompt(request: OperatorRequest, oid: str) -> HttpResponse:
+    """The message list of the request in a wire shape, with the map back to chunks and what was lost."""
+    row, choice, found = _found(request, oid)
+    text = (
+        jsontext.compact(found.prompt.values)
+        if len(found.case.conversation.chunks) > 20_000
+        else json.dumps(found.prompt.values, indent=2, ensure_ascii=False)
+    )
+    sources = tuple((path, seqs) for path, seqs in found.prompt.sources().items() if path.count(".") > 1)
+    content = PromptPage(
+        row, choice, found, visible(text[:TEXT_SHOWN]), len(text) > TEXT_SHOWN, sources[:2000], [shape.name for shape in PROJECTIONS]
+    )
+    return page(request, "prompt.html", content, twins=("json",))
+
+
+def prompt_json(request: OperatorRequest, oid: str) -> HttpResponse:
+    _, _, found = _found(request, oid)
+    return as_json(show.prompt_report(found.prompt))

@@ -1,0 +1,182 @@
+"""The inbox, which ranks what is broken by how dangerous it is, and the page of one finding."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, F, Max, Min, Sum, Window
+from django.db.models.functions import RowNumber
+from django.http import HttpResponse
+
+from inspector.actions.import_source import finding_ids
+from inspector.conversation.model import Chunk
+from inspector.detectors.base import Case, Rule, findings
+from inspector.detectors.base import Finding as Found
+from inspector.detectors.catalogue import RULES, UnknownRule, rule
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, Finding, Source, loading
+from inspector.repairs.base import Strategy
+from inspector.repairs.catalogue import strategy
+from inspector.reports import markdown, scan
+from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, Row, newest_first, open_findings, row_report, rows_of
+from inspector.views.pages import absolute, as_json, as_markdown, page
+
+RECENT = 12
+CHUNKS_SHOWN = 30
+SEVERITIES = ("error", "warning", "note")
+GONE = (
+    "This finding is gone: the conversation has been repaired or has changed since, or it was never imported here. The inbox lists what is open now."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One rule with what it found: `newest` is its finding in the conversation that was active last."""
+
+    code: str
+    name: str
+    about: Rule | None
+    severity: str
+    silent: bool
+    conversations: int
+    findings: int
+    last_activity: int | None
+    newest: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPage:
+    troubles: tuple[Trouble, ...]
+    recent: tuple[Row, ...]
+    conversations: int
+    chunks: int
+    sources: int
+    damaged: int
+    gone: int
+    read_at: datetime | None
+
+
+def known_rule(code: str) -> Rule | None:
+    """None for a code that an older Inspector stored and this one has no rule for."""
+    try:
+        return rule(code)
+    except UnknownRule:
+        return None
+
+
+def troubles() -> tuple[Trouble, ...]:
+    """Silent errors, loud errors, then warnings, then notes: what nobody notices does the most harm."""
+    found = open_findings()
+    place = Window(RowNumber(), partition_by=F("code"), order_by=[F("conversation__last_activity").desc(nulls_last=True), F("pk").asc()])
+    newest = {finding.code: finding for finding in found.annotate(place=place).filter(place=1).select_related("conversation__source")}
+    counted = found.values("code").annotate(
+        worst=Min(SEVERITY_RANK), conversations=Count("conversation", distinct=True), n=Count("pk"), last=Max("conversation__last_activity")
+    )
+    ranked = [
+        Trouble(
+            row["code"],
+            newest[row["code"]].rule,
+            known_rule(row["code"]),
+            SEVERITIES[row["worst"]],
+            newest[row["code"]].silent,
+            row["conversations"],
+            row["n"],
+            row["last"],
+            newest[row["code"]],
+        )
+        for row in counted.order_by("code")
+    ]
+    return tuple(sorted(ranked, key=lambda row: (SEVERITIES.index(row.severity), not row.silent, -row.conversations, row.code)))
+
+
+def _inbox() -> InboxPage:
+    held = Conversation.objects.filter(is_gone=False)
+    damaged = held.filter(DAMAGED)
+    counts = held.aggregate(n=Count("pk"), chunks=Sum("chunk_count"))
+    sources = Source.objects.aggregate(n=Count("pk"), read_at=Max("read_at"))
+    return InboxPage(
+        troubles=troubles(),
+        recent=rows_of(newest_first(damaged)[:RECENT]),
+        conversations=counts["n"],
+        chunks=counts["chunks"] or 0,
+        sources=sources["n"],
+        damaged=damaged.count(),
+        gone=Conversation.objects.filter(is_gone=True).count(),
+        read_at=sources["read_at"],
+    )
+
+
+def inbox(request: OperatorRequest) -> HttpResponse:
+    return page(request, "inbox.html", _inbox(), twins=("json",))
+
+
+def inbox_json(request: OperatorRequest) -> HttpResponse:
+    content = _inbox()
+    return as_json(
+        {
+            "conversations": content.conversations,
+            "chunks": content.chunks,
+            "sources": content.sources,
+            "damaged": content.damaged,
+            "gone": content.gone,
+            "read_at": content.read_at.isoformat() if content.read_at else None,
+            "rules": [_trouble_report(trouble) for trouble in content.troubles],
+            "recent": [row_report(row) for row in content.recent],
+        }
+    )
+
+
+def _trouble_report(trouble: Trouble) -> dict[str, Any]:
+    return {
+        "code": trouble.code,
+        "rule": trouble.name,
+        "severity": trouble.severity,
+        "silent": trouble.silent,
+        "summary": trouble.about.summary if trouble.about else "",
+        "conversations": trouble.conversations,
+        "findings": trouble.findings,
+        "last_activity": trouble.last_activity,
+        "newest": {"conversation": trouble.newest.conversation.oid, "finding": trouble.newest.oid},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class FindingPage:
+    """A finding as it is computed now; `gone` says why there is none."""
+
+    gone: str = ""
+    oid: str = ""
+    conversation: Conversation | None = None
+    finding: Found | None = None
+    about: Rule | None = None
+    chunks: tuple[Chunk, ...] = ()
+    mends: tuple[Strategy, ...] = ()
+
+
+def _finding(oid: str) -> FindingPage:
+    row = Finding.objects.select_related("conversation__source").filter(oid=oid).first()
+    if row is None:
+        return FindingPage(gone=GONE)
+    case = loading.case(row.conversation, row.conversation.source.reader)
+    found = dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(oid)
+    if found is None:
+        return FindingPage(gone=GONE)
+    chunks = _chunks(case, found)
+    return FindingPage("", oid, row.conversation, found, rule(found.code), chunks, tuple(strategy(name) for name in found.repaired_by))
+
+
+def _chunks(case: Case, found: Found) -> tuple[Chunk, ...]:
+    wanted = set(found.seqs[:CHUNKS_SHOWN])
+    return tuple(chunk for chunk in case.conversation.chunks if chunk.seq in wanted)[:CHUNKS_SHOWN]
+
+
+def finding(request: OperatorRequest, oid: str) -> HttpResponse:
+    content = _finding(oid)
+    return page(request, "finding.html", content, twins=() if content.gone else ("json", "md"), status=404 if content.gone else 200)
+
+
+def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
+    content = _finding(oid)
+    if content.finding is None or content.conversation is None:
+        return as_json({"error": content.gone}, status=404)
+    return as_json({"id": oid, "conversation": content.conversation.oid, **scan.finding_report(content.finding)})

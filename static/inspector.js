@@ -1,0 +1,50 @@
+// Small comforts only: every page works without this file.
+(() => {
+  "use strict";
+  document.documentElement.classList.add("js");
+
+  const say = (link, words) => {
+    const before = link.firstChild.textContent;
+    link.firstChild.textContent = words;
+    setTimeout(() => { link.firstChild.textContent = before; }, 1500);
+  };
+  // Where the clipboard is closed to us (plain http off loopback), the link itself still opens the text.
+  const copy = async (link, text) => {
+    try { await navigator.clipboard.writeText(text); say(link, "Copied "); } catch { window.location.href = link.href; }
+  };
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest("[data-copy-link], [data-copy-from]");
+    if (link && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      if (link.hasAttribute("data-copy-link")) { copy(link, window.location.href); return; }
+      const answer = await fetch(link.dataset.copyFrom);
+      if (answer.ok) { copy(link, await answer.text()); } else { window.location.href = link.href; }
+    }
+    const stage = event.target.closest("[data-stage]:is(button)");
+    if (stage) { show(stage.dataset.stage); }
+  });
+
+  const show = (stage) => {
+    const table = document.querySelector("table.cols");
+    if (!table) { return; }
+    table.dataset.stage = stage;
+    document.querySelectorAll(".tabs button").forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.stage === stage)));
+  };
+  show("stored");
+
+  document.querySelectorAll("form[data-submit-on-change]").forEach((form) => {
+    form.addEventListener("change", () => {
+      form.querySelectorAll("select, input").forEach((field) => { if (!field.value) { field.disabled = true; } });
+      form.submit();
+    });
+  });
+
+  // Single keys, off while typing and with any modifier; the address bar's history keeps every choice.
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) { return; }
+    const target = { y: "[data-copy-link]", m: "[data-copy-from]" }[event.key] || `[data-key="${CSS.escape(event.key)}"]`;
+    const link = document.querySelector(target);
+    if (link) { event.preventDefault(); link.click(); }
+    if (event.key === "/") { event.preventDefault(); document.querySelector(".find input")?.focus(); }
+  });
+})();
