@@ -15,6 +15,7 @@ from inspector.detectors.base import Severity, case_of, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Stored
 from inspector.models import Conversation, Finding, Payload, Record, Revision, Source, TraceRecord, loading
+from inspector.models.bulk import insert
 from inspector.models.identity import short_id
 from inspector.profiles.catalogue import profile
 from inspector.projections.catalogue import projection
@@ -29,6 +30,10 @@ from inspector.traces.bodies import Body
 TEXT_KEPT = 2000
 PROBLEMS_KEPT = 50
 _BATCH = 2000
+_RECORD_FIELDS = (
+    *("conversation", "key", "position", "storage", "payload", "key_bytes", "since", "until"),
+    *("seq", "msg_idx", "chunk_idx", "role", "kind", "text"),
+)
 _FIELDS = ("extension_id", "name", "message", "level", "span_id", "parent_span_id", "duration_ms", "status", "turn_id")
 
 
@@ -145,52 +150,48 @@ def _write_conversations(fresh: list[tuple[Conversation, Stored]]) -> None:
         ],
         batch_size=500,
     )
-    records: list[Record] = []
-    payloads: dict[str, Payload] = {}
-    closed: list[int] = []
+    rows: list[tuple[Any, ...]] = []
+    payloads: dict[str, bytes] = {}
     for conversation, stored in fresh:
+        names = [hashlib.sha256(record.value.data).hexdigest() for record in stored.records]
+        payloads.update(zip(names, (record.value.data for record in stored.records), strict=True))
         standing = {} if conversation.revision == 1 else _standing(conversation)
-        rows = _rows(conversation, stored)
-        for row in rows:
-            if standing.pop((row.key, row.position, row.storage, row.payload_id), None) is None:
-                records.append(row)
-        closed += standing.values()
-        for record in stored.records:
-            data = record.value.data
-            name = hashlib.sha256(data).hexdigest()
-            payloads.setdefault(name, Payload(digest=name, data=data, size=len(data)))
-        for number in range(0, len(closed), _BATCH):
-            Record.objects.filter(pk__in=closed[number : number + _BATCH]).update(until=conversation.revision - 1)
-        closed = []
-    Payload.objects.bulk_create(payloads.values(), ignore_conflicts=True, batch_size=_BATCH)
-    Record.objects.bulk_create(records, batch_size=_BATCH)
+        rows += [row for row in _rows(conversation, stored, names) if standing.pop(row[1:5], None) is None]
+        closed = list(standing.values())
+        for start in range(0, len(closed), _BATCH):
+            Record.objects.filter(pk__in=closed[start : start + _BATCH]).update(until=conversation.revision - 1)
+    insert(
+        Payload,
+        ("digest", "data", "gzipped", "size"),
+        ((name, data, False, len(data)) for name, data in payloads.items()),
+        ignore_known=True,
+    )
+    insert(Record, _RECORD_FIELDS, rows)
 
 
-def _standing(conversation: Conversation) -> dict[tuple[str, int, str, str], int]:
-    rows = conversation.records.filter(until__isnull=True)
-    return {(row.key, row.position, row.storage, row.payload_id): row.pk for row in rows}
+def _standing(conversation: Conversation) -> dict[tuple[Any, ...], int]:
+    """Open rows of the conversation by what tells them apart, as `_rows` has it."""
+    rows = conversation.records.filter(until__isnull=True).values_list("key", "position", "storage", "payload_id", "pk")
+    return {row[:4]: row[4] for row in rows}
 
 
-def _rows(conversation: Conversation, stored: Stored) -> list[Record]:
+def _rows(conversation: Conversation, stored: Stored, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Rows of Record, in the order of _RECORD_FIELDS."""
     chunks = {chunk.key: chunk for chunk in stored.conversation.chunks}
-    rows: list[Record] = []
-    for position, record in enumerate(stored.records):
+    for position, (record, name) in enumerate(zip(stored.records, names, strict=True)):
         key = visible(record.key)
-        row = Record(
-            conversation=conversation,
-            key=key,
-            key_bytes=None if key == record.key else record.key.encode("utf-8", "surrogateescape"),
-            position=position,
-            storage=record.value.type,
-            payload_id=hashlib.sha256(record.value.data).hexdigest(),
-            since=conversation.revision,
-        )
+        exact = None if key == record.key else record.key.encode("utf-8", "surrogateescape")
         chunk = chunks.get(record.key)
+        told = (None, None, None, "", "", "")
         if chunk is not None:
-            row.seq, row.msg_idx, row.chunk_idx = chunk.seq, chunk.msg_idx, chunk.chunk_idx
-            row.role, row.kind, row.text = visible(chunk.role)[:20], chunk.kind.value, visible(chunk.text[:TEXT_KEPT])
-        rows.append(row)
-    return rows
+            text = visible(chunk.text[:TEXT_KEPT])
+            told = (_column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx), visible(chunk.role)[:20], chunk.kind.value, text)  # type: ignore[assignment]
+        yield (conversation.pk, key, position, record.value.type, name, exact, conversation.revision, None, *told)
+
+
+def _column(number: int | None) -> int | None:
+    """None where the number is beyond what a column holds; the exact one is in the record."""
+    return number if number is not None and abs(number) < 2**63 else None
 
 
 def _import_traces(found: Traces, demo: bool) -> Imported:

@@ -9,7 +9,8 @@ from inspector.detectors.merges import merges
 
 def messages_with_errors(case: Case) -> Iterator[tuple[Message, list[Chunk], bool]]:
     """Each assistant message that holds error chunks, those chunks, and whether a merge of the reader hides them."""
-    hidden = {chunk.key for message, _ in merges(case) for chunk in message.chunks}
+    # In a merge that is read as the assistant's, reconcile strips the error as in any other assistant message.
+    hidden = {chunk.key for message, _ in merges(case) if message.role != "assistant" for chunk in message.chunks}
     for message in case.messages:
         errors = [chunk for chunk in message.chunks if chunk.kind is Kind.ERROR]
         if message.role == "assistant" and errors:

@@ -29,7 +29,7 @@ RULE = Rule(
         "reconcile counts text and tool calls as content, thinking not. The message vanishes from what the model sees, and the evidence of an incident with it: "
         "two user messages then stand side by side."
     ),
-    example='1 user 0.0 text go\n2 assistant 0.0 thinking hmm\n3 user 0.0 text "and?"',
+    example='1 user 0.0 text go\n2 assistant 1.0 thinking hmm\n3 user 0.0 text "and?"',
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28, fix 2",),
     repaired_by=(),

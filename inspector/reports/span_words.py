@@ -6,7 +6,6 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.reports.visible import clipped
-from inspector.traces import observe
 from inspector.traces.model import Span, Step
 from inspector.traces.tree import is_side_call
 
@@ -14,71 +13,63 @@ _STATES = {
     "never closed": "never closed: aborted, crashed or still running, so how it ended is unknown",
     "open record missing": "open record missing: retention or rotation removed it, so what it asked is unknown, not absent",
 }
+_KINDS = {
+    "turn": "turn",
+    "step": "step",
+    "prompt": "prompt",
+    "provider.request": "request",
+    "tool-call": "tool",
+    "reconcile.repair": "load",
+    "ttft": "timing",
+    "decode": "timing",
+}
+_LABELS = {
+    "ttft": "time to first token",
+    "provider.request": "request",
+    "tool-call": "tool call",
+    "reconcile.repair": "repair by the loader",
+}
 _USAGE = "usage."
 _USAGE_WORDS = {"inputTokens": "in", "outputTokens": "out", "cacheReadTokens": "cache read", "cacheWriteTokens": "cache written"}
-_LOAD_REPORT = (
-    ("droppedEmptyMessages", "dropped as empty: {} messages"),
-    ("strippedErrorChunks", "error chunks stripped: {}"),
-    ("repairedCount", "calls answered with an interrupted result: {}"),
-    ("firstRepairedToolCallId", "the first of them: {}"),
-)
+# Attribute and its words, per span name; {} is the value.
+_WORDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "turn": (("model", "{}"),),
+    "prompt": (("messageCount", "{} messages"), ("toolCount", "{} tools")),
+    "provider.request": (("model", "{}"), ("status", "HTTP {}")),
+    "tool-call": (("name", "{}"), ("toolCallId", "{}"), ("contentLength", "result of {} characters")),
+    "reconcile.repair": (
+        ("droppedEmptyMessages", "{} messages dropped as empty"),
+        ("strippedErrorChunks", "{} error chunks stripped"),
+        ("repairedCount", "{} calls given an interrupted result"),
+        ("firstRepairedToolCallId", "the first of them {}"),
+    ),
+}
 
 
 def kind(span: Span) -> str:
-    if is_side_call(span):
-        return "side"
-    known = {
-        "turn": "turn",
-        "step": "step",
-        "prompt": "prompt",
-        "provider.request": "request",
-        "tool-call": "tool",
-        "reconcile.repair": "load",
-    }
-    return known.get(span.name, "timing" if span.name in ("ttft", "decode") else "other")
+    return "side" if is_side_call(span) else _KINDS.get(span.name, "other")
 
 
 def label(span: Span) -> str:
-    for key, label in (("warm", "cache warming request"), ("compaction", "compaction request")):
-        if is_side_call(span) and span.attributes.get(key) is True:
-            return label
-    return {
-        "ttft": "time to first token",
-        "provider.request": "request",
-        "tool-call": "tool call",
-        "reconcile.repair": "repair by the loader",
-    }.get(span.name, span.name or "(no name)")
+    if is_side_call(span):
+        warm = any(record.attributes.get("warm") is True for record in (span.opened, span.closed) if record)
+        return "cache warming request" if warm else "compaction request"
+    return _LABELS.get(span.name, span.name or "(no name)")
 
 
-def words(span: Span, step: Step | None, attempt: tuple[int, int] | None) -> tuple[str, ...]:
+def words(span: Span, attempt: tuple[int, int] | None = None) -> tuple[str, ...]:
+    """What it did and how it ended; `attempt` is the place of a request among those of its step, and how many there are."""
     given = span.attributes
-    words: list[str] = []
+    said: list[str] = []
     if attempt and attempt[1] > 1:
-        words.append(f"attempt {attempt[0]} of {attempt[1]}" + (", the one that counts" if attempt[0] == attempt[1] else ", retried"))
-    if span.name == "tool-call":
-        words += [_text(given[key]) for key in ("name", "toolCallId") if key in given]
-        if "contentLength" in given:
-            words.append(f"result of {_text(given['contentLength'])} characters")
-    if span.name == "prompt":
-        words += [f"{_text(given[key])} {word}" for key, word in (("messageCount", "messages"), ("toolCount", "tools")) if key in given]
-    if span.name == "provider.request" and "status" in given and given["status"] != 0:
-        words.append(f"HTTP {_text(given['status'])}")
-    if span.name in ("provider.request", "turn") and "model" in given:
-        words.append(_text(given["model"]))
-    if span.name == "reconcile.repair":
-        words += [text.format(_text(given[key])) for key, text in _LOAD_REPORT if given.get(key) is not None]
-    if step and len(step.requests) > 1:
-        words.append(f"{len(step.requests)} requests, the last counts")
-    return (*words, *outcome(span))
-
-
-def outcome(span: Span) -> tuple[str, ...]:
-    given = span.attributes
-    words = [f"finish {_text(given['finishReason'])}"] if "finishReason" in given else []
-    usage = {key.removeprefix(_USAGE): value for key, value in given.items() if key.startswith(_USAGE)}
+        said.append(f"attempt {attempt[0]} of {attempt[1]}, {'the one that counts' if attempt[0] == attempt[1] else 'then retried'}")
+    said += [told.format(text(given[key])) for key, told in _WORDS.get(span.name, ()) if given.get(key) is not None]
+    if "finishReason" in given:
+        said.append(f"finish {text(given['finishReason'])}")
+    usage = [(key.removeprefix(_USAGE), value) for key, value in given.items() if key.startswith(_USAGE)]
     if usage:
-        words.append("tokens " + ", ".join(f"{_USAGE_WORDS.get(key, key)} {_number(value)}" for key, value in usage.items()))
-    return tuple(words)
+        said.append("tokens " + ", ".join(f"{_USAGE_WORDS.get(key, key)} {_number(value)}" for key, value in usage))
+    return tuple(said)
 
 
 def trouble(span: Span, step: Step | None = None) -> tuple[str, ...]:
@@ -89,36 +80,27 @@ def trouble(span: Span, step: Step | None = None) -> tuple[str, ...]:
     if given.get("isError") is True:
         said.append("the result is an error")
     if given.get("orphaned") is True:
-        said.append("orphaned: no result came back")
-    if span.name == "provider.request" and given.get("status") == 0 and not isinstance(given["status"], bool):
-        said.append("no HTTP answer: the network failed")
+        said.append("orphaned: the call has no result")
+    if span.name == "provider.request" and given.get("status") == 0 and given["status"] is not False:
+        said.append("the network failed, so there is no HTTP answer")
     if span.closed and span.closed.status == "error":
         said.append("closed as an error")
-    said += [f"{key}: {_text(given[key])}" for key in ("error.message", "response.error_body") if given.get(key)]
-    if span.name == "step" and _ended_in_error(step):
-        said.append("the step ended in an error")
-    return tuple(said)
+    return (*said, *(f"{key}: {text(given[key])}" for key in ("error.message", "response.error_body") if given.get(key)))
 
 
-def _ended_in_error(step: Step | None) -> bool:
-    return step is not None and observe.finish_reason(step) == "error" and not (step.span.closed and step.span.closed.status == "error")
+def attributes(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Names and values to show, clipped."""
+    return tuple((text(key), text(value, 4000)) for key, value in given.items())
 
 
-def attributes(attributes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((key, _text(value, 4000)) for key, value in attributes.items())
-
-
-def _text(value: Any, limit: int = 300) -> str:
+def text(value: Any, limit: int = 300) -> str:
+    """A stored value, visible and clipped."""
     try:
-        text = value if isinstance(value, str) else jsontext.compact(value)
+        spelled = value if isinstance(value, str) else jsontext.compact(value)
     except RecursionError:
         return "(nested too deeply to be shown)"
-    shown, left_out = clipped(text, limit)
+    shown, left_out = clipped(spelled, limit)
     return f"{shown} … and {left_out:,} more characters" if left_out else shown
-
-
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15 else _text(value, 40)
 
 
 def count(number: int, word: str) -> str:
@@ -128,28 +110,30 @@ def count(number: int, word: str) -> str:
 def clock(at: int) -> str:
     """Epoch milliseconds as the time of day (UTC), to the millisecond."""
     moment = _moment(at)
-    return moment.strftime("%H:%M:%S.") + f"{moment.microsecond // 1000:03d}" if moment else "unknown"
+    return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}" if moment else "unknown"
 
 
 def day(at: int) -> str:
+    """Epoch milliseconds as date and time (UTC)."""
     moment = _moment(at)
-    return moment.strftime("%Y-%m-%d %H:%M:%S") if moment else "unknown"
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else "unknown"
 
 
 def lasted(milliseconds: int) -> str:
     """842 ms, 3.67 s, 5 min 14 s, 2 h 3 min, 4 d 1 h."""
-    if milliseconds < 1000:
-        return f"{milliseconds} ms"
-    if milliseconds < 60_000:
-        return f"{milliseconds / 1000:.2f} s"
     seconds = milliseconds // 1000
     for unit, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
         if seconds >= size:
             return f"{seconds // size:,} {unit} {seconds % size // part} {smaller}"
-    raise AssertionError
+    return f"{milliseconds / 1000:.2f} s" if seconds else f"{milliseconds} ms"
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15 else text(value, 40)
 
 
 def _moment(at: int) -> datetime | None:
+    # A close record without its open may carry a duration that leads back before the first year.
     try:
         return datetime.fromtimestamp(at / 1000, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,105 +1,128 @@
-"""The spans of a trace as rows on a time axis, each with the words that say how it ended and the chunks that it wrote."""
+"""The spans of a trace as rows, each turn on its own time axis, with the stored chunks that a span wrote."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk
-from inspector.reports.visible import clipped
-from inspector.traces import observe
+from inspector.reports import span_words
 from inspector.traces.model import Span, Step, Trace, TraceRecord, Turn
-from inspector.traces.tree import is_side_call
 
 AXIS = 1000
 """Width of the time axis in units of the drawing."""
 
 _SHORTEST = 4
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One span. `x` and `width` are on the axis of its turn; `duration` is in milliseconds, None where its end is unknown.
-
-    `words` say what it did and how it ended; `seqs` are the stored chunks that it wrote.
-    """
-
-    depth: int
-    name: str
-    kind: str
-    span_id: str
-    state: str
-    start: int
-    duration: int | None
-    x: float
-    width: float
-    words: tuple[str, ...]
-    trouble: tuple[str, ...]
-    seqs: tuple[int, ...]
-    step_id: str
-    attributes: tuple[tuple[str, str], ...]
-    links: tuple[str, ...]
-    logs: tuple["Line", ...]
-    body: str | None
-    prompt_body: str | None = None
-    request_body: str | None = None
-
-    @property
-    def clock(self) -> str:
-        return span_words.clock(self.start)
-
-    @property
-    def lasted(self) -> str:
-        return "unknown" if self.duration is None else span_words.lasted(self.duration)
-
-    @property
-    def is_step(self) -> bool:
-        return self.kind == "step"
-
-    @property
-    def depth_class(self) -> str:
-        return f"d{min(self.depth, 6)}"
+Extent = tuple[int, int]
+"""First and last moment of a turn, epoch milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """A log record."""
 
-    at: int
-    level: str
-    text: str
-    attributes: tuple[tuple[str, str], ...]
-    body: str | None
+    record: TraceRecord
 
     @property
     def clock(self) -> str:
-        return span_words.clock(self.at)
+        return span_words.clock(self.record.timestamp)
+
+    @property
+    def text(self) -> str:
+        return span_words.text(self.record.message or self.record.name, 1500)
+
+    @property
+    def attributes(self) -> tuple[tuple[str, str], ...]:
+        return span_words.attributes(self.record.attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One span; `number` counts steps from 1, `x` and `width` are on the axis of the turn, `seqs` are the chunks that it wrote.
+
+    `words` say what it did and how it ended, `trouble` what went wrong or is unknown.
+    """
+
+    span: Span
+    depth: int
+    x: float
+    width: float
+    words: tuple[str, ...]
+    trouble: tuple[str, ...]
+    seqs: tuple[int, ...] = ()
+    step: Step | None = None
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"step {self.number}" if self.step else span_words.label(self.span)
+
+    @property
+    def kind(self) -> str:
+        return span_words.kind(self.span)
+
+    @property
+    def clock(self) -> str:
+        return span_words.clock(self.span.start)
+
+    @property
+    def day(self) -> str:
+        return span_words.day(self.span.start)
+
+    @property
+    def duration(self) -> int | None:
+        """In milliseconds; None where it is unknown."""
+        closed, opened = self.span.closed, self.span.opened
+        if closed is None:
+            return None
+        if closed.duration_ms is not None:
+            return closed.duration_ms
+        return max(closed.timestamp - opened.timestamp, 0) if opened else None
+
+    @property
+    def lasted(self) -> str:
+        return "unknown" if self.duration is None else span_words.lasted(self.duration)
+
+    @property
+    def indent(self) -> str:
+        return f"d{min(self.depth, 6)}"
+
+    @property
+    def attributes(self) -> tuple[tuple[str, str], ...]:
+        return span_words.attributes(self.span.attributes)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        records = (self.span.opened, self.span.closed)
+        return tuple(span_words.text(jsontext.compact(dict(link))) for record in records if record for link in record.links)
+
+    @property
+    def logs(self) -> tuple[Line, ...]:
+        return tuple(map(Line, self.span.logs))
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRows:
-    """A turn on its own axis. `gap` is the time since the turn before in words, "" for the first; `number` counts from 1."""
+    """`gap` is the time since the turn before in words, "" for the first; `number` counts from 1."""
 
     number: int
-    turn_id: str
-    state: str
-    start: int
-    length: int
+    turn: Turn
+    extent: Extent
     gap: str
-    words: tuple[str, ...]
-    trouble: tuple[str, ...]
-    step_count: int
     rows: tuple[Row, ...]
 
     @property
     def day(self) -> str:
-        return span_words.day(self.start)
+        return span_words.day(self.extent[0])
 
     @property
-    def axis_end(self) -> str:
-        return span_words.lasted(self.length)
+    def lasted(self) -> str:
+        return span_words.lasted(self.extent[1] - self.extent[0])
+
+    @property
+    def state(self) -> str:
+        return self.turn.span.state if self.turn.span else "not recorded"
 
 
 def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
@@ -113,181 +136,117 @@ def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
     extents = [_extent(turn) for turn in trace.turns]
     gaps = ["", *(_gap(before[1], after[0]) for before, after in pairwise(extents))]
     return tuple(
-        _turn_rows(number, turn, extent, gap, by_call, by_step)
+        TurnRows(number, turn, extent, gap, tuple(_rows(turn, extent, by_call, by_step)))
         for number, (turn, extent, gap) in enumerate(zip(trace.turns, extents, gaps, strict=True), 1)
     )
 
 
 def lane(trace: Trace) -> tuple[Row, ...]:
     """Spans outside of turns: repairs by the loader, cache warming, compaction. Hours apart, so they have no axis."""
-    return tuple(_row(span, depth, None, (0, 1), ()) for root in trace.lane for span, depth in _flat([root], 0))
-
-
-def lines(logs: Sequence[TraceRecord]) -> tuple[Line, ...]:
-    return tuple(
-        Line(record.timestamp, record.level, record.message or record.name, span_words.attributes(record.attributes), record.body) for record in logs
-    )
+    return tuple(Row(span, depth, 0, 0, span_words.words(span), span_words.trouble(span)) for span, depth in _flat(trace.lane))
 
 
 def headline(trace: Trace) -> str:
     """The one sentence that stands first."""
     steps = trace.steps()
-    called = sum(len(step.tool_calls) for step in steps)
-    sent = sum(len(step.requests) for step in steps)
-    counts = ", ".join(
-        span_words.count(number, word)
-        for number, word in ((len(trace.turns), "turn"), (len(steps), "step"), (sent, "request"), (called, "tool call"))
+    counted = (
+        (len(trace.turns), "turn"),
+        (len(steps), "step"),
+        (sum(len(step.requests) for step in steps), "request"),
+        (sum(len(step.tool_calls) for step in steps), "tool call"),
     )
+    counts = ", ".join(span_words.count(number, word) for number, word in counted)
     missing = sum(step.request is None for step in steps)
+    half = sum(span.state != "complete" for span, _, _ in spans(trace))
     if missing:
-        return f"{counts} observed; {span_words.count(missing, 'step')} without a recorded request, which is not the same as no request."
-    open_ended = sum(span.state != "complete" for span, _, _ in spans(trace))
-    if open_ended:
-        return f"{counts} observed; {span_words.count(open_ended, 'span')} with only one end recorded."
+        return (
+            f"{counts} observed; the request of {span_words.count(missing, 'step')} is not recorded, which is not the same as no request."
+        )
+    if half:
+        return f"{counts} observed; of {span_words.count(half, 'span')} only one end is recorded, the rest is unknown."
     return f"{counts} observed; every span was opened and closed."
 
 
-def spans(trace: Trace) -> Iterator[tuple[Span, int, Step | None]]:
-    """Every span of the trace once: with the number of its turn (0: none), and its step where it is one or a part of one."""
+def spans(trace: Trace) -> Iterator[tuple[Span, str, str]]:
+    """Every span once, with its place in words (`turn 3, step 1`) and the id of the step that it is or is a part of, or ""."""
     for number, turn in enumerate(trace.turns, 1):
-        steps = {id(span): step for step in turn.steps for span in (step.span, *step.span.children)}
-        for span, _ in _flat(_roots(turn), 0):
-            yield span, number, steps.get(id(span))
-    for span, _ in _flat(trace.lane, 0):
-        yield span, 0, None
+        owners = {id(span): (place, step) for place, step in enumerate(turn.steps, 1) for span in (step.span, *step.span.children)}
+        for span, _ in _flat(_roots(turn)):
+            place, step = owners.get(id(span), (0, None))
+            yield span, f"turn {number}, step {place}" if step else f"turn {number}", step.step_id if step else ""
+    for span, _ in _flat(trace.lane):
+        yield span, "outside of turns", ""
 
 
 def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
     """(what had this body, step id or "") for each span and log line that did; empty where the body is not of this trace."""
     owners: list[tuple[str, str]] = []
-    loose = list(trace.logs)
-    for span, number, step in spans(trace):
-        loose += span.logs
-        if digest in {record.body for record in (span.opened, span.closed) if record}:
-            place = (
-                f"turn {number}, step {_step_number(trace, number, step)}, "
-                if step
-                else f"turn {number}, "
-                if number
-                else "outside of turns, "
-            )
-            owners.append((f"{place}{span_words.label(span)} of {span_words.day(span.start)}", step.step_id if step else ""))
-    owners += [(f"log line of {span_words.day(record.timestamp)}", "") for record in loose if record.body == digest]
-    return owners
+    logs = list(trace.logs)
+    for span, place, step_id in spans(trace):
+        logs += span.logs
+        if any(record and record.body == digest for record in (span.opened, span.closed)):
+            owners.append((f"{place}, {span_words.label(span)} of {span_words.day(span.start)}", step_id))
+    return owners + [(f"log line of {span_words.day(record.timestamp)}", "") for record in logs if record.body == digest]
 
 
-def _turn_rows(
-    number: int, turn: Turn, extent: tuple[int, int], gap: str, by_call: Mapping[str, list[Chunk]], by_step: Mapping[str, list[Chunk]]
-) -> TurnRows:
+def _rows(turn: Turn, extent: Extent, by_call: Mapping[str, list[Chunk]], by_step: Mapping[str, list[Chunk]]) -> Iterator[Row]:
     steps = {id(step.span): (place, step) for place, step in enumerate(turn.steps)}
-    retried = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
-    rows: list[Row] = []
-    for span, depth in _flat(_roots(turn), 0):
-        place, step = steps.get(id(span), (0, None))
+    attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
+    for span, depth in _flat(_roots(turn)):
+        place, step = steps.get(id(span), (-1, None))
         if step is not None:
             written = _written(turn, place, step, by_call, by_step)
         else:
-            written = _of_call(turn, span, by_call) if span.name == "tool-call" else ()
-        rows.append(_row(span, depth, step, extent, written, retried.get(id(span)), place))
-    span_of = turn.span
-    words = span_words.outcome(span_of) if span_of else ()
-    trouble = span_words.trouble(span_of) if span_of else ("the span of the turn is not recorded; its steps are shown on their own",)
-    state = span_of.state if span_of else "not recorded"
-    return TurnRows(number, turn.turn_id, state, extent[0], extent[1] - extent[0], gap, words, trouble, len(turn.steps), tuple(rows))
-
-
-def _row(
-    span: Span,
-    depth: int,
-    step: Step | None,
-    extent: tuple[int, int],
-    written: Sequence[Chunk],
-    attempt: tuple[int, int] | None = None,
-    place: int = 0,
-) -> Row:
-    x, width = _bar(span, extent)
-    words = span_words.words(span, step, attempt)
-    return Row(
-        depth=depth,
-        name=f"step {place + 1}" if step else span_words.label(span),
-        kind=span_words.kind(span),
-        span_id=span.span_id,
-        state=span.state,
-        start=span.start,
-        duration=_duration(span),
-        x=x,
-        width=width,
-        words=words,
-        trouble=span_words.trouble(span, step),
-        seqs=tuple(chunk.seq for chunk in written),
-        step_id=step.step_id if step else "",
-        attributes=span_words.attributes(span.attributes),
-        links=tuple(jsontext.compact(dict(link)) for record in (span.opened, span.closed) if record for link in record.links),
-        logs=lines(span.logs),
-        body=span.body,
-        prompt_body=step.prompt.body if step and step.prompt else None,
-        request_body=step.request.body if step and step.request else None,
-    )
+            written = _of_call(turn, span, by_call) if span.name == "tool-call" else []
+        words, trouble = span_words.words(span, attempts.get(id(span))), span_words.trouble(span, step)
+        yield Row(span, depth, *_bar(span, extent), words, trouble, tuple(chunk.seq for chunk in written), step, place + 1)
 
 
 def _roots(turn: Turn) -> list[Span]:
-    """Spans of the turn from the top. Steps and others that hang under the turn's own span are reached through it."""
-    roots = [turn.span] if turn.span else []
-    return [*roots, *sorted([*(step.span for step in turn.steps), *turn.other], key=lambda span: span.start)]
+    """The turn's own span first: what hangs under it is reached through it, and the others stand beside it."""
+    own = [turn.span] if turn.span else []
+    return [*own, *sorted([*(step.span for step in turn.steps), *turn.other], key=lambda span: span.start)]
 
 
-def _flat(roots: Sequence[Span], depth: int) -> Iterator[tuple[Span, int]]:
+def _flat(roots: Sequence[Span]) -> Iterator[tuple[Span, int]]:
+    """Spans from the top, each once, with their depth; children are in order of start."""
     seen: set[int] = set()
-    stack = [(span, depth) for span in reversed(roots)]
+    stack = [(span, 0) for span in reversed(roots)]
     while stack:
         span, depth = stack.pop()
-        if id(span) in seen:
-            continue
-        seen.add(id(span))
-        yield span, depth
-        stack += [(child, depth + 1) for child in sorted(span.children, key=lambda child: child.start, reverse=True)]
+        if id(span) not in seen:
+            seen.add(id(span))
+            yield span, depth
+            stack += [(child, depth + 1) for child in reversed(span.children)]
 
 
-def _extent(turn: Turn) -> tuple[int, int]:
-    times = [time for span, _ in _flat(_roots(turn), 0) for time in (span.start, span.end) if time is not None]
+def _extent(turn: Turn) -> Extent:
+    times = [time for span, _ in _flat(_roots(turn)) for time in (span.start, span.end) if time is not None]
     return (min(times), max(times)) if times else (0, 0)
 
 
 def _gap(end: int, start: int) -> str:
-    return f"{span_words.lasted(start - end)} later" if start >= end else f"began {span_words.lasted(end - start)} before the end of the turn above"
+    if start >= end:
+        return f"{span_words.lasted(start - end)} later"
+    return f"began {span_words.lasted(end - start)} before the last record of the turn above"
 
 
-def _bar(span: Span, extent: tuple[int, int]) -> tuple[float, float]:
+def _bar(span: Span, extent: Extent) -> tuple[float, float]:
+    """A span that was never closed reaches to the end of the axis."""
     first, last = extent
     scale = AXIS / max(last - first, 1)
     x = min((span.start - first) * scale, AXIS - _SHORTEST)
-    end = (span.end if span.end is not None else last) - first
-    return round(x, 1), round(max(min(end * scale, AXIS) - x, _SHORTEST), 1)
+    end = ((last if span.end is None else span.end) - first) * scale
+    return round(x, 1), round(max(end - x, _SHORTEST), 1)
 
 
-def _duration(span: Span) -> int | None:
-    if span.closed is None:
-        return None
-    if span.closed.duration_ms is not None:
-        return span.closed.duration_ms
-    return max(span.closed.timestamp - span.opened.timestamp, 0) if span.opened else None
-
-
-def _written(
-    turn: Turn, place: int, step: Step, by_call: Mapping[str, list[Chunk]], by_step: Mapping[str, list[Chunk]]
-) -> tuple[Chunk, ...]:
-    """Chunks of the step: those of its calls, else those with its step id, which count the steps of a turn from 0 in the store."""
+def _written(turn: Turn, place: int, step: Step, by_call: Mapping[str, list[Chunk]], by_step: Mapping[str, list[Chunk]]) -> list[Chunk]:
+    """Chunks of the step's calls, else those with its step id: in the store, steps of a turn count from 0."""
     called = [chunk for span in step.tool_calls for chunk in _of_call(turn, span, by_call)]
-    return tuple(sorted(called, key=lambda chunk: chunk.seq)) or tuple(by_step.get(f"{turn.turn_id}#{place}", ()))
+    return sorted(called, key=lambda chunk: chunk.seq) or by_step.get(f"{turn.turn_id}#{place}", [])
 
 
-def _of_call(turn: Turn, span: Span, by_call: Mapping[str, list[Chunk]]) -> tuple[Chunk, ...]:
+def _of_call(turn: Turn, span: Span, by_call: Mapping[str, list[Chunk]]) -> list[Chunk]:
     call_id = span.attributes.get("toolCallId")
     found = by_call.get(call_id, []) if isinstance(call_id, str) else []
-    return tuple(chunk for chunk in found if chunk.step_id is None or chunk.step_id.startswith(f"{turn.turn_id}#"))
-
-
-def _step_number(trace: Trace, number: int, step: Step) -> int:
-    return next(place for place, other in enumerate(trace.turns[number - 1].steps, 1) if other is step)
-
-
+    return [chunk for chunk in found if chunk.step_id is None or chunk.step_id.startswith(f"{turn.turn_id}#")]

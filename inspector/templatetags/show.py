@@ -80,7 +80,7 @@ def code(value: str, language: str = "json") -> SafeString:
     shown = text.visible(value)
     if len(shown) > HIGHLIGHT_LIMIT:
         language = "text"
-    return mark_safe(highlight(shown, get_lexer_by_name(language, stripnl=False), _HTML).rstrip("\n"))  # noqa: S308 (Pygments escapes)
+    return mark_safe(str(highlight(shown, get_lexer_by_name(language, stripnl=False), _HTML)).rstrip("\n"))  # noqa: S308 (Pygments escapes)
 
 
 @register.filter

@@ -67,18 +67,19 @@ def _user_only(random: Random, names: Any, step: str) -> list[list[Said]]:
     return [[Said("user", (tx(random.choice(TEXTS)),))]]
 
 
+def _block(random: Random, names: Any, step: str) -> Block:
+    text = random.choice(TEXTS)
+    calls, _ = _calls(random, names, step)
+    return random.choice((tx(text), th(text), sy(text), er(text), er(text, "401"), img(text), *calls[:1]))
+
+
 def _anything(random: Random, names: Any, step: str) -> list[list[Said]]:
-    def block() -> Block:
-        text = random.choice(TEXTS)
-        return random.choice(
-            (tx(text), th(text), sy(text), er(text), er(text, "401"), img(text), _calls(random, names, step)[0][:1] or tx(text))
-        )  # type: ignore[return-value]
-
-    def flat() -> Block:
-        made = block()
-        return made[0] if isinstance(made, list) else made
-
-    return [[Said(random.choice(ROLES), tuple(flat() for _ in range(random.randint(0, 4)))) for _ in range(random.randint(0, 4))]]
+    return [
+        [
+            Said(random.choice(ROLES), tuple(_block(random, names, step) for _ in range(random.randint(0, 4))))
+            for _ in range(random.randint(0, 4))
+        ]
+    ]
 
 
 def _words(random: Random) -> list[Block]:

@@ -122,32 +122,34 @@ ROWS = {
         Seen("S1 U[2-7]", "S1 U[2-7]", content=("summary", E1_OLD)),
     ),
 }
-CASES = [
-    pytest.param(ROWS[name].store.conversation(), reader, seen, id=f"{name}-{reader}")
-    for name in ROWS
-    for reader, seen in zip(READERS, ROWS[name][1:], strict=True)
-]
+CASES = {
+    f"{name}-{reader}": (row.store.conversation(), reader, seen)
+    for name, row in ROWS.items()
+    for reader, seen in zip(READERS, row[1:], strict=True)
+}
+every_case = pytest.mark.parametrize(("conversation", "reader", "seen"), CASES.values(), ids=CASES)
 
 
-@pytest.mark.parametrize(("conversation", "reader", "seen"), CASES)
+@every_case
 def test_groups_and_messages(conversation: Conversation, reader: str, seen: Seen) -> None:
     reading = read(conversation, reader)
     assert spelled(reading.grouped) == seen.grouped
     assert spelled(reading.messages) == seen.messages
 
 
-@pytest.mark.parametrize(("conversation", "reader", "seen"), CASES)
+@every_case
 def test_the_report_that_the_client_logs(conversation: Conversation, reader: str, seen: Seen) -> None:
     report = read(conversation, reader).report
     assert (report["repairedCount"], report["strippedErrorChunks"], report["droppedEmptyMessages"]) == seen.report
 
 
-@pytest.mark.parametrize(("conversation", "reader", "seen"), [case for case in CASES if case.values[2].content])
+@every_case
 def test_the_words_that_are_sent(conversation: Conversation, reader: str, seen: Seen) -> None:
-    assert tuple(message["content"] for message in wire(read(conversation, reader).messages)) == seen.content
+    sent = tuple(message["content"] for message in wire(read(conversation, reader).messages))
+    assert sent == seen.content
 
 
-@pytest.mark.parametrize(("conversation", "reader", "seen"), CASES)
+@every_case
 def test_what_the_provider_would_refuse(conversation: Conversation, reader: str, seen: Seen) -> None:
     prompt = projection("dispatch-openai").project(read(conversation, reader).messages)
     judgement = profile("openai-chat").judge(prompt)

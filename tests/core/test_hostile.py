@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.conversation import jsontext
+from inspector.conversation import jsontext, notation
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import case_of, findings
 from inspector.detectors.catalogue import RULES
@@ -157,6 +157,27 @@ def test_odd_rows_one_by_one(row: bytes) -> None:
     for mode in DISPATCH.modes:
         changes = preview_of(stored, mode.name, [strategy.name for strategy in STRATEGIES]).changes
         assert changes
+
+
+lines = st.one_of(
+    words,
+    st.from_regex(r"([0-9x-]{1,3}|@[a-z]+|#) (user|-|@) ([0-9-](\.[0-9-])?|\.) (text|tool-call|tool-result|error|unreadable|x)( .{0,20})?"),
+    st.from_regex(
+        r'1 user 0\.0 (text|tool-call|unreadable) (a|"b"|"|\{\}|\[) ?(name|payload|step|damage|role|parent)=(.{0,6}|\{"|\[1\]|"x")'
+    ),
+)
+
+
+@FEW
+@given(st.lists(lines, max_size=3).map("\n".join))
+def test_notation_that_cannot_be_read_is_refused_with_its_line(text: str) -> None:
+    try:
+        conversation, _ = notation.load(text)
+    except notation.NotationError as refused:
+        assert str(refused).startswith("Line ")
+    else:
+        case_of(conversation, "exact")
+        notation.dump(conversation)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,181 @@
+"""What was observed of one conversation: the waterfall of its spans, and the bodies that were sent, byte for byte."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, Source, loading
+from inspector.reports import waterfall
+from inspector.reports.trace_report import trace_report
+from inspector.reports.waterfall import Line, Row, TurnRows
+from inspector.traces.model import Trace
+from inspector.views.pages import as_json, page
+
+ROWS_SHOWN = 600
+"""Spans of turns on one page; further turns are one link away, a longer turn is cut."""
+
+LANE_SHOWN = 200
+BODY_SHOWN = 200_000
+_FORMATTED = 4_000_000
+"""Bytes of the largest body that is parsed and indented for reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The turns on the page. `earlier` and `later` are ids of turns to start from, None at the ends; `cut` spans are left out."""
+
+    turns: tuple[TurnRows, ...]
+    earlier: str | None
+    later: str | None
+    before: int
+    after: int
+    cut: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class TracePage:
+    conversation: Conversation
+    native_id: str
+    sources: tuple[Source, ...]
+    headline: str
+    problems: tuple[str, ...]
+    window: Window
+    lane: tuple[Row, ...]
+    lane_cut: int
+    logs: tuple[Line, ...]
+    logs_cut: int
+    is_empty: bool
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPage:
+    conversation: Conversation
+    digest: str
+    size: int
+    owners: tuple[tuple[str, str], ...]
+    text: str
+    cut: int
+    form: str
+
+
+def trace(request: OperatorRequest, oid: str) -> HttpResponse:
+    conversation = _conversation(oid)
+    content = _trace_page(conversation, request.GET.get("turn", ""), request.GET.get("step", ""))
+    return page(request, "trace.html", content, twins=("json",))
+
+
+def trace_json(request: OperatorRequest, oid: str) -> HttpResponse:
+    conversation = _conversation(oid)
+    found = loading.stored(conversation).conversation
+    observed = loading.trace(conversation, found.native_id) or Trace(found.native_id)
+    sources = conversation.source.traces.order_by("path")
+    return as_json(
+        {
+            "conversation": conversation.oid,
+            "sources": [
+                {"path": source.path, "format": source.format, "read_at": source.read_at, "problems": source.problems} for source in sources
+            ],
+            **trace_report(observed, found.chunks),
+        }
+    )
+
+
+def body(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
+    conversation, data, owners = _body(oid, digest)
+    text, form = _readable(data)
+    content = BodyPage(conversation, digest, len(data), tuple(owners), text[:BODY_SHOWN], max(0, len(text) - BODY_SHOWN), form)
+    return page(request, "trace_body.html", content)
+
+
+def body_raw(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
+    """The exact bytes, never shown in place: what was sent is hostile content."""
+    _, data, _ = _body(oid, digest)
+    is_json = data.lstrip()[:1] in (b"{", b"[")
+    response = HttpResponse(data, content_type="application/json" if is_json else "text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="body-{digest[:16]}.{"json" if is_json else "txt"}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _conversation(oid: str) -> Conversation:
+    return get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+
+
+def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
+    found = loading.stored(conversation).conversation
+    observed = loading.trace(conversation, found.native_id) or Trace(found.native_id)
+    lane = waterfall.lane(observed)
+    chosen = next((known.turn_id for known in observed.steps() if known.step_id == step), turn)
+    return TracePage(
+        conversation=conversation,
+        native_id=found.native_id,
+        sources=tuple(conversation.source.traces.order_by("path")),
+        headline=waterfall.headline(observed),
+        problems=observed.problems,
+        window=_window(waterfall.turns(observed, found.chunks), chosen, step if chosen == turn else ""),
+        lane=lane[-LANE_SHOWN:],
+        lane_cut=max(0, len(lane) - LANE_SHOWN),
+        logs=tuple(map(Line, observed.logs[-LANE_SHOWN:])),
+        logs_cut=max(0, len(observed.logs) - LANE_SHOWN),
+        is_empty=not (observed.turns or observed.lane or observed.logs),
+        step=step,
+    )
+
+
+def _window(turns: Sequence[TurnRows], chosen: str, unknown_step: str) -> Window:
+    """From the chosen turn on, else the last turns, as many as fit."""
+    first = next((place for place, turn in enumerate(turns) if turn.turn.turn_id == chosen), None)
+    wanted = unknown_step or (chosen if first is None else "")
+    note = f"This trace has no {'step' if unknown_step else 'turn'} {wanted}; its last turns are shown." if wanted else ""
+    start, end = _span_of_page(turns, first)
+    shown = list(turns[start:end])
+    cut = 0
+    if shown and len(shown[0].rows) > ROWS_SHOWN:
+        cut = len(shown[0].rows) - ROWS_SHOWN
+        shown[0] = replace(shown[0], rows=shown[0].rows[:ROWS_SHOWN])
+    earlier = turns[_span_of_page(turns[:start], None)[0]].turn.turn_id if start else None
+    later = turns[end].turn.turn_id if end < len(turns) else None
+    return Window(tuple(shown), earlier, later, start, len(turns) - end, cut, note)
+
+
+def _span_of_page(turns: Sequence[TurnRows], first: int | None) -> tuple[int, int]:
+    start, end, room = (len(turns), len(turns), ROWS_SHOWN) if first is None else (first, first, ROWS_SHOWN)
+    if first is None:
+        while start > 0 and (start == end or len(turns[start - 1].rows) <= room):
+            start -= 1
+            room -= len(turns[start].rows)
+    else:
+        while end < len(turns) and (end == start or len(turns[end].rows) <= room):
+            room -= len(turns[end].rows)
+            end += 1
+    return start, end
+
+
+def _body(oid: str, digest: str) -> tuple[Conversation, bytes, list[tuple[str, str]]]:
+    """Only what this conversation's trace names: other bodies of the database are other people's conversations."""
+    conversation = _conversation(oid)
+    observed = loading.trace(conversation, loading.stored(conversation).conversation.native_id)
+    owners = waterfall.body_owners(observed, digest) if observed else []
+    data = loading.body(digest) if owners else None
+    if data is None:
+        raise Http404("The trace of this conversation has no such body.")
+    return conversation, data, owners
+
+
+def _readable(data: bytes) -> tuple[str, str]:
+    """The text to show, and in words how it relates to the bytes."""
+    if len(data) <= _FORMATTED:
+        try:
+            value = jsontext.parse(jsontext.decode(data))
+        except Unreadable as problem:
+            return data.decode("utf-8", "backslashreplace"), f"as stored: {problem.reason}"
+        return json.dumps(value, indent=2, ensure_ascii=False), "JSON, indented for reading"
+    return data[: 4 * BODY_SHOWN].decode("utf-8", "backslashreplace"), "as stored: too large to be indented here"

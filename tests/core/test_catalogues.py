@@ -1,0 +1,113 @@
+"""The catalogues are whole: each rule, strategy, reader, projection, profile and format is listed once and says what it must."""
+
+import importlib
+import pkgutil
+import re
+from types import ModuleType
+
+import pytest
+
+from inspector import detectors, formats, profiles, projections, readers, repairs
+from inspector.conversation.edits import Safety
+from inspector.detectors.base import Fault, Rule
+from inspector.detectors.catalogue import RULES, UnknownRule, rule
+from inspector.formats.catalogue import FORMATS, UnknownFormat, format_named
+from inspector.profiles.catalogue import PROFILES, UnknownProfile, profile
+from inspector.projections.catalogue import PROJECTIONS, UnknownProjection, projection
+from inspector.readers.catalogue import READERS, UnknownReader, names, reader
+from inspector.repairs.base import Strategy
+from inspector.repairs.catalogue import STRATEGIES, UnknownStrategy, strategy
+from tests.core.test_cases import FOLDER
+
+
+def modules(package: ModuleType) -> list[ModuleType]:
+    return [importlib.import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
+
+
+def test_codes_names_and_states_are_unique() -> None:
+    for values in ([of.code for of in RULES], [of.name for of in RULES], [of.state for of in RULES], [of.name for of in STRATEGIES]):
+        assert len(set(values)) == len(values)
+
+
+def test_rules_stand_in_groups_by_the_letters_of_their_codes_and_count_up_inside() -> None:
+    codes = [re.fullmatch(r"(MSG|STORE|THINK|TOOL|STREAM|WIRE|TRACE)([1-9]\d\d)", of.code) for of in RULES]
+    assert all(codes)
+    for letters in {code.group(1) for code in codes if code}:
+        numbers = [int(code.group(2)) for code in codes if code and code.group(1) == letters]
+        assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
+def test_a_rule_says_what_it_must(of: Rule) -> None:
+    assert all((of.summary, of.why, of.fixed_in_code, of.references, of.example, of.state))
+    assert of.summary[0].islower() or not of.summary[0].isalpha()
+    assert not of.summary.endswith(".")
+    assert of.why.endswith(".")
+    assert of.fixed_in_code.endswith(".")
+    assert set(of.repaired_by) <= {strategy.name for strategy in STRATEGIES}
+    if of.fault is Fault.READER:
+        assert of.fixed_in_code != "Nothing to fix in code."
+
+
+@pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
+def test_a_rule_is_named_after_what_is_wrong_and_not_after_the_remedy(of: Rule) -> None:
+    words = of.name.split("-")
+    assert not {"no", "not", "missing-no", "must", "should", "fix", "repair", "mend", "strip", "insert", "renumber"} & set(words)
+    assert importlib.import_module(f"inspector.detectors.{of.name.replace('-', '_')}").RULE is of
+
+
+@pytest.mark.parametrize("of", STRATEGIES, ids=lambda of: of.name)
+def test_a_strategy_says_what_it_must(of: Strategy) -> None:
+    assert all((of.summary, of.cost, of.noticed_by_user, of.argued_for, of.argued_against))
+    assert of.write_kind in {"W1", "W2", "W3", "counter"}
+    assert of.safety <= set(Safety)
+    assert importlib.import_module(f"inspector.repairs.{of.name.replace('-', '_')}").STRATEGY is of
+
+
+def test_what_removes_rows_is_lossy_and_what_adds_rows_is_invented() -> None:
+    marks = {"W1": set(), "W2": {Safety.LOSSY}, "W3": {Safety.INVENTED}, "counter": set()}
+    assert {of.name: set(of.safety) for of in STRATEGIES} == {of.name: marks[of.write_kind] for of in STRATEGIES}
+
+
+def test_every_module_that_defines_one_is_listed() -> None:
+    assert {module.RULE.code for module in modules(detectors) if hasattr(module, "RULE")} == {of.code for of in RULES}
+    assert {module.STRATEGY.name for module in modules(repairs) if hasattr(module, "STRATEGY")} == {of.name for of in STRATEGIES}
+    assert {module.PROFILE.name for module in modules(profiles) if hasattr(module, "PROFILE")} == {of.name for of in PROFILES}
+    listed = {of.name for module in modules(projections) if hasattr(module, "variants") for of in module.variants()}
+    assert listed == {of.name for of in PROJECTIONS}
+    grouped = {of.name for module in modules(readers) if hasattr(module, "GROUPINGS") for of in module.GROUPINGS}
+    assert grouped == {of.name for of in READERS}
+    assert {module.DISPATCH.name for module in modules(formats) if hasattr(module, "DISPATCH")} <= {of.name for of in FORMATS}
+
+
+def test_every_rule_has_a_case_file_and_every_case_file_a_rule() -> None:
+    assert {path.name for path in FOLDER.glob("*.txt")} == {f"{of.name}.txt" for of in RULES}
+
+
+def test_every_name_that_a_format_offers_is_found() -> None:
+    for offered in FORMATS:
+        assert format_named(offered.name) is offered
+        assert reader(offered.default_reader).format == offered.name
+        assert projection(offered.default_projection) in PROJECTIONS
+        assert profile(offered.default_profile) in PROFILES
+        assert [reader(name).name for name in names(offered.name)] == names(offered.name)
+        assert len({mode.name for mode in offered.modes} | {mode.alias for mode in offered.modes}) == 2 * len(offered.modes)
+    assert names("another") == []
+
+
+def test_rules_are_found_by_code_and_by_name() -> None:
+    assert all(rule(of.code.lower()) is of and rule(of.name) is of for of in RULES)
+
+
+@pytest.mark.parametrize("name", ["", "x", "exact+", "exact+x", "exact+new-rows", "dispatch-legacy+r4", "+r1", "\x00"])
+def test_unknown_names_are_refused_in_a_sentence(name: str) -> None:
+    asked = (
+        (rule, UnknownRule),
+        (strategy, UnknownStrategy),
+        (format_named, UnknownFormat),
+        (profile, UnknownProfile),
+        (projection, UnknownProjection),
+    )
+    for look_up, refusal in (*asked, (reader, UnknownReader)):
+        with pytest.raises(refusal, match=r"^There is no \w+ .*; `\w+` lists them"):
+            look_up(name)
