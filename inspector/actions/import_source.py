@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
+import inspector
 from inspector.actions import audit
 from inspector.detectors.base import Finding as Found
 from inspector.detectors.base import Severity, case_of, findings
@@ -49,6 +51,7 @@ class Imported:
     records: int = 0
     problems: int = 0
     fresh: dict[str, Stored] = field(default_factory=dict)
+    rejudged: dict[str, Stored] = field(default_factory=dict)
 
 
 def import_targets(paths: Sequence[str], operator: str, format_name: str | None = None, demo: bool = False) -> list[Imported]:
@@ -60,10 +63,14 @@ def import_targets(paths: Sequence[str], operator: str, format_name: str | None 
     with transaction.atomic():
         done = [_import_store(found, demo) if isinstance(found, Store) else _import_traces(found, demo) for found in contents]
         touched = _attach([imported.source for imported in done])
-        contents_of = {oid: stored for imported in done for oid, stored in imported.fresh.items()}
+        contents_of = {oid: stored for imported in done for oid, stored in {**imported.rejudged, **imported.fresh}.items()}
         for imported in done:
             if not imported.source.is_trace:
-                touched |= set(imported.source.conversations.filter(is_gone=False, verdict="").values_list("pk", flat=True))
+                touched |= set(
+                    imported.source.conversations.filter(is_gone=False)
+                    .filter(Q(verdict="") | ~Q(judged_by=inspector.__version__))
+                    .values_list("pk", flat=True)
+                )
         for conversation in Conversation.objects.filter(pk__in=touched).select_related("source").iterator(chunk_size=500):
             examine(conversation, contents_of.get(conversation.oid))
         for imported in done:
@@ -103,6 +110,8 @@ def _import_store(store: Store, demo: bool) -> Imported:
         shared = _shared(stored)
         if revision and revision.digest == digest(stored) and revision.shared_facts == shared and not conversation.is_gone:
             imported.unchanged += 1
+            if conversation.judged_by != inspector.__version__:
+                imported.rejudged[oid] = stored
             continue
         _summarise(conversation, stored)
         fresh.append((conversation, stored))
@@ -254,7 +263,8 @@ def examine(conversation: Conversation, stored: Stored | None = None) -> list[Fo
     conversation.worst = found[0].severity.value if found else ""
     conversation.has_silent = any(finding.silent and finding.severity is not Severity.NOTE for finding in found)
     conversation.refused = not judgement.sendable or bool(case.reading.failure)
-    conversation.save(update_fields=["message_count", "read_count", "verdict", "worst", "has_silent", "refused"])
+    conversation.judged_by = inspector.__version__
+    conversation.save(update_fields=["message_count", "read_count", "verdict", "worst", "has_silent", "refused", "judged_by"])
     conversation.findings.all().delete()
     Finding.objects.bulk_create(
         [_finding(conversation, finding, oid) for oid, finding in finding_ids(conversation.oid, found)], batch_size=500

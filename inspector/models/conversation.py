@@ -39,6 +39,8 @@ class Conversation(models.Model):
     worst = models.CharField(max_length=10, blank=True)
     has_silent = models.BooleanField(default=False)
     refused = models.BooleanField(default=False)
+    judged_by = models.CharField(max_length=20, blank=True)
+    """Version of Inspector whose rules gave verdict and findings; another version judges anew at the next import."""
 
     class Meta:
         ordering = ("-last_activity", "id")

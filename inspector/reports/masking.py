@@ -1,7 +1,7 @@
 """Secrets out of text that will be pasted elsewhere: the rules of detect-secrets 1.5.0 at their places, and a few that it lacks."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -10,8 +10,8 @@ from inspector.reports.secret_rules import rules_of_detect_secrets
 Span = tuple[int, int, str]
 """Start, end, and what kind of secret stands there."""
 
-# Several rules take quadratic time on a line made for it. In a window of this size that is harmless, and no secret is longer than the overlap.
-_WINDOW, _OVERLAP = 512, 192
+# Rules of others can take quadratic time on a line made for that; in a window it is harmless. Their secrets begin in the overlap.
+_WINDOW, _OVERLAP = 320, 128
 _MORE = re.compile(r"[A-Za-z0-9_-]{0,400}")
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[0-9]")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]+")
@@ -82,25 +82,23 @@ _OURS = (
 def masked(text: str) -> str:
     """`text` with every secret that is recognised replaced by e.g. `[AWS Access Key masked]`. Takes time in proportion to its length."""
     text = _replaced(text, _key_blocks(text))
-    rows = _rows_for(text)
-    if not rows:
-        return text
-    return "\n".join(_masked_line(line, rows) for line in text.split("\n"))
+    ours = [span for row in _among(_OURS, text) for span in _found(row, text, 0, len(text))]
+    theirs = _among(_theirs(), text)
+    at = 0
+    for line in text.split("\n") if theirs else ():
+        ours += _in_line(text, at, at + len(line), theirs)
+        at += len(line) + 1
+    return _replaced(text, ours)
 
 
-def _masked_line(line: str, rows: list[Row]) -> str:
-    spans: list[Span] = []
-    for start in range(0, max(1, len(line) - _OVERLAP), _WINDOW - _OVERLAP):
-        for row in _among(rows, line[start : start + _WINDOW]):
-            spans += _found(row, line, start)
-    return _replaced(line, spans) if spans else line
+def _in_line(text: str, first: int, last: int, rows: Sequence[Row]) -> Iterator[Span]:
+    for start in range(first, max(first + 1, last - _OVERLAP), _WINDOW - _OVERLAP):
+        end = min(start + _WINDOW, last)
+        for row in _among(rows, text[start:end]):
+            yield from _found(row, text, start, end)
 
 
-def _rows_for(text: str) -> list[Row]:
-    return _among([*_OURS, *_theirs()], text)
-
-
-def _among(rows: list[Row], text: str) -> list[Row]:
+def _among(rows: Sequence[Row], text: str) -> list[Row]:
     low = text.lower()
     return [row for row in rows if any(literal in low for literal in row.literals)]
 
@@ -110,12 +108,12 @@ def _theirs() -> tuple[Row, ...]:
     return tuple(Row(*rule) for rule in rules_of_detect_secrets())
 
 
-def _found(row: Row, line: str, start: int) -> Iterator[Span]:
+def _found(row: Row, text: str, start: int, end: int) -> Iterator[Span]:
     """Positions instead of slices: what stands before the window is still seen by the pattern."""
-    for match in row.pattern.finditer(line, start, start + _WINDOW):
+    for match in row.pattern.finditer(text, start, end):
         first, last = match.span(_group(match) if row.group is None else row.group)
-        if first < last and row.real(line[first:last]):
-            yield first, _end_of_token(line, last, row.kind), row.kind
+        if first < last and row.real(text[first:last]):
+            yield first, _end_of_token(text, last, row.kind), row.kind
 
 
 def _group(match: re.Match[str]) -> int:
@@ -124,21 +122,25 @@ def _group(match: re.Match[str]) -> int:
     return long[0] if long else 0
 
 
-def _end_of_token(line: str, end: int, kind: str) -> int:
+def _end_of_token(text: str, end: int, kind: str) -> int:
     """Rules that know an older, shorter form of a key leave the rest of it standing."""
-    if kind == "Secret Keyword" or not (line[end - 1].isalnum() or line[end - 1] in "_-"):
+    if kind == "Secret Keyword" or not (text[end - 1].isalnum() or text[end - 1] in "_-"):
         return end
-    more = _MORE.match(line, end)
+    more = _MORE.match(text, end)
     return more.end() if more else end
 
 
 def _key_blocks(text: str) -> list[Span]:
+    """From the first line of a key to its last one; where that is missing or far, to the end of what can be a key's body."""
     spans: list[Span] = []
     at = 0
+    # The next end is looked for once, not once for each of many beginnings.
+    end = _PEM_END.search(text)
     while start := _PEM.search(text, at):
-        end = _PEM_END.search(text, start.end(), start.end() + _PEM_LIMIT)
-        body = None if end else _PEM_BODY.match(text, start.end())
-        at = end.end() if end else body.end() if body else start.end()
+        while end and end.start() < start.end():
+            end = _PEM_END.search(text, end.end())
+        body = _PEM_BODY.match(text, start.end())
+        at = end.end() if end and end.start() - start.end() < _PEM_LIMIT else body.end() if body else start.end()
         spans.append((start.start(), at, "Private Key"))
     return spans
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from detect_secrets.plugins.artifactory import ArtifactoryDetector
 from detect_secrets.plugins.aws import AWSKeyDetector
 from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
-from detect_secrets.plugins.base import RegexBasedDetector
 from detect_secrets.plugins.basic_auth import BasicAuthDetector
 from detect_secrets.plugins.cloudant import CloudantDetector
 from detect_secrets.plugins.discord import DiscordBotTokenDetector
@@ -28,7 +28,7 @@ from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
 # Left out: the entropy plugins (digests and ids are what we show), public addresses, JWT and private keys (their rules find a part only).
-_LITERALS: dict[type[RegexBasedDetector], tuple[str, ...]] = {
+_LITERALS: dict[Any, tuple[str, ...]] = {
     ArtifactoryDetector: ("akc", "ap"),
     AWSKeyDetector: ("a3t", "abia", "acca", "akia", "asia", "aws"),
     AzureStorageKeyDetector: ("accountkey=",),
@@ -61,6 +61,9 @@ def rules_of_detect_secrets() -> Iterator[tuple[str, tuple[str, ...], re.Pattern
             if plugin is TelegramBotTokenDetector:
                 # A counter before a UUID looks the same, but goes on.
                 pattern = re.compile(rf"(?<!\d){pattern.pattern}(?![\w-])")
-            yield plugin.secret_type, literals, pattern, None
+            # Three runs of spaces in a row take cubic time on a line of spaces.
+            spaced = pattern.pattern.replace("(?: *)", "(?: {0,4})").replace("| +|", "| {1,4}|")
+            yield plugin.secret_type, literals, re.compile(spaced, pattern.flags), None
     for pattern, group in QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP.items():
-        yield KeywordDetector.secret_type, _KEYWORDS, pattern, group
+        # No rule goes on with a letter after the name, so giving letters back only costs time: minutes, on a line made for it.
+        yield str(KeywordDetector.secret_type), _KEYWORDS, re.compile(pattern.pattern.replace(r")\w*", r")\w*+"), pattern.flags), group

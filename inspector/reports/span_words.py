@@ -31,16 +31,16 @@ _LABELS = {
 }
 _USAGE = "usage."
 _USAGE_WORDS = {"inputTokens": "in", "outputTokens": "out", "cacheReadTokens": "cache read", "cacheWriteTokens": "cache written"}
-# Attribute and its words, per span name; {} is the value.
+# Attribute and its words, per span name; {} is the value, |s the ending of a plural.
 _WORDS: dict[str, tuple[tuple[str, str], ...]] = {
     "turn": (("model", "{}"),),
-    "prompt": (("messageCount", "{} messages"), ("toolCount", "{} tools")),
+    "prompt": (("messageCount", "{} message|s"), ("toolCount", "{} tool|s")),
     "provider.request": (("model", "{}"), ("status", "HTTP {}")),
-    "tool-call": (("name", "{}"), ("toolCallId", "{}"), ("contentLength", "result of {} characters")),
+    "tool-call": (("name", "{}"), ("toolCallId", "{}"), ("contentLength", "result of {} character|s")),
     "reconcile.repair": (
-        ("droppedEmptyMessages", "{} messages dropped as empty"),
-        ("strippedErrorChunks", "{} error chunks stripped"),
-        ("repairedCount", "{} calls given an interrupted result"),
+        ("droppedEmptyMessages", "{} message|s dropped as empty"),
+        ("strippedErrorChunks", "{} error chunk|s stripped"),
+        ("repairedCount", "{} call|s given an interrupted result"),
         ("firstRepairedToolCallId", "the first of them {}"),
     ),
 }
@@ -63,7 +63,7 @@ def words(span: Span, attempt: tuple[int, int] | None = None) -> tuple[str, ...]
     said: list[str] = []
     if attempt and attempt[1] > 1:
         said.append(f"attempt {attempt[0]} of {attempt[1]}, {'the one that counts' if attempt[0] == attempt[1] else 'then retried'}")
-    said += [told.format(text(given[key])) for key, told in _WORDS.get(span.name, ()) if given.get(key) is not None]
+    said += [_told(told, given[key]) for key, told in _WORDS.get(span.name, ()) if given.get(key) is not None and not _no_answer(span, key)]
     if "finishReason" in given:
         said.append(f"finish {text(given['finishReason'])}")
     usage = [(key.removeprefix(_USAGE), value) for key, value in given.items() if key.startswith(_USAGE)]
@@ -81,7 +81,7 @@ def trouble(span: Span, step: Step | None = None) -> tuple[str, ...]:
         said.append("the result is an error")
     if given.get("orphaned") is True:
         said.append("orphaned: the call has no result")
-    if span.name == "provider.request" and given.get("status") == 0 and given["status"] is not False:
+    if _no_answer(span, "status"):
         said.append("the network failed, so there is no HTTP answer")
     if span.closed and span.closed.status == "error":
         said.append("closed as an error")
@@ -126,6 +126,16 @@ def lasted(milliseconds: int) -> str:
         if seconds >= size:
             return f"{seconds // size:,} {unit} {seconds % size // part} {smaller}"
     return f"{milliseconds / 1000:.2f} s" if seconds else f"{milliseconds} ms"
+
+
+def _no_answer(span: Span, key: str) -> bool:
+    """Upstream writes HTTP status 0 where the network failed."""
+    value = span.attributes.get(key)
+    return span.name == "provider.request" and key == "status" and value == 0 and value is not False
+
+
+def _told(words: str, value: Any) -> str:
+    return words.replace("|s", "" if value == 1 else "s").format(text(value))
 
 
 def _number(value: Any) -> str:

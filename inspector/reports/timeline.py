@@ -4,7 +4,7 @@ Each column is a list of cells over the visible rows; a cell covers the neighbou
 that a merge is one tall cell beside many small ones.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
@@ -261,16 +261,17 @@ def _read_cells(
             yield start, ReadCell(span, letter(held[0].role), "left out", len(held), (), False, why, codes, False, True)
             continue
         message = all_columns.read_messages[index]
-        merged = len({all_columns.stored.get(chunk.key) for chunk in message.chunks} - {None}) > 1
+        several = _held(all_columns, message.chunks)
         lane = tuple(letter(chunk.role) for chunk in held)
         label = f"MSG {index} · {message.role}"
-        yield (
-            start,
-            ReadCell(
-                span, letter(message.role), label, len(message.chunks), lane, merged, said[0] if said else "", codes, index in seen, False
-            ),
-        )
+        why = said[0] if said else f"{several} messages read as one" if several > 1 and index not in seen else ""
+        yield start, ReadCell(span, letter(message.role), label, len(message.chunks), lane, several > 1, why, codes, index in seen, False)
         seen.add(index)
+
+
+def _held(all_columns: Columns, chunks: Iterable[Chunk]) -> int:
+    """Of how many true messages these chunks are."""
+    return len({all_columns.stored.get(chunk.key) for chunk in chunks} - {None})
 
 
 def _made_up(all_columns: Columns) -> Iterator[ReadCell]:
@@ -304,7 +305,7 @@ def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tupl
             (f"seq {chunk.seq} {chunk.kind}", all_columns.calls_lost[chunk.key]) for chunk in held if chunk.key in all_columns.calls_lost
         ]
         lane = tuple(letter(chunk.role) for chunk in held)
-        merged = len({all_columns.stored.get(part.chunk.key) for part in wire.parts} - {None}) > 1
+        merged = _held(all_columns, (part.chunk for part in wire.parts)) > 1
         seams = tuple(Seam(letter(part.chunk.role), part.chunk.seq, part.text) for part in wire.parts if part.chunk.key in keys)
         refused = tuple(violations.get(index, ())) if index not in seen else ()
         yield (
@@ -312,6 +313,15 @@ def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tupl
             SentCell(span, letter(role), f"messages.{index} · {role}", lane, merged, seams, tuple(gone), refused, "", index in seen),
         )
         seen.add(index)
+
+
+def merged_seqs(all_columns: Columns) -> list[int]:
+    """Seqs of chunks that stand in a message of the middle column together with another true message."""
+    seqs: list[int] = []
+    for message in all_columns.read_messages:
+        if _held(all_columns, message.chunks) > 1:
+            seqs += [chunk.seq for chunk in message.chunks]
+    return sorted(seqs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +365,7 @@ def strip(all_columns: Columns, most: int = 400, width: float = 1000.0) -> Strip
         if index is None or len(runs) >= most * 2:
             continue
         message = all_columns.read_messages[index]
-        merged = len({all_columns.stored.get(chunk.key) for chunk in message.chunks} - {None}) > 1
+        merged = _held(all_columns, message.chunks) > 1
         runs.append(
             Tick(
                 round(start * one, 1), round(max(span * one - 1, 0.8), 1), "x" if merged else letter(message.role), False, chunks[start].seq

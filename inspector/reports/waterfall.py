@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk
@@ -134,10 +133,15 @@ def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
         if chunk.step_id:
             by_step.setdefault(chunk.step_id, []).append(chunk)
     extents = [_extent(turn) for turn in trace.turns]
-    gaps = ["", *(_gap(before[1], after[0]) for before, after in pairwise(extents))]
     return tuple(
-        TurnRows(number, turn, extent, gap, tuple(_rows(turn, extent, by_call, by_step)))
-        for number, (turn, extent, gap) in enumerate(zip(trace.turns, extents, gaps, strict=True), 1)
+        TurnRows(
+            place + 1,
+            turn,
+            extents[place],
+            _gap(extents[place - 1][1], extents[place][0]) if place else "",
+            tuple(_rows(turn, extents[place], by_call, by_step)),
+        )
+        for place, turn in enumerate(trace.turns)
     )
 
 

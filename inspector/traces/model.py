@@ -99,7 +99,7 @@ class Span:
 
 @dataclass(slots=True)
 class Step:
-    """One model request with its retries and tool calls: the k-th `step` span of its turn, `step_id` = turn id # k."""
+    """One model request with its retries and tool calls: the k-th `step` span of its turn, counted from 0; `step_id` = turn id # k."""
 
     turn_id: str
     index: int

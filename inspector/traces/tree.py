@@ -12,7 +12,7 @@ def build(conversation_id: str, records: Iterable[TraceRecord], bodies: Callable
     """The trace of `conversation_id` out of `records` of any number of sources, in any order and with repetitions.
 
     Records of other conversations are left out, as are those that name no conversation and no turn or span of this one.
-    `bodies` gives the content of a body by name, None where it is not there. The k-th `step` span of a turn in order of
+    `bodies` gives the content of a body by name, None where it is not there. The k-th `step` span of a turn (from 0) in order of
     start is step k. Every span stays reachable, and `problems` says what is missing.
     """
     kept, clashes = _merged(_own(conversation_id, records))
@@ -82,7 +82,7 @@ def _step(turn: Turn, span: Span) -> Step:
     children = span.children
     return Step(
         turn.turn_id,
-        len(turn.steps) + 1,
+        len(turn.steps),
         span,
         prompt=next((child for child in children if child.name == "prompt"), None),
         requests=[child for child in children if child.name == "provider.request" and not is_side_call(child)],

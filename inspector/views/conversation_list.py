@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
@@ -62,6 +63,11 @@ class Filters:
     @property
     def any(self) -> bool:
         return bool(self.q or self.rule or self.source or self.state or self.gone)
+
+    @property
+    def as_query(self) -> str:
+        """The text filter of a conversation's own page."""
+        return urlencode({"q": self.q})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 from inspector.conversation import jsontext, notation
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk
+from inspector.conversation.queries import span_text
 from inspector.detectors.base import Finding
 from inspector.detectors.catalogue import rule
 from inspector.middleware import OperatorRequest
@@ -19,7 +20,7 @@ from inspector.readers.catalogue import UnknownReader, names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
 from inspector.reports import markdown, scan, show
-from inspector.reports.timeline import Strip, Timeline, strip, timeline
+from inspector.reports.timeline import Strip, Timeline, merged_seqs, strip, timeline
 from inspector.reports.visible import size, visible
 from inspector.views.analysis import Analysis, analysis
 from inspector.views.conversation_list import conversation_list, conversation_list_json
@@ -96,6 +97,7 @@ class ConversationPage:
     silent_from: int | None
     refused_from: int | None
     size: str
+    then_and_now: str
 
 
 def _choice(request: OperatorRequest, row: Conversation) -> Choice:
@@ -191,7 +193,22 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         silent_from=min(silent) if silent else None,
         refused_from=found.judgement.first_bad,
         size=size(sum(len(chunk.raw) for chunk in chunks)),
+        then_and_now=_then_and_now(row, choice, found),
     )
+
+
+def _then_and_now(row: Conversation, choice: Choice, found: Analysis) -> str:
+    """What the shown (or else the last) observed request merged, beside what the next one would: the two differ, and both matter."""
+    steps = [link for link in _steps(found) if not choice.step or link.href == choice.step]
+    if not steps or choice.revision != row.revision:
+        return ""
+    then = analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, steps[0].href)
+    now = analysis(row, choice.reader, choice.projection, choice.profile, choice.revision)
+    before, after = merged_seqs(then.columns) if then.observed else [], merged_seqs(now.columns)
+    if not before and not after:
+        return ""
+    said = f"merged seq {span_text(before)}" if before else "merged nothing"
+    return f"The request of {steps[0].label}, as observed, {said}; the next one, as {choice.reader} reads now, {f'would merge seq {span_text(after)}' if after else 'would merge nothing'}."
 
 
 def _steps(found: Analysis) -> list[Link]:

@@ -17,9 +17,9 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Source, loading
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import strategy
-from inspector.reports import markdown, scan
+from inspector.reports import scan
 from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, Row, newest_first, open_findings, row_report, rows_of
-from inspector.views.pages import absolute, as_json, as_markdown, page
+from inspector.views.pages import as_json, page
 
 RECENT = 12
 CHUNKS_SHOWN = 30
@@ -180,3 +180,11 @@ def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
     if content.finding is None or content.conversation is None:
         return as_json({"error": content.gone}, status=404)
     return as_json({"id": oid, "conversation": content.conversation.oid, **scan.finding_report(content.finding)})
+
+
+def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
+    content = _finding(oid)
+    if content.finding is None or content.conversation is None:
+        return HttpResponse(content.gone + "\n", status=404, content_type="text/plain; charset=utf-8")
+    links = {"finding": absolute(request, f"/findings/{oid}/"), "conversation": absolute(request, f"/conversations/{content.conversation.oid}/?finding={oid}")}
+    return as_markdown(markdown.finding_md(content.finding, links))

@@ -14,13 +14,14 @@ from inspector.models import Conversation, Source, loading
 from inspector.reports import waterfall
 from inspector.reports.trace_report import trace_report
 from inspector.reports.waterfall import Line, Row, TurnRows
-from inspector.traces.model import Trace
+from inspector.traces.model import Step, Trace
 from inspector.views.pages import as_json, page
 
 ROWS_SHOWN = 600
 """Spans of turns on one page; further turns are one link away, a longer turn is cut."""
 
 LANE_SHOWN = 200
+PROBLEMS_SHOWN = 20
 BODY_SHOWN = 200_000
 _FORMATTED = 4_000_000
 """Bytes of the largest body that is parsed and indented for reading."""
@@ -46,6 +47,7 @@ class TracePage:
     sources: tuple[Source, ...]
     headline: str
     problems: tuple[str, ...]
+    source_problems: tuple[dict[str, str], ...]
     window: Window
     lane: tuple[Row, ...]
     lane_cut: int
@@ -62,8 +64,8 @@ class BodyPage:
     size: int
     owners: tuple[tuple[str, str], ...]
     text: str
-    cut: int
     form: str
+    is_cut: bool
 
 
 def trace(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -91,7 +93,7 @@ def trace_json(request: OperatorRequest, oid: str) -> HttpResponse:
 def body(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     conversation, data, owners = _body(oid, digest)
     text, form = _readable(data)
-    content = BodyPage(conversation, digest, len(data), tuple(owners), text[:BODY_SHOWN], max(0, len(text) - BODY_SHOWN), form)
+    content = BodyPage(conversation, digest, len(data), tuple(owners), text[:BODY_SHOWN], form, len(text) > BODY_SHOWN)
     return page(request, "trace_body.html", content)
 
 
@@ -112,15 +114,15 @@ def _conversation(oid: str) -> Conversation:
 def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
     found = loading.stored(conversation).conversation
     observed = loading.trace(conversation, found.native_id) or Trace(found.native_id)
-    lane = waterfall.lane(observed)
-    chosen = next((known.turn_id for known in observed.steps() if known.step_id == step), turn)
+    sources, lane = tuple(conversation.source.traces.order_by("path")), waterfall.lane(observed)
     return TracePage(
         conversation=conversation,
         native_id=found.native_id,
-        sources=tuple(conversation.source.traces.order_by("path")),
+        sources=sources,
         headline=waterfall.headline(observed),
         problems=observed.problems,
-        window=_window(waterfall.turns(observed, found.chunks), chosen, step if chosen == turn else ""),
+        source_problems=tuple({"source": source.name, **problem} for source in sources for problem in source.problems[:PROBLEMS_SHOWN]),
+        window=_window(waterfall.turns(observed, found.chunks), turn, step, observed.step(step)),
         lane=lane[-LANE_SHOWN:],
         lane_cut=max(0, len(lane) - LANE_SHOWN),
         logs=tuple(map(Line, observed.logs[-LANE_SHOWN:])),
@@ -130,32 +132,36 @@ def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
     )
 
 
-def _window(turns: Sequence[TurnRows], chosen: str, unknown_step: str) -> Window:
-    """From the chosen turn on, else the last turns, as many as fit."""
-    first = next((place for place, turn in enumerate(turns) if turn.turn.turn_id == chosen), None)
-    wanted = unknown_step or (chosen if first is None else "")
-    note = f"This trace has no {'step' if unknown_step else 'turn'} {wanted}; its last turns are shown." if wanted else ""
-    start, end = _span_of_page(turns, first)
+def _window(turns: Sequence[TurnRows], turn: str, step: str, known_step: Step | None) -> Window:
+    """All turns where they fit; else from the chosen turn, or the turn of the chosen step, on; else the last ones."""
+    places = {rows.turn.turn_id: place for place, rows in enumerate(turns)}
+    fits = sum(len(rows.rows) for rows in turns) <= ROWS_SHOWN
+    first = places.get(turn) if turn or known_step is None or fits else places[known_step.turn_id]
+    note = f"This trace has no step {step}." if step and known_step is None else ""
+    if turn and first is None:
+        note = f"This trace has no turn {turn}: its last turns are shown."
+    start, end = _fitting(turns, first)
     shown = list(turns[start:end])
-    cut = 0
-    if shown and len(shown[0].rows) > ROWS_SHOWN:
-        cut = len(shown[0].rows) - ROWS_SHOWN
+    cut = max(0, len(shown[0].rows) - ROWS_SHOWN) if shown else 0
+    if cut:
         shown[0] = replace(shown[0], rows=shown[0].rows[:ROWS_SHOWN])
-    earlier = turns[_span_of_page(turns[:start], None)[0]].turn.turn_id if start else None
+    earlier = turns[_fitting(turns[:start], None)[0]].turn.turn_id if start else None
     later = turns[end].turn.turn_id if end < len(turns) else None
     return Window(tuple(shown), earlier, later, start, len(turns) - end, cut, note)
 
 
-def _span_of_page(turns: Sequence[TurnRows], first: int | None) -> tuple[int, int]:
-    start, end, room = (len(turns), len(turns), ROWS_SHOWN) if first is None else (first, first, ROWS_SHOWN)
+def _fitting(turns: Sequence[TurnRows], first: int | None) -> tuple[int, int]:
+    """As many turns as fit, at least one: from `first` on, or the last ones."""
+    start = end = len(turns) if first is None else first
+    room = ROWS_SHOWN
     if first is None:
         while start > 0 and (start == end or len(turns[start - 1].rows) <= room):
             start -= 1
             room -= len(turns[start].rows)
-    else:
-        while end < len(turns) and (end == start or len(turns[end].rows) <= room):
-            room -= len(turns[end].rows)
-            end += 1
+        return start, end
+    while end < len(turns) and (start == end or len(turns[end].rows) <= room):
+        room -= len(turns[end].rows)
+        end += 1
     return start, end
 
 

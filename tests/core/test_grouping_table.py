@@ -7,6 +7,7 @@ import pytest
 from inspector.conversation.model import Conversation
 from inspector.profiles.catalogue import profile
 from inspector.projections.catalogue import projection
+from inspector.readers.dispatch import INTERRUPTED
 from tests.core.append import A, S, Store, T, U, appended, er, sy, tc, th, tr, tx
 from tests.core.building import read, rows, spelled, wire
 from tests.core.incident import E1, before_turn_3
@@ -37,6 +38,18 @@ def same(store: Store, old: Seen, split: Seen) -> Row:
 
 E1_OLD = "helloHello! How can I help you today?Can you read some files in this projectI'd be happy to read files..."
 E1_OLD_NEXT = E1_OLD + "the caching, there are 3 different percentages displayedLet me explore the project structure..."
+E1_FIRST = (
+    "hello",
+    "The user simply said hello...Hello! How can I help you today?",
+    "Can you read some files in this project",
+    "The user is asking me to read files...I'd be happy to read files...",
+)
+E1_LAST = (
+    "the caching, there are 3 different percentages displayed",
+    "The user wants to look at files related to caching...Let me explore the project structure...",
+    "(find output)",
+    "",
+)
 
 
 def _compacted() -> Store:
@@ -47,16 +60,15 @@ def _compacted() -> Store:
 
 
 ROWS = {
-    "N-1": Row(
+    "N-1": same(
         E1,
         Seen("U[1-11] T12 T13 A14", "U[1-11] T12 T13", (0, 0, 1), (E1_OLD_NEXT, "(find output)", ""), ("OC-2", "OC-2")),
-        Seen("U1 A[2-3] U4 A[5-6] U7 A[8-11] T12 T13 A14", "U1 A[2-3] U4 A[5-6] U7 A[8-11] T12 T13", (0, 0, 1)),
-        Seen("U1 A[2-3] U4 A[5-6] U7 A[8-11] T12 T13 A14", "U1 A[2-3] U4 A[5-6] U7 A[8-11] T12 T13", (0, 0, 1)),
+        Seen("U1 A[2-3] U4 A[5-6] U7 A[8-11] T12 T13 A14", "U1 A[2-3] U4 A[5-6] U7 A[8-11] T12 T13", (0, 0, 1), (*E1_FIRST, *E1_LAST)),
     ),
     "N-2": same(
         before_turn_3(),
         Seen("U[1-6]", "U[1-6]", content=(E1_OLD,)),
-        Seen("U1 A[2-3] U4 A[5-6]", "U1 A[2-3] U4 A[5-6]"),
+        Seen("U1 A[2-3] U4 A[5-6]", "U1 A[2-3] U4 A[5-6]", content=E1_FIRST),
     ),
     "N-3": Row(
         appended([U("one")], [U("two")], [A("ok")]),
@@ -93,8 +105,8 @@ ROWS = {
     ),
     "N-6": same(
         appended([U("u1"), A("x", tc("a")), T(tr("a")), A("y")], [U("u2"), A("z")]),
-        Seen("U1 A[2-3] T4 A5 U6 A7", "U1 A[2-3] T4 A5 U6 A7"),
-        Seen("U1 A[2-3] T4 A5 U6 A7", "U1 A[2-3] T4 A5 U6 A7"),
+        Seen("U1 A[2-3] T4 A5 U6 A7", "U1 A[2-3] T4 A5 U6 A7", content=("u1", "x", "found", "y", "u2", "z")),
+        Seen("U1 A[2-3] T4 A5 U6 A7", "U1 A[2-3] T4 A5 U6 A7", content=("u1", "x", "found", "y", "u2", "z")),
     ),
     "N-7": same(
         appended([U("go")], [A(er())]),
@@ -109,7 +121,7 @@ ROWS = {
     "N-9": same(
         appended([U("do")], [A(tc("9"))], [U("next")], [A("ok")]),
         Seen("U[1-4]", "U[1-4]", content=("donextok",)),
-        Seen("U1 A2 U3 A4", "U1 A2 U3 A4 T+", (1, 0, 0), violations=("OC-1", "OC-2")),
+        Seen("U1 A2 U3 A4", "U1 A2 U3 A4 T+", (1, 0, 0), ("do", None, "next", "ok", INTERRUPTED), violations=("OC-1", "OC-2")),
     ),
     "N-10": same(
         appended([S(sy("rules"))], [U("u")], [A("a")]),

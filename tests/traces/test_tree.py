@@ -49,10 +49,10 @@ def test_a_turn_has_its_steps_in_order_with_prompt_request_and_tool_calls() -> N
     (turn,) = trace.turns
     assert turn.span and turn.span.span_id == "t" and turn.other == []
     first, second = turn.steps
-    assert (first.step_id, second.step_id, second.span.span_id) == ("t1#1", "t1#2", "s2")
+    assert (first.step_id, second.step_id, second.span.span_id) == ("t1#0", "t1#1", "s2")
     assert first.prompt and first.request
     assert (first.prompt.span_id, first.request.span_id, names(first.tool_calls)) == ("p1", "r1", ["c1"])
-    assert trace.step("t1#2") is second and trace.problems == ()
+    assert trace.step("t1#1") is second and trace.problems == ()
 
 
 def test_turns_come_in_order_of_their_start() -> None:
@@ -109,7 +109,7 @@ def test_a_missing_parent_loses_nothing_and_warns_of_step_numbers() -> None:
     trace = build("c1", [record for record in STEP if record.span_id not in ("t", "s1")])
     (turn,) = trace.turns
     assert turn.span is None and names(turn.other) == ["p1", "r1", "c1"]
-    assert [step.step_id for step in turn.steps] == ["t1#1"] and turn.steps[0].span.span_id == "s2"
+    assert [step.step_id for step in turn.steps] == ["t1#0"] and turn.steps[0].span.span_id == "s2"
     assert "4 spans name a parent that is not recorded" in said(trace) and "step numbers" in said(trace)
 
 

@@ -1,0 +1,20 @@
+"""Which strategies to compose where a person names the goal and not the way."""
+
+from collections.abc import Sequence
+
+from inspector.conversation.edits import apply
+from inspector.detectors.base import Case, Finding, Severity, at_least, case_of
+from inspector.repairs.base import Strategy
+from inspector.repairs.catalogue import STRATEGIES
+
+
+def recommended(case: Case, findings: Sequence[Finding]) -> tuple[Strategy, ...]:
+    """Those that findings at warning or above name and that change something, each after the ones before it, in the catalogue's order."""
+    named = {name for finding in findings if at_least(finding.severity, Severity.WARNING) for name in finding.repaired_by}
+    chosen: list[Strategy] = []
+    for strategy in STRATEGIES:
+        edits = list(strategy.propose(case)) if strategy.name in named else []
+        if edits:
+            chosen.append(strategy)
+            case = case_of(apply(case.conversation, edits), case.reading.reader, case.trace, case.taken_at)
+    return tuple(chosen)

@@ -1,0 +1,131 @@
+"""The catalogues as data: what Inspector reads, judges and mends, with all that a person needs to choose."""
+
+from typing import Any
+
+from inspector.detectors import catalogue as detectors
+from inspector.detectors.base import Rule
+from inspector.formats import dispatch_traces
+from inspector.formats.catalogue import FORMATS
+from inspector.profiles.catalogue import PROFILES
+from inspector.projections.catalogue import PROJECTIONS
+from inspector.readers.catalogue import READERS
+from inspector.repairs import catalogue as repairs
+from inspector.repairs.base import Strategy
+
+Json = dict[str, Any]
+
+_TRACES = (
+    (dispatch_traces.NAME, "Dispatch trace database (traces.db, both of its schemas)"),
+    (dispatch_traces.JOURNAL, "Dispatch journal (NDJSON, one record a line; the generation before it, FILE.1, is read along)"),
+)
+
+
+def formats() -> list[Json]:
+    """`holds` is `conversations` or `traces`; the first mode is the one that a repair takes unless told otherwise."""
+    stores = [
+        {
+            "name": found.name,
+            "title": found.title,
+            "holds": "conversations",
+            "reader": found.default_reader,
+            "projection": found.default_projection,
+            "profile": found.default_profile,
+            "modes": [{"name": mode.name, "alias": mode.alias, "summary": mode.summary} for mode in found.modes],
+        }
+        for found in FORMATS
+    ]
+    none = {"reader": "", "projection": "", "profile": "", "modes": []}
+    return stores + [{"name": name, "title": title, "holds": "traces", **none} for name, title in _TRACES]
+
+
+def readers() -> list[Json]:
+    """A variant is written behind a plus: `dispatch-legacy+r1`."""
+    return [
+        {
+            "name": found.name,
+            "format": found.format,
+            "title": found.title,
+            "shipped": found.shipped,
+            "note": found.note,
+            "evidence": found.evidence,
+            "variants": [{"name": f"{found.name}+{word}", "title": title} for word, title in found.variants],
+        }
+        for found in READERS
+    ]
+
+
+def projections() -> list[Json]:
+    return [{"name": found.name, "title": found.title, "note": found.note} for found in PROJECTIONS]
+
+
+def profiles() -> list[Json]:
+    """`evidence`: I = the text was seen in public issues, C = it stands in public code; `date` is when it was last seen to hold."""
+    return [
+        {
+            "name": found.name,
+            "title": found.title,
+            "unknowable": found.unknowable,
+            "rules": [
+                {
+                    "id": rule.id,
+                    "summary": rule.summary,
+                    "text": rule.text,
+                    "evidence": rule.evidence,
+                    "date": rule.date,
+                    "references": list(rule.references),
+                }
+                for rule in found.rules
+            ],
+        }
+        for found in PROFILES
+    ]
+
+
+def rules() -> list[Json]:
+    return [_rule(found) for found in detectors.RULES]
+
+
+def rule(code: str) -> Json:
+    """By code or name. Raises UnknownRule."""
+    return _rule(detectors.rule(code))
+
+
+def strategies() -> list[Json]:
+    """In the order in which a repair composes them."""
+    return [_strategy(found) for found in repairs.STRATEGIES]
+
+
+def strategy(name: str) -> Json:
+    """Raises UnknownStrategy."""
+    return _strategy(repairs.strategy(name))
+
+
+def _rule(found: Rule) -> Json:
+    return {
+        "code": found.code,
+        "rule": found.name,
+        "state": found.state,
+        "severity": found.severity.value,
+        "silent": found.silent,
+        "fault": found.fault.value,
+        "summary": found.summary,
+        "why": found.why,
+        "example": found.example,
+        "repaired_by": list(found.repaired_by),
+        "fixed_in_code": found.fixed_in_code,
+        "references": list(found.references),
+    }
+
+
+def _strategy(found: Strategy) -> Json:
+    return {
+        "name": found.name,
+        "safety": sorted(found.safety),
+        "summary": found.summary,
+        "cost": found.cost,
+        "noticed_by_user": found.noticed_by_user,
+        "argued_for": found.argued_for,
+        "argued_against": found.argued_against,
+        "write_kind": found.write_kind,
+        "repairs": [rule.code for rule in detectors.RULES if found.name in rule.repaired_by],
+    }

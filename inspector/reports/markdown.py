@@ -1,0 +1,178 @@
+"""Conversations, findings, repairs and rules as text to paste into an issue: secrets masked, and nothing in it speaks to the tracker."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from inspector.conversation.queries import span_text
+from inspector.detectors.base import Finding
+from inspector.reports.masking import masked
+from inspector.reports.visible import clipped, visible
+
+Json = Mapping[str, Any]
+
+LINES_SHOWN = 60
+LINE_LIMIT = 1000
+ROWS_SHOWN = 50
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()|~])")
+# People and issues that a tracker would notify, and addresses that it would link, wherever it finds them in a text.
+_CALLING = re.compile(r"(@|#|&|!|%|(?<![A-Za-z])GH-|://|www\.)(?=\w)", re.IGNORECASE)
+_BACKTICKS = re.compile("`+")
+
+
+def conversation_md(report: Json, chunk_lines: Sequence[str], links: Mapping[str, str]) -> str:
+    """`report` as `scan` has it; `chunk_lines` are the evidence in notation; `links`: what each leads to -> its URL."""
+    findings: Sequence[Json] = report["findings"]
+    parts = [f"**{prose(report['verdict'])}**", _identity(report)]
+    if findings:
+        rows = [
+            (f"{found['code']} {found['rule']}", _weight(found), _seqs(found["seqs"], found["total"]), prose(found["message"]))
+            for found in findings[:ROWS_SHOWN]
+        ]
+        parts.append(table(("finding", "severity", "seq", "what"), rows))
+        if len(findings) > ROWS_SHOWN:
+            parts.append(f"and {len(findings) - ROWS_SHOWN} more findings.")
+    for name, judgement in report["profiles"].items():
+        parts.append(_judgement(name, judgement))
+    return _joined([*parts, *_evidence(chunk_lines), *_links(links)])
+
+
+def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str]) -> str:
+    """One finding of the conversation that `report` (as `scan` has it) is about."""
+    weight = f"{finding.severity}, {'silent' if finding.silent else 'loud'}, fault of the {finding.fault}"
+    parts = [
+        f"**{finding.code} {code(finding.rule)}: {prose(finding.message)}**",
+        f"{weight}; seq {_seqs(finding.seqs, finding.total)}",
+        _identity(report),
+    ]
+    for title, rows in (("Evidence", finding.evidence), ("Ruled out", finding.ruled_out)):
+        if rows:
+            parts.append(f"{title}:\n\n" + "\n".join(f"- {prose(what)}: {prose(shows)}" for what, shows in rows[:ROWS_SHOWN]))
+    if finding.repaired_by:
+        parts.append(f"Repaired by {', '.join(code(name) for name in finding.repaired_by)}.")
+    return _joined([*parts, *_evidence(chunk_lines), *_links(links)])
+
+
+def repair_md(plan: Json, facts: Mapping[str, str], links: Mapping[str, str] | None = None) -> str:
+    """`plan` as `repair` has it; `facts` are rows of what happened to it (state, who, when, outcome)."""
+    before, after = (_counted(plan[name]) for name in ("findings_before", "findings_after"))
+    rows = [(label, prose(value)) for label, value in facts.items() if value]
+    rows += [
+        ("conversation", code(plan["conversation"])),
+        ("mode", code(plan["mode"])),
+        ("beyond moving", ", ".join(plan["safety"]) or "nothing is lost or invented"),
+        ("findings", f"{before} before, {after} after"),
+        *((f"{prose(name)}", f"{prose(said['before'])} before, {prose(said['after'])} after") for name, said in plan["profiles"].items()),
+        ("plan", code(plan["plan_digest"])),
+        ("base", code(plan["base_digest"])),
+    ]
+    parts = [table(("repair", ""), rows)]
+    for title, texts in (("Cost", plan["cost"]), ("Warnings", plan["warnings"])):
+        if texts:
+            parts.append(f"{title}:\n\n" + "\n".join(f"- {prose(text)}" for text in texts[:ROWS_SHOWN]))
+    if plan["diff"]:
+        parts.append(fenced(plan["diff"].split("\n"), "diff"))
+    return _joined([*parts, *_links(links or {})])
+
+
+def rule_md(rule: Json) -> str:
+    """`rule` as the catalogue has it."""
+    parts = [
+        f"**{rule['code']} {code(rule['rule'])}**: {prose(rule['summary'])}",
+        f"{_weight(rule)}, fault of the {rule['fault']}",
+        prose(rule["why"]),
+        fenced(rule["example"].split("\n")),
+    ]
+    if rule["fixed_in_code"]:
+        parts.append(f"In code: {prose(rule['fixed_in_code'])}")
+    if rule["repaired_by"]:
+        parts.append(f"In the data: {', '.join(code(name) for name in rule['repaired_by'])}")
+    if rule["references"]:
+        parts.append("\n".join(f"- {prose(reference)}" for reference in rule["references"]))
+    return _joined(parts)
+
+
+def prose(text: str) -> str:
+    """Foreign words in one line of Markdown: shown as they are, with no markup, link, mention or reference in them."""
+    line = " ".join(masked(visible(text[: LINE_LIMIT * 4])).split())
+    shown = line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + "…"
+    escaped = _SPECIAL.sub(r"\\\1", shown)
+    return _CALLING.sub(r"\1<!-- -->", re.sub(r"^([-+=#>]|\d+[.)])", r"\\\1", escaped))
+
+
+def code(text: str) -> str:
+    """A foreign name as a code span, which may stand in a table."""
+    shown, _ = clipped(" ".join(masked(visible(text[:LINE_LIMIT])).split()), 200)
+    ticks = _fence(shown, 1)
+    space = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
+    return f"{ticks}{space}{shown}{space}{ticks}".replace("|", "\\|")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """`rows` of cells that are Markdown already."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def fenced(lines: Sequence[str], language: str = "text") -> str:
+    """Lines of content in a block whose fence is longer than any run of backticks in it; the first lines and how many more."""
+    text = masked("\n".join(visible(line[:LINE_LIMIT]) + ("…" if len(line) > LINE_LIMIT else "") for line in lines[:LINES_SHOWN]))
+    more = f"\n… and {len(lines) - LINES_SHOWN} more lines" if len(lines) > LINES_SHOWN else ""
+    fence = _fence(text, 3)
+    return f"{fence}{language}\n{text}{more}\n{fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    return "`" * max(least, longest + 1)
+
+
+def _identity(report: Json) -> str:
+    profiles = ", ".join(code(name) for name in report["profiles"])
+    judged = f", judged by {profiles}" if profiles else ""
+    return (
+        f"Conversation {code(report['native_id'])} ({code(report['id'])}), {code(report['format'])} read as {code(report['reader'])}{judged}: "
+        f"{report['chunks']} chunks, {report['messages']} messages"
+    )
+
+
+def _judgement(name: str, judgement: Json) -> str:
+    if judgement["sendable"]:
+        return f"{code(name)}: no known rule refuses."
+    found = judgement["violations"]
+    rows = [
+        f"- {code(each['path'])} {code(each['id'])} seq {_seqs(each['seqs'], len(each['seqs']))}: {prose(each['text'])}"
+        for each in found[:5]
+    ]
+    more = [f"- and {len(found) - 5} more"] if len(found) > 5 else []
+    return "\n".join([f"{code(name)} refuses:", "", *rows, *more])
+
+
+def _weight(found: Json) -> str:
+    return f"{found['severity']}, {'silent' if found['silent'] else 'loud'}"
+
+
+def _seqs(seqs: Sequence[int], total: int) -> str:
+    shown = span_text(list(seqs), 6)
+    return f"{shown} ({total} in all)" if total > len(seqs) or " more" in shown else shown or "none"
+
+
+def _counted(findings: Sequence[Json]) -> str:
+    counts: dict[str, int] = {}
+    for found in findings:
+        counts[found["code"]] = counts.get(found["code"], 0) + 1
+    return ", ".join(name if count == 1 else f"{name} x {count}" for name, count in sorted(counts.items())) or "none"
+
+
+def _evidence(chunk_lines: Sequence[str]) -> list[str]:
+    return [fenced(chunk_lines)] if chunk_lines else []
+
+
+def _links(links: Mapping[str, str]) -> list[str]:
+    """Our own addresses: angle brackets keep them links, whatever is in them."""
+    rows = [f"- {prose(label)}: <{re.sub(r'[<>\s]', '', url)}>" for label, url in links.items() if url]
+    return ["\n".join(rows)] if rows else []
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,53 @@
+"""What `scan --json` says: sources, conversations, findings and judgements, in the shape that scripts rely on."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from inspector.detectors.base import Case, Finding
+from inspector.profiles.base import Judgement
+
+Json = dict[str, Any]
+
+
+def source_report(path: str, format: str, findings: Iterable[Finding] = ()) -> Json:
+    return {"path": path, "format": format, "findings": [finding_report(finding) for finding in findings]}
+
+
+def conversation_report(oid: str, case: Case, findings: Iterable[Finding], judgements: Mapping[str, Judgement], verdict: str) -> Json:
+    """`messages` counts what the reader reads before its own repair; `judgements` are those that were asked for, by profile."""
+    return {
+        "id": oid,
+        "native_id": case.conversation.native_id,
+        "format": case.conversation.format,
+        "reader": case.reading.reader,
+        "chunks": len(case.conversation.chunks),
+        "messages": len(case.reading.grouped),
+        "verdict": verdict,
+        "findings": [finding_report(finding) for finding in findings],
+        "profiles": {name: judgement_report(judgement) for name, judgement in judgements.items()},
+    }
+
+
+def finding_report(finding: Finding) -> Json:
+    return {
+        "code": finding.code,
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "silent": finding.silent,
+        "fault": finding.fault.value,
+        "seqs": list(finding.seqs),
+        "total": finding.total,
+        "message": finding.message,
+        "repaired_by": list(finding.repaired_by),
+    }
+
+
+def judgement_report(judgement: Judgement) -> Json:
+    return {
+        "sendable": judgement.sendable,
+        "prefix_valid": judgement.prefix_valid,
+        "first_bad": judgement.first_bad,
+        "violations": [
+            {"id": found.id, "path": found.path, "seqs": list(found.seqs), "text": found.text} for found in judgement.violations
+        ],
+    }

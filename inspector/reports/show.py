@@ -1,0 +1,43 @@
+"""What `show --json` says: the messages as a reader has them, and the prompt that a projection makes of them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from inspector.conversation.model import Chunk, Dropped, Kind, Message, Reading
+from inspector.projections.base import Prompt
+
+Json = dict[str, Any]
+
+
+def messages_report(reading: Reading) -> Json:
+    """`seqs` of a made-up message are empty. `failure` and `warnings` are there only where the reader has some."""
+    report: Json = {
+        "messages": [_message(message) for message in reading.messages],
+        "dropped": _dropped(reading.dropped),
+        "report": dict(reading.report),
+    }
+    if reading.failure:
+        report["failure"] = reading.failure
+    if reading.warnings:
+        report["warnings"] = list(reading.warnings)
+    return report
+
+
+def prompt_report(prompt: Prompt) -> Json:
+    return {"messages": prompt.values, "sources": prompt.sources(), "lost": _dropped(prompt.lost)}
+
+
+def _message(message: Message) -> Json:
+    chunks = [_chunk(chunk, message.synthetic) for chunk in message.chunks]
+    return {"role": message.role, "seqs": list(message.seqs), "chunks": chunks, **({"synthetic": True} if message.synthetic else {})}
+
+
+def _chunk(chunk: Chunk, synthetic: bool) -> Json:
+    """The fields of its payload beside `kind` and `seq`, which a payload of these names cannot take."""
+    damage = {"damage": chunk.damage, "reason": chunk.reason} if chunk.kind is Kind.UNREADABLE else {}
+    own = {"kind": chunk.kind.value, "seq": None if synthetic else chunk.seq, **damage}
+    return own | {name: value for name, value in chunk.payload.items() if name != "type" and name not in own}
+
+
+def _dropped(dropped: Iterable[Dropped]) -> list[Json]:
+    return [{"seqs": list(each.seqs), "why": each.why} for each in dropped]

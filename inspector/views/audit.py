@@ -1,0 +1,95 @@
+"""The audit trail: who did what to which bytes, when, and whether the trail itself still holds together."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse
+
+from inspector.actions.audit import broken_at
+from inspector.middleware import OperatorRequest
+from inspector.models import AuditEntry, Conversation, Repair, Source
+from inspector.views.pages import as_json, page
+
+PER_PAGE = 50
+_HEX = re.compile(r"[0-9a-f]{16,}")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """The links are "" where what the line names is not in the database any more."""
+
+    entry: AuditEntry
+    source: str
+    conversation: str
+    repair: str
+    detail: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    rows: tuple[AuditRow, ...]
+    here: Page[AuditEntry]
+    total: int
+    broken: AuditEntry | None
+
+
+def _rows(entries: list[AuditEntry]) -> tuple[AuditRow, ...]:
+    sources = dict(Source.objects.filter(path__in={entry.source_path for entry in entries}).values_list("path", "oid"))
+    conversations = set(Conversation.objects.filter(oid__in={entry.conversation for entry in entries}).values_list("oid", flat=True))
+    repairs = set(Repair.objects.filter(oid__in={entry.repair for entry in entries}).values_list("oid", flat=True))
+    return tuple(
+        AuditRow(
+            entry,
+            f"/sources/{sources[entry.source_path]}/" if entry.source_path in sources else "",
+            f"/conversations/{entry.conversation}/" if entry.conversation in conversations else "",
+            f"/repairs/{entry.repair}/" if entry.repair in repairs else "",
+            tuple((name.replace("_", " "), _shown(value)) for name, value in entry.detail.items()),
+        )
+        for entry in entries
+    )
+
+
+def _shown(value: Any) -> str:
+    """Digests shortened; the `.json` twin has them whole."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return _HEX.sub(lambda match: f"{match.group()[:12]}…", text)
+
+
+def _page(request: OperatorRequest) -> AuditPage:
+    here = Paginator(AuditEntry.objects.order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
+    return AuditPage(_rows(list(here.object_list)), here, here.paginator.count, broken_at())
+
+
+def audit(request: OperatorRequest) -> HttpResponse:
+    return page(request, "audit.html", _page(request), twins=("json",))
+
+
+def audit_json(request: OperatorRequest) -> HttpResponse:
+    content = _page(request)
+    return as_json(
+        {
+            "total": content.total,
+            "page": content.here.number,
+            "pages": content.here.paginator.num_pages,
+            "broken_at": content.broken.pk if content.broken else None,
+            "entries": [_report(row.entry) for row in content.rows],
+        }
+    )
+
+
+def _report(entry: AuditEntry) -> dict[str, Any]:
+    return {
+        "number": entry.pk,
+        "at": entry.at.isoformat(),
+        "who": entry.who,
+        "verb": entry.verb,
+        "source": entry.source_path,
+        "conversation": entry.conversation,
+        "repair": entry.repair,
+        "detail": entry.detail,
+        "previous": entry.previous,
+        "digest": entry.digest,
+    }

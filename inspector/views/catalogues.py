@@ -1,0 +1,199 @@
+"""The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
+
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.http import Http404, HttpResponse
+
+from inspector.conversation import notation
+from inspector.detectors.base import Rule, case_of
+from inspector.detectors.catalogue import RULES, UnknownRule
+from inspector.detectors.catalogue import rule as rule_named
+from inspector.formats import dispatch_traces
+from inspector.formats.base import Format, WriteMode
+from inspector.formats.catalogue import FORMATS
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation
+from inspector.profiles.base import Profile
+from inspector.profiles.catalogue import PROFILES
+from inspector.projections.base import Projection
+from inspector.projections.catalogue import PROJECTIONS
+from inspector.readers.base import Reader
+from inspector.readers.catalogue import READERS
+from inspector.repairs.base import Strategy
+from inspector.repairs.catalogue import STRATEGIES, UnknownStrategy
+from inspector.repairs.catalogue import strategy as strategy_named
+from inspector.reports import catalogues, markdown
+from inspector.views.conversation_list import Row, newest_first, open_findings, rows_of
+from inspector.views.pages import as_json, as_markdown, page
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    rule: Rule
+    conversations: int
+
+
+@dataclass(frozen=True, slots=True)
+class RulesPage:
+    rules: tuple[RuleRow, ...]
+    strategies: tuple[Strategy, ...]
+
+
+def rules(request: OperatorRequest) -> HttpResponse:
+    counted = dict(open_findings().order_by().values_list("code").annotate(Count("conversation", distinct=True)))
+    rows = tuple(RuleRow(rule, counted.get(rule.code, 0)) for rule in RULES)
+    return page(request, "rules.html", RulesPage(rows, STRATEGIES), twins=("json",))
+
+
+def rules_json(request: OperatorRequest) -> HttpResponse:
+    return as_json(catalogues.rules())
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleLine:
+    text: str
+    hit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RulePage:
+    rule: Rule
+    example: tuple[ExampleLine, ...]
+    said: tuple[str, ...]
+    """What the rule says of its own example, run now."""
+    reader: str
+    mends: tuple[Strategy, ...]
+    rows: tuple[Row, ...]
+    total: int
+
+
+def _rule(code: str) -> Rule:
+    try:
+        return rule_named(code)
+    except UnknownRule as problem:
+        raise Http404(str(problem)) from None
+
+
+def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], str]:
+    """The lines of the rule's example, those marked that it fires on; what it says; and the reader it was run with."""
+    conversation, _ = notation.load(rule.example)
+    reader = FORMATS[0].default_reader
+    hits = list(rule.check(case_of(conversation, reader)))
+    seqs = {str(chunk.seq) for hit in hits for chunk in hit.chunks}
+    lines = rule.example.split("\n")
+    return tuple(ExampleLine(line, line.split(" ")[0] in seqs) for line in lines), tuple(hit.message for hit in hits), reader
+
+
+def rule(request: OperatorRequest, code: str) -> HttpResponse:
+    found = _rule(code)
+    example, said, reader = example_of(found)
+    held = Conversation.objects.filter(pk__in=open_findings().filter(code=found.code).values("conversation_id"))
+    mends = tuple(strategy_named(name) for name in found.repaired_by)
+    content = RulePage(found, example, said, reader, mends, rows_of(newest_first(held)[:SHOWN]), held.count())
+    return page(request, "rule.html", content, twins=("json", "md"))
+
+
+def rule_json(request: OperatorRequest, code: str) -> HttpResponse:
+    return as_json(catalogues.rule(_rule(code).code))
+
+
+def rule_md(request: OperatorRequest, code: str) -> HttpResponse:
+    return as_markdown(markdown.rule_md(_rule(code)))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What the strategy writes in one mode of one format."""
+
+    format: Format
+    mode: WriteMode
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyPage:
+    strategy: Strategy
+    safety: tuple[tuple[str, str], ...]
+    ways: tuple[Way, ...]
+    mends: tuple[Rule, ...]
+
+
+SAFETY = {
+    "lossy": "something that was stored leaves the history; undo and the audit trail keep it",
+    "invented": "something is written that nobody said and no tool produced; it is marked as such",
+}
+SAFE = ("safe", "nothing is lost and nothing is invented: only numbers beside the content change")
+_IN_PLACE = {
+    "W1": "edits the numbers in the rows that differ; every other byte stays",
+    "W2": "removes rows; the numbers of the others stay, with a gap",
+    "W3": "inserts rows; the rows behind them move up, and the counter with them",
+    "counter": "writes the counter; no row changes",
+}
+
+
+def effect(strategy: Strategy, format_: Format, mode: WriteMode) -> str:
+    if mode is format_.modes[0]:
+        return "writes the mended history as a new conversation; the original keeps every byte"
+    return _IN_PLACE.get(strategy.write_kind, mode.summary)
+
+
+def _strategy(name: str) -> Strategy:
+    try:
+        return strategy_named(name)
+    except UnknownStrategy as problem:
+        raise Http404(str(problem)) from None
+
+
+def strategy(request: OperatorRequest, name: str) -> HttpResponse:
+    found = _strategy(name)
+    content = StrategyPage(
+        strategy=found,
+        safety=tuple((word.value, SAFETY[word.value]) for word in sorted(found.safety)) or (SAFE,),
+        ways=tuple(Way(format_, mode, effect(found, format_, mode)) for format_ in FORMATS for mode in format_.modes),
+        mends=tuple(rule for rule in RULES if found.name in rule.repaired_by),
+    )
+    return page(request, "strategy.html", content, twins=("json",))
+
+
+def strategy_json(request: OperatorRequest, name: str) -> HttpResponse:
+    return as_json(catalogues.strategy(_strategy(name).name))
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFormat:
+    name: str
+    title: str
+    note: str
+
+
+TRACE_FORMATS = (
+    TraceFormat(dispatch_traces.NAME, "Dispatch trace database (traces.db)", "both schemas of its bodies, by content and by record; never written"),
+    TraceFormat(dispatch_traces.JOURNAL, "Dispatch journal (NDJSON)", "one record a line; a torn line is reported and the record behind it read; never written"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatsPage:
+    formats: tuple[Format, ...]
+    traces: tuple[TraceFormat, ...]
+    readers: tuple[Reader, ...]
+    projections: tuple[Projection, ...]
+    profiles: tuple[Profile, ...]
+
+
+def formats(request: OperatorRequest) -> HttpResponse:
+    content = FormatsPage(FORMATS, TRACE_FORMATS, READERS, PROJECTIONS, PROFILES)
+    return page(request, "formats.html", content, twins=("json",))
+
+
+def formats_json(request: OperatorRequest) -> HttpResponse:
+    every = {
+        "formats": catalogues.formats(),
+        "readers": catalogues.readers(),
+        "projections": catalogues.projections(),
+        "profiles": catalogues.profiles(),
+    }
+    return as_json(every)

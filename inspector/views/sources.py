@@ -1,0 +1,222 @@
+"""The sources: what was read from where, with which reader it is judged, and whether the pages may write to it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Count, Max, Q, Sum
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from inspector.actions.import_source import import_targets
+from inspector.actions.planning import web_may_write
+from inspector.actions.problems import Refused
+from inspector.actions.set_deployed_reader import set_deployed_reader
+from inspector.actions.set_write_back import set_write_back
+from inspector.formats.catalogue import UnknownFormat
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, Payload, Record, Source, TraceRecord
+from inspector.readers.base import Reader
+from inspector.readers.catalogue import names, reader
+from inspector.reports.visible import visible
+from inspector.sources.problems import SourceProblem
+from inspector.views.conversation_list import DAMAGED, Row, newest_first, rows_of
+from inspector.views.pages import as_json, page
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    source: Source
+    conversations: int
+    damaged: int
+    chunks: int
+    trace_records: int
+    may_write: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceListPage:
+    rows: tuple[SourceRow, ...]
+
+
+def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
+    """Two counting queries for all of them together."""
+    held = Conversation.objects.filter(is_gone=False, source__in=sources).values("source_id").order_by()
+    counts = {row["source_id"]: row for row in held.annotate(n=Count("pk"), damaged=Count("pk", filter=DAMAGED), chunks=Sum("chunk_count"))}
+    records = dict(TraceRecord.objects.filter(source__in=sources).order_by().values_list("source_id").annotate(Count("pk")))
+    nothing = {"n": 0, "damaged": 0, "chunks": 0}
+    rows = []
+    for source in sources:
+        count = counts.get(source.pk, nothing)
+        rows.append(SourceRow(source, count["n"], count["damaged"], count["chunks"], records.get(source.pk, 0), _may_write(source)))
+    return tuple(rows)
+
+
+def _may_write(source: Source) -> bool:
+    return not source.is_trace and web_may_write(source)
+
+
+def why_writable(source: Source) -> str:
+    """What is allowed now, and which switch says so."""
+    master = bool(settings.INSPECTOR_WRITE_BACK)
+    if source.is_trace:
+        return "Nothing is ever written to a trace."
+    if not settings.INSPECTOR_LOCAL:
+        if not master:
+            return "The pages write to no store: INSPECTOR_WRITE_BACK is off for this server, whatever the switch below says."
+        return (
+            "An approved repair may be written: INSPECTOR_WRITE_BACK is on, and so is this source's switch."
+            if source.write_enabled
+            else "The pages may not write here: INSPECTOR_WRITE_BACK is on, but this source's own switch is off."
+        )
+    if source.is_demo:
+        return "An approved repair may be written: this is the demo's own store, made to be tried on."
+    if master:
+        return "An approved repair may be written: INSPECTOR_WRITE_BACK is on, which in local mode opens every store."
+    if source.write_enabled:
+        return "An approved repair may be written: this source's switch is on."
+    return "The pages may not write here: the switch is off. The command `repair --apply` still can, as the person at the keyboard."
+
+
+def switch_is_needed(source: Source) -> bool:
+    """Whether this source's own switch decides: not for traces, and not where something else has opened the store already."""
+    return not source.is_trace and (not settings.INSPECTOR_LOCAL or not (source.is_demo or settings.INSPECTOR_WRITE_BACK))
+
+
+def source_list(request: OperatorRequest) -> HttpResponse:
+    return page(request, "sources.html", SourceListPage(_rows(list(Source.objects.all()))), twins=("json",))
+
+
+def source_list_json(request: OperatorRequest) -> HttpResponse:
+    return as_json({"sources": [_row_report(row) for row in _rows(list(Source.objects.all()))]})
+
+
+def _row_report(row: SourceRow) -> dict[str, Any]:
+    found = row.source
+    return {
+        "id": found.oid,
+        "path": found.path,
+        "format": found.format,
+        "trace": found.is_trace,
+        "demo": found.is_demo,
+        "reader": found.reader,
+        "projection": found.projection,
+        "profile": found.profile,
+        "read_at": found.read_at.isoformat(),
+        "conversations": row.conversations,
+        "damaged": row.damaged,
+        "chunks": row.chunks,
+        "trace_records": row.trace_records,
+        "web_may_write": row.may_write,
+        "problems": found.problems,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    row: SourceRow
+    kept: int
+    """Bytes of record values and trace bodies in our database, each content once."""
+    gone: int
+    last_activity: int | None
+    traces: tuple[Source, ...]
+    stores: tuple[Source, ...]
+    recent: tuple[Row, ...]
+    readers: tuple[str, ...]
+    deployed: Reader | None
+    why_writable: str
+    has_switch: bool
+
+
+def _page(found: Source) -> SourcePage:
+    held = found.conversations.all()
+    about = held.aggregate(gone=Count("pk", filter=Q(is_gone=True)), last=Max("last_activity"))
+    used = TraceRecord.objects.filter(source=found).exclude(body=None).values("body")
+    if not found.is_trace:
+        used = Record.objects.filter(conversation__source=found).values("payload_id")
+    return SourcePage(
+        row=_rows([found])[0],
+        kept=Payload.objects.filter(pk__in=used).aggregate(n=Sum("size"))["n"] or 0,
+        gone=about["gone"],
+        last_activity=about["last"],
+        traces=tuple(found.traces.all()),
+        stores=tuple(found.stores.all()),
+        recent=rows_of(newest_first(held.filter(is_gone=False))[:SHOWN]),
+        readers=tuple(names(found.format)),
+        deployed=reader(found.reader) if found.reader else None,
+        why_writable=why_writable(found),
+        has_switch=switch_is_needed(found),
+    )
+
+
+def source(request: OperatorRequest, oid: str) -> HttpResponse:
+    """GET shows it; POST with `reader` says which reader is deployed on it."""
+    found = get_object_or_404(Source, oid=oid)
+    if request.method == "POST":
+        return deployed_reader(request, oid)
+    return page(request, "source.html", _page(found), twins=("json",))
+
+
+@require_safe
+def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
+    content = _page(get_object_or_404(Source, oid=oid))
+    more = {
+        "gone": content.gone,
+        "bytes_kept": content.kept,
+        "traces": [trace.oid for trace in content.traces],
+        "stores": [store.oid for store in content.stores],
+        "readers": list(content.readers),
+        "why_writable": content.why_writable,
+    }
+    return as_json({**_row_report(content.row), **more})
+
+
+@require_POST
+def deployed_reader(request: OperatorRequest, oid: str) -> HttpResponse:
+    found = get_object_or_404(Source, oid=oid)
+    name = request.POST.get("reader", "")
+    try:
+        count = set_deployed_reader(found, request.operator, name)
+        messages.success(request, f"{found.reader} is the deployed reader now; {_many(count, 'conversation')} judged anew with it.")
+    except Refused as problem:
+        messages.error(request, visible(str(problem)))
+    return redirect("source", oid=oid)
+
+
+@require_POST
+def import_again(request: OperatorRequest, oid: str) -> HttpResponse:
+    """Every source here was imported by a command, so a person who may read its path has chosen it; no other path can be asked for."""
+    found = get_object_or_404(Source, oid=oid)
+    try:
+        done = import_targets([found.path], request.operator)[0]
+        messages.success(request, _brought(found, done.conversations, done.unchanged, done.gone, done.records))
+    except (SourceProblem, UnknownFormat) as problem:
+        messages.error(request, visible(str(problem)))
+    return redirect("source", oid=oid)
+
+
+def _brought(found: Source, conversations: int, unchanged: int, gone: int, records: int) -> str:
+    if found.is_trace:
+        return f"Read again: {_many(records, 'trace record')}."
+    left = f", {gone} gone from the store" if gone else ""
+    return f"Read again: {_many(conversations, 'conversation')}, {conversations - unchanged} of them new or changed{left}."
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+@require_POST
+def write_back(request: OperatorRequest, oid: str) -> HttpResponse:
+    found = get_object_or_404(Source, oid=oid)
+    on = request.POST.get("on") == "1"
+    try:
+        set_write_back(found, request.operator, on, request.POST.get("answers") == "1")
+        messages.success(request, f"The switch of this store is {'on' if on else 'off'}. {why_writable(found)}")
+    except Refused as problem:
+        messages.error(request, visible(str(problem)))
+    return redirect("source", oid=oid)
