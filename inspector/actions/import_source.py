@@ -12,6 +12,7 @@ from django.utils import timezone
 
 import inspector
 from inspector.actions import audit
+from inspector.actions.own_database import refuse_own_database
 from inspector.detectors.base import Finding as Found
 from inspector.detectors.base import Severity, case_of, findings
 from inspector.detectors.catalogue import RULES
@@ -59,6 +60,8 @@ def import_targets(paths: Sequence[str], operator: str, format_name: str | None 
 
     Raises SourceProblem, UnknownFormat.
     """
+    for path in paths:
+        refuse_own_database(Path(path))
     contents = [read(Path(path), format_name) for path in paths]
     with transaction.atomic():
         done = [_import_store(found, demo) if isinstance(found, Store) else _import_traces(found, demo) for found in contents]

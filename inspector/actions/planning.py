@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from inspector.actions.problems import Refused, Stale
+from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.formats.base import Format, Stored, WriteRefused
 from inspector.models import Conversation, Repair, Source, loading
@@ -71,7 +71,7 @@ def preview_of(stored: Stored, format_: Format, source_path: str, request: Reque
     try:
         return preview(stored, format_, plan, strategies, request.reader, request.projection, request.profile)
     except NothingToDo:
-        raise Refused(f"Nothing to do: {', '.join(request.strategies)} would change nothing in this conversation.") from None
+        raise NothingToRepair(f"Nothing to do: {', '.join(request.strategies)} would change nothing in this conversation.") from None
     except (WriteRefused, EditMismatch) as problem:
         raise Refused(str(problem)) from None
 

@@ -11,3 +11,7 @@ class Stale(Refused):
     def __init__(self, sentence: str, moved: list[tuple[str, str]]) -> None:
         super().__init__(sentence)
         self.moved = moved
+
+
+class NothingToRepair(Refused):
+    """The strategies that were asked for would change nothing."""

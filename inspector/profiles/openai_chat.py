@@ -45,12 +45,14 @@ def check(messages: Sequence[dict[str, Any]]) -> Iterator[Violation]:
         if message.get("role") == "tool":
             if not called:
                 yield Violation("OC-2", f"messages.{index}", (), _NO_CALL)
-            elif message.get("tool_call_id") in waiting:
-                waiting.remove(message["tool_call_id"])
+            elif str(message.get("tool_call_id")) in waiting:
+                waiting.remove(str(message["tool_call_id"]))
             continue
         yield from unanswered(open_ended=False)
         calls = message.get("tool_calls") if message.get("role") == "assistant" else None
-        waiting, called, caller = [call.get("id", "") for call in calls or ()], bool(calls), index
+        # An observed request may hold anything: what is no list of calls calls nothing.
+        calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+        waiting, called, caller = [str(call.get("id", "")) for call in calls], bool(calls), index
     yield from unanswered(open_ended=True)
 
 

@@ -14,10 +14,11 @@ Json = Mapping[str, Any]
 LINES_SHOWN = 60
 LINE_LIMIT = 1000
 ROWS_SHOWN = 50
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()|~])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()|~$])")
 # People and issues that a tracker would notify, and addresses that it would link, wherever it finds them in a text.
 _CALLING = re.compile(r"(@|#|&|!|%|(?<![A-Za-z])GH-|://|www\.)(?=\w)", re.IGNORECASE)
 _BACKTICKS = re.compile("`+")
+_NOT_IN_A_LINK = re.compile(r"[<>\s]")
 
 
 def conversation_md(report: Json, chunk_lines: Sequence[str], links: Mapping[str, str]) -> str:
@@ -101,11 +102,11 @@ def prose(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A foreign name as a code span, which may stand in a table."""
+    """A foreign name as a code span. Not for cells: a bar in it would end them."""
     shown, _ = clipped(" ".join(masked(visible(text[:LINE_LIMIT])).split()), 200)
     ticks = _fence(shown, 1)
     space = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
-    return f"{ticks}{space}{shown}{space}{ticks}".replace("|", "\\|")
+    return f"{ticks}{space}{shown}{space}{ticks}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -116,7 +117,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def fenced(lines: Sequence[str], language: str = "text") -> str:
     """Lines of content in a block whose fence is longer than any run of backticks in it; the first lines and how many more."""
-    text = masked("\n".join(visible(line[:LINE_LIMIT]) + ("…" if len(line) > LINE_LIMIT else "") for line in lines[:LINES_SHOWN]))
+    # Masked before it is cut: the first half of a secret is one too.
+    whole = masked("\n".join(visible(line[: LINE_LIMIT * 4]) for line in lines[:LINES_SHOWN]))
+    text = "\n".join(line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + "…" for line in whole.split("\n"))
     more = f"\n… and {len(lines) - LINES_SHOWN} more lines" if len(lines) > LINES_SHOWN else ""
     fence = _fence(text, 3)
     return f"{fence}{language}\n{text}{more}\n{fence}"
@@ -170,7 +173,7 @@ def _evidence(chunk_lines: Sequence[str]) -> list[str]:
 
 def _links(links: Mapping[str, str]) -> list[str]:
     """Our own addresses: angle brackets keep them links, whatever is in them."""
-    rows = [f"- {prose(label)}: <{re.sub(r'[<>\s]', '', url)}>" for label, url in links.items() if url]
+    rows = [f"- {prose(label)}: <{_NOT_IN_A_LINK.sub('', url)}>" for label, url in links.items() if url]
     return ["\n".join(rows)] if rows else []
 
 

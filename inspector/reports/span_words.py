@@ -27,7 +27,7 @@ _LABELS = {
     "ttft": "time to first token",
     "provider.request": "request",
     "tool-call": "tool call",
-    "reconcile.repair": "repair by the loader",
+    "reconcile.repair": "repair by the loader (reconcile.repair)",
 }
 _USAGE = "usage."
 _USAGE_WORDS = {"inputTokens": "in", "outputTokens": "out", "cacheReadTokens": "cache read", "cacheWriteTokens": "cache written"}

@@ -38,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One span; `number` counts steps from 1, `x` and `width` are on the axis of the turn, `seqs` are the chunks that it wrote.
+    """One span; `x` and `width` are on the axis of the turn, `seqs` are the chunks that it wrote.
 
     `words` say what it did and how it ended, `trouble` what went wrong or is unknown.
     """
@@ -51,11 +51,10 @@ class Row:
     trouble: tuple[str, ...]
     seqs: tuple[int, ...] = ()
     step: Step | None = None
-    number: int = 0
 
     @property
     def name(self) -> str:
-        return f"step {self.number}" if self.step else span_words.label(self.span)
+        return f"step {self.step.index}" if self.step else span_words.label(self.span)
 
     @property
     def kind(self) -> str:
@@ -174,10 +173,10 @@ def headline(trace: Trace) -> str:
 def spans(trace: Trace) -> Iterator[tuple[Span, str, str]]:
     """Every span once, with its place in words (`turn 3, step 1`) and the id of the step that it is or is a part of, or ""."""
     for number, turn in enumerate(trace.turns, 1):
-        owners = {id(span): (place, step) for place, step in enumerate(turn.steps, 1) for span in (step.span, *step.span.children)}
+        owners = {id(span): step for step in turn.steps for span in (step.span, *step.span.children)}
         for span, _ in _flat(_roots(turn)):
-            place, step = owners.get(id(span), (0, None))
-            yield span, f"turn {number}, step {place}" if step else f"turn {number}", step.step_id if step else ""
+            step = owners.get(id(span))
+            yield span, f"turn {number}, step {step.index}" if step else f"turn {number}", step.step_id if step else ""
     for span, _ in _flat(trace.lane):
         yield span, "outside of turns", ""
 

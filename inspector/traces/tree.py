@@ -118,10 +118,10 @@ def _problems(records: list[TraceRecord], forest: Forest, clashes: int) -> Itera
     if unopened:
         yield (
             f"{_count(unopened, 'span has', 'spans have')} a close record but no open record (retention or rotation removed it): "
-            "what they asked is unknown, not absent."
+            "what was asked is unknown, not absent."
         )
     if unclosed:
-        yield f"{_count(unclosed, 'span was', 'spans were')} opened and never closed (aborted, crashed or still running): how they ended is unknown."
+        yield f"{_count(unclosed, 'span was', 'spans were')} opened and never closed (aborted, crashed or still running): the end is unknown."
     if orphans:
         yield f"{_count(len(orphans), 'span names', 'spans name')} a parent that is not recorded: they are shown on their own."
     if stray:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from inspector.actions.import_source import finding_ids
 from inspector.conversation.model import Dropped
-from inspector.detectors.base import Case, Finding, findings
+from inspector.detectors.base import Case, Fault, Finding, findings
 from inspector.detectors.catalogue import RULES
 from inspector.models import Conversation, loading
 from inspector.profiles.base import Judgement
@@ -67,7 +67,7 @@ def _analysis(
     matched = {chunk.key for message in seen.believed for chunk in message.chunks}
     later = Dropped(tuple(chunk for chunk in case.conversation.chunks if chunk.key not in matched), LATER)
     judgement = judge.judge(seen.prompt, model)
-    made = columns(
-        case.conversation, case.messages, seen.believed, [later], seen.prompt, judgement, [finding for _, finding in found], LATER
-    )
+    # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
+    marked = [finding for _, finding in found if finding.fault is not Fault.READER]
+    made = columns(case.conversation, case.messages, seen.believed, [later], seen.prompt, judgement, marked, LATER)
     return Analysis(case, found, seen.prompt, judgement, said, made, seen)

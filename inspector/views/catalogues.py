@@ -1,6 +1,7 @@
 """The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count
 from django.http import Http404, HttpResponse
@@ -9,7 +10,6 @@ from inspector.conversation import notation
 from inspector.detectors.base import Rule, case_of
 from inspector.detectors.catalogue import RULES, UnknownRule
 from inspector.detectors.catalogue import rule as rule_named
-from inspector.formats import dispatch_traces
 from inspector.formats.base import Format, WriteMode
 from inspector.formats.catalogue import FORMATS
 from inspector.middleware import OperatorRequest
@@ -101,7 +101,7 @@ def rule_json(request: OperatorRequest, code: str) -> HttpResponse:
 
 
 def rule_md(request: OperatorRequest, code: str) -> HttpResponse:
-    return as_markdown(markdown.rule_md(_rule(code)))
+    return as_markdown(markdown.rule_md(catalogues.rule(_rule(code).code)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,29 +163,17 @@ def strategy_json(request: OperatorRequest, name: str) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceFormat:
-    name: str
-    title: str
-    note: str
-
-
-TRACE_FORMATS = (
-    TraceFormat(dispatch_traces.NAME, "Dispatch trace database (traces.db)", "both schemas of its bodies, by content and by record; never written"),
-    TraceFormat(dispatch_traces.JOURNAL, "Dispatch journal (NDJSON)", "one record a line; a torn line is reported and the record behind it read; never written"),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class FormatsPage:
     formats: tuple[Format, ...]
-    traces: tuple[TraceFormat, ...]
+    traces: tuple[dict[str, Any], ...]
     readers: tuple[Reader, ...]
     projections: tuple[Projection, ...]
     profiles: tuple[Profile, ...]
 
 
 def formats(request: OperatorRequest) -> HttpResponse:
-    content = FormatsPage(FORMATS, TRACE_FORMATS, READERS, PROJECTIONS, PROFILES)
+    traces = tuple(found for found in catalogues.formats() if found["holds"] == "traces")
+    content = FormatsPage(FORMATS, traces, READERS, PROJECTIONS, PROFILES)
     return page(request, "formats.html", content, twins=("json",))
 
 

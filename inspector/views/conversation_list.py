@@ -26,7 +26,9 @@ STATES: dict[str, tuple[str, Q]] = {
     "refused": ("refused by the provider", Q(refused=True)),
     "healthy": ("nothing found", ~DAMAGED),
 }
-SEVERITY_RANK = Case(When(severity="error", then=Value(0)), When(severity="warning", then=Value(1)), default=Value(2), output_field=IntegerField())
+SEVERITY_RANK = Case(
+    When(severity="error", then=Value(0)), When(severity="warning", then=Value(1)), default=Value(2), output_field=IntegerField()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,17 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Row, ..
     ids = [conversation.pk for conversation in conversations]
     badges: dict[int, list[Badge]] = {}
     counted = Finding.objects.filter(conversation_id__in=ids).annotate(rank=SEVERITY_RANK)
-    for found in counted.values("conversation_id", "code", "rule", "severity", "silent", "rank").annotate(n=Count("pk")).order_by("rank", "-silent", "code"):
+    for found in (
+        counted.values("conversation_id", "code", "rule", "severity", "silent", "rank")
+        .annotate(n=Count("pk"))
+        .order_by("rank", "-silent", "code")
+    ):
         badges.setdefault(found["conversation_id"], []).append(
             Badge(found["code"], found["rule"], found["severity"], found["silent"], found["n"])
         )
-    matching = dict(_holding(q).filter(conversation_id__in=ids).values_list("conversation_id").annotate(Count("pk")).order_by()) if q else {}
+    matching = (
+        dict(_holding(q).filter(conversation_id__in=ids).values_list("conversation_id").annotate(Count("pk")).order_by()) if q else {}
+    )
     return tuple(
         Row(found, tuple(badges.get(found.pk, ())[:BADGES]), max(0, len(badges.get(found.pk, ())) - BADGES), matching.get(found.pk, 0))
         for found in conversations
@@ -120,7 +128,9 @@ def _filters(request: OperatorRequest) -> Filters:
     state = get.get("state", "")
     # Stored text is kept with its hidden characters escaped, so the search has to be escaped alike.
     q = visible(get.get("q", "").strip())[:500]
-    return Filters(q, get.get("rule", "").upper()[:12], get.get("source", "")[:12], state if state in STATES else "", get.get("gone") == "1")
+    return Filters(
+        q, get.get("rule", "").upper()[:12], get.get("source", "")[:12], state if state in STATES else "", get.get("gone") == "1"
+    )
 
 
 def chosen(filters: Filters) -> QuerySet[Conversation]:

@@ -9,6 +9,7 @@ from django.db.models.functions import RowNumber
 from django.http import HttpResponse
 
 from inspector.actions.import_source import finding_ids
+from inspector.conversation import notation
 from inspector.conversation.model import Chunk
 from inspector.detectors.base import Case, Rule, findings
 from inspector.detectors.base import Finding as Found
@@ -17,16 +18,14 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Source, loading
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import strategy
-from inspector.reports import scan
+from inspector.reports import markdown, scan
 from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, Row, newest_first, open_findings, row_report, rows_of
-from inspector.views.pages import as_json, page
+from inspector.views.pages import absolute, as_json, as_markdown, page
 
 RECENT = 12
 CHUNKS_SHOWN = 30
 SEVERITIES = ("error", "warning", "note")
-GONE = (
-    "This finding is gone: the conversation has been repaired or has changed since, or it was never imported here. The inbox lists what is open now."
-)
+GONE = "This finding is gone: the conversation has been repaired or has changed since, or it was never imported here. The inbox lists what is open now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,49 +141,60 @@ def _trouble_report(trouble: Trouble) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FindingPage:
-    """A finding as it is computed now; `gone` says why there is none."""
+    """A finding as it is computed now from the newest revision, with the reader of its source."""
 
-    gone: str = ""
-    oid: str = ""
-    conversation: Conversation | None = None
-    finding: Found | None = None
-    about: Rule | None = None
-    chunks: tuple[Chunk, ...] = ()
-    mends: tuple[Strategy, ...] = ()
+    oid: str
+    conversation: Conversation
+    case: Case
+    finding: Found
+    about: Rule
+    chunks: tuple[Chunk, ...]
+    mends: tuple[Strategy, ...]
 
 
-def _finding(oid: str) -> FindingPage:
+@dataclass(frozen=True, slots=True)
+class NoFinding:
+    gone: str
+
+
+def _finding(oid: str) -> FindingPage | None:
+    """None where no conversation has such a finding now."""
     row = Finding.objects.select_related("conversation__source").filter(oid=oid).first()
     if row is None:
-        return FindingPage(gone=GONE)
+        return None
     case = loading.case(row.conversation, row.conversation.source.reader)
     found = dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(oid)
     if found is None:
-        return FindingPage(gone=GONE)
-    chunks = _chunks(case, found)
-    return FindingPage("", oid, row.conversation, found, rule(found.code), chunks, tuple(strategy(name) for name in found.repaired_by))
-
-
-def _chunks(case: Case, found: Found) -> tuple[Chunk, ...]:
+        return None
     wanted = set(found.seqs[:CHUNKS_SHOWN])
-    return tuple(chunk for chunk in case.conversation.chunks if chunk.seq in wanted)[:CHUNKS_SHOWN]
+    chunks = tuple(chunk for chunk in case.conversation.chunks if chunk.seq in wanted)[:CHUNKS_SHOWN]
+    return FindingPage(oid, row.conversation, case, found, rule(found.code), chunks, tuple(strategy(name) for name in found.repaired_by))
 
 
 def finding(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
-    return page(request, "finding.html", content, twins=() if content.gone else ("json", "md"), status=404 if content.gone else 200)
+    if content is None:
+        return page(request, "finding.html", NoFinding(GONE), status=404)
+    return page(request, "finding.html", content, twins=("json", "md"))
 
 
 def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
-    if content.finding is None or content.conversation is None:
-        return as_json({"error": content.gone}, status=404)
-    return as_json({"id": oid, "conversation": content.conversation.oid, **scan.finding_report(content.finding)})
+    if content is None:
+        return as_json({"error": GONE}, status=404)
+    found = content.finding
+    more = {"evidence": [list(row) for row in found.evidence], "ruled_out": [list(row) for row in found.ruled_out]}
+    return as_json({"id": oid, "conversation": content.conversation.oid, **scan.finding_report(found), **more})
 
 
 def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
-    if content.finding is None or content.conversation is None:
-        return HttpResponse(content.gone + "\n", status=404, content_type="text/plain; charset=utf-8")
-    links = {"finding": absolute(request, f"/findings/{oid}/"), "conversation": absolute(request, f"/conversations/{content.conversation.oid}/?finding={oid}")}
-    return as_markdown(markdown.finding_md(content.finding, links))
+    if content is None:
+        return HttpResponse(GONE + "\n", status=404, content_type="text/plain; charset=utf-8")
+    row = content.conversation
+    report = scan.conversation_report(row.oid, content.case, [content.finding], {}, row.verdict)
+    links = {
+        "finding": absolute(request, f"/findings/{oid}/"),
+        "conversation": absolute(request, f"/conversations/{row.oid}/?finding={oid}"),
+    }
+    return as_markdown(markdown.finding_md(report, content.finding, [notation.dump_chunk(chunk) for chunk in content.chunks], links))

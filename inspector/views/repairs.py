@@ -18,7 +18,8 @@ from inspector.actions.planning import Request, mode_named, preview_of, preview_
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import UNDOABLE, undo_repair, verify_repair
-from inspector.detectors.base import Finding
+from inspector.detectors.base import Finding, findings
+from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Change, WriteMode
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
@@ -139,7 +140,8 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     chosen, mode, reader = _asked(request, row)
     format_ = loading.format_of(row.source)
     part, problem = None, ""
-    found = recommended(loading.case(row, row.source.reader))
+    case = loading.case(row, row.source.reader)
+    found = recommended(case, findings(case, RULES))
     try:
         reader = reader if reader in names(row.source.format) else row.source.reader
         mode = mode_named(format_, mode)
@@ -147,7 +149,9 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
             part = _part(preview_of(loading.stored(row), format_, row.source.path, _request(row, chosen, mode, reader)))
     except (Refused, UnknownReader) as refusal:
         problem = str(refusal)
-    return NewRepairPage(row, chosen, STRATEGIES, tuple(found), mode, format_.modes, reader, names(row.source.format), part, problem)
+    return NewRepairPage(
+        row, chosen, STRATEGIES, tuple(each.name for each in found), mode, format_.modes, reader, names(row.source.format), part, problem
+    )
 
 
 def _request(row: Conversation, chosen: tuple[str, ...], mode: str, reader: str) -> Request:

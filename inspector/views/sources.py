@@ -19,7 +19,7 @@ from inspector.formats.catalogue import UnknownFormat
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Payload, Record, Source, TraceRecord
 from inspector.readers.base import Reader
-from inspector.readers.catalogue import names, reader
+from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.reports.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.views.conversation_list import DAMAGED, Row, newest_first, rows_of
@@ -79,7 +79,7 @@ def why_writable(source: Source) -> str:
         return "An approved repair may be written: INSPECTOR_WRITE_BACK is on, which in local mode opens every store."
     if source.write_enabled:
         return "An approved repair may be written: this source's switch is on."
-    return "The pages may not write here: the switch is off. The command `repair --apply` still can, as the person at the keyboard."
+    return "The pages may not write here: the switch is off. The command repair --apply still can, as the person at the keyboard."
 
 
 def switch_is_needed(source: Source) -> bool:
@@ -135,30 +135,38 @@ class SourcePage:
 def _page(found: Source) -> SourcePage:
     held = found.conversations.all()
     about = held.aggregate(gone=Count("pk", filter=Q(is_gone=True)), last=Max("last_activity"))
-    used = TraceRecord.objects.filter(source=found).exclude(body=None).values("body")
-    if not found.is_trace:
-        used = Record.objects.filter(conversation__source=found).values("payload_id")
+    if found.is_trace:
+        kept = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=found).exclude(body=None).values("body"))
+    else:
+        kept = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=found).values("payload_id"))
     return SourcePage(
         row=_rows([found])[0],
-        kept=Payload.objects.filter(pk__in=used).aggregate(n=Sum("size"))["n"] or 0,
+        kept=kept.aggregate(n=Sum("size"))["n"] or 0,
         gone=about["gone"],
         last_activity=about["last"],
         traces=tuple(found.traces.all()),
         stores=tuple(found.stores.all()),
         recent=rows_of(newest_first(held.filter(is_gone=False))[:SHOWN]),
         readers=tuple(names(found.format)),
-        deployed=reader(found.reader) if found.reader else None,
+        deployed=_deployed(found),
         why_writable=why_writable(found),
         has_switch=switch_is_needed(found),
     )
 
 
+def _deployed(found: Source) -> Reader | None:
+    """None for a trace, and for a reader that an older Inspector knew."""
+    try:
+        return reader(found.reader)
+    except UnknownReader:
+        return None
+
+
 def source(request: OperatorRequest, oid: str) -> HttpResponse:
     """GET shows it; POST with `reader` says which reader is deployed on it."""
-    found = get_object_or_404(Source, oid=oid)
     if request.method == "POST":
         return deployed_reader(request, oid)
-    return page(request, "source.html", _page(found), twins=("json",))
+    return page(request, "source.html", _page(get_object_or_404(Source, oid=oid)), twins=("json",))
 
 
 @require_safe

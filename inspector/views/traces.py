@@ -23,6 +23,7 @@ ROWS_SHOWN = 600
 LANE_SHOWN = 200
 PROBLEMS_SHOWN = 20
 BODY_SHOWN = 200_000
+INDENTED = "JSON, indented for reading"
 _FORMATTED = 4_000_000
 """Bytes of the largest body that is parsed and indented for reading."""
 
@@ -66,6 +67,10 @@ class BodyPage:
     text: str
     form: str
     is_cut: bool
+
+    @property
+    def language(self) -> str:
+        return "json" if self.form == INDENTED else "text"
 
 
 def trace(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -183,5 +188,5 @@ def _readable(data: bytes) -> tuple[str, str]:
             value = jsontext.parse(jsontext.decode(data))
         except Unreadable as problem:
             return data.decode("utf-8", "backslashreplace"), f"as stored: {problem.reason}"
-        return json.dumps(value, indent=2, ensure_ascii=False), "JSON, indented for reading"
+        return json.dumps(value, indent=2, ensure_ascii=False), INDENTED
     return data[: 4 * BODY_SHOWN].decode("utf-8", "backslashreplace"), "as stored: too large to be indented here"

@@ -116,8 +116,9 @@ def test_a_chunk_that_the_store_does_not_hold_is_kept_and_named() -> None:
     found = step_of(believed(("user", [HELLO]), ("user", [HI, {"type": "new"}, 5])), None, chunk(1, HELLO))
     assert found
     assert [held.key for held in found.believed[1].chunks] == ["observed:1.0", "observed:1.1", "observed:1.2"]
-    assert [(held.seq, held.kind, held.text) for held in found.believed[1].chunks][0] == (0, Kind.TEXT, "hi")
-    assert {held.kind for held in found.believed[1].chunks[1:]} == {Kind.UNREADABLE}
+    known, *others = found.believed[1].chunks
+    assert (known.seq, known.kind, known.text) == (0, Kind.TEXT, "hi")
+    assert {held.kind for held in others} == {Kind.UNREADABLE}
     assert found.notes[0] == "3 chunks of the prompt (1.0, 1.1, 1.2) are not in the store as they were sent"
 
 

@@ -1,0 +1,91 @@
+"""What every command shares: --json, safe text on standard output, and refusals as one sentence."""
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from inspector.actions.problems import Refused
+from inspector.conversation.edits import EditMismatch
+from inspector.detectors.catalogue import UnknownRule
+from inspector.formats.base import WriteRefused
+from inspector.formats.catalogue import UnknownFormat
+from inspector.profiles.catalogue import UnknownProfile
+from inspector.projections.catalogue import UnknownProjection
+from inspector.readers.catalogue import UnknownReader
+from inspector.repairs.catalogue import UnknownStrategy
+from inspector.reports.visible import visible
+from inspector.sources.problems import SourceProblem
+
+_SENTENCES = (
+    Refused,
+    SourceProblem,
+    WriteRefused,
+    EditMismatch,
+    UnknownFormat,
+    UnknownReader,
+    UnknownProjection,
+    UnknownProfile,
+    UnknownRule,
+    UnknownStrategy,
+)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Named conditions as CommandError, which manage.py prints as it is and answers with status 2."""
+    try:
+        yield
+    except _SENTENCES as problem:
+        raise CommandError(str(problem)) from problem
+
+
+class AnsweringCommand(BaseCommand):
+    """A command of ours: subclasses declare arguments in `declare` and do their work in `answer`."""
+
+    # The checks are about serving pages, and their warnings would stand between the lines of an answer.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        self.declare(parser)
+        parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with refusals():
+            self.answer(options)
+
+    def declare(self, parser: CommandParser) -> None:
+        """The command's own arguments."""
+
+    def answer(self, options: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def say(self, text: str = "") -> None:
+        """A part of the answer. What would drive a terminal is written as its escape."""
+        self.stdout.write(visible(text))
+
+    def say_json(self, value: Any) -> None:
+        self.stdout.write(json_text(value))
+
+    def note(self, text: str) -> None:
+        """Progress and hints: standard error."""
+        self.stderr.write(visible(text))
+
+
+def json_text(value: Any) -> str:
+    """ASCII only, so that no terminal obeys it and no encoding refuses it; a number over the range of a double becomes null."""
+    try:
+        return json.dumps(value, indent=2, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,75 @@
+"""Propose, approve and apply in one go, as the person at the keyboard."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from inspector import models
+from inspector.actions.apply_repair import apply_repair
+from inspector.actions.decide_repair import approve_repair, reject_repair
+from inspector.actions.import_source import import_targets
+from inspector.actions.planning import Request, preview_repair
+from inspector.actions.problems import Refused
+from inspector.actions.propose_repair import propose_repair
+from inspector.environment import os_user
+from inspector.management.target import PIPE, Chosen
+from inspector.repairs.preview import Preview
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """`waits_at` is where a second person approves; "" where the repair is done."""
+
+    conversation: models.Conversation
+    oid: str
+    state: str
+    sentence: str
+    preview: Preview
+    waits_at: str = ""
+
+
+def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str]) -> Applied:
+    """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that was refused after its approval is withdrawn."""
+    operator = os_user()
+    conversation = chosen.row or _imported(path, chosen, traces, operator)
+    repair = propose_repair(conversation, request, operator)
+    preview = preview_repair(repair)
+    if settings.INSPECTOR_REQUIRE_SECOND_APPROVER:
+        sentence = f"Repair {repair.oid} is proposed and rehearsed; it waits for a second person."
+        return Applied(conversation, repair.oid, repair.state, sentence, preview, repair_url(repair.oid))
+    # The warning that the box on the page stands for is printed before this.
+    approve_repair(repair, operator, repair.plan_digest, knows_server_is_unfixed=True)
+    try:
+        apply_repair(repair, operator, at_the_keyboard=True)
+    except Refused:
+        if repair.state == models.Repair.State.APPROVED:
+            reject_repair(repair, operator)
+        raise
+    target = chosen.format.target(preview.plan)
+    written = f" The repaired conversation is {target}." if target != preview.plan.conversation else ""
+    sentence = f"Repair {repair.oid} is {repair.state}. {repair.outcome}{written} Take it back with: python manage.py undo {repair.oid}"
+    return Applied(conversation, repair.oid, repair.state, sentence, preview)
+
+
+def repair_url(oid: str) -> str:
+    return f"{settings.INSPECTOR_BASE_URL or 'http://127.0.0.1:8000'}/repairs/{oid}/"
+
+
+def repair_named(name: str) -> models.Repair:
+    """By its id or the start of it. Raises CommandError."""
+    found = list(models.Repair.objects.filter(oid__startswith=name.lower()).select_related("conversation__source")[:6]) if name else []
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise CommandError(f"There is no repair {name!r}: the page /repairs/ lists them, and `repair --apply` prints the id.")
+    raise CommandError(f"{name!r} may be any of several repairs ({', '.join(repair.oid for repair in found[:5])}): write more of the id.")
+
+
+def _imported(path: str, chosen: Chosen, traces: list[str], operator: str) -> models.Conversation:
+    if PIPE in traces:
+        raise CommandError("What comes through a pipe cannot be imported with the store: save the traces to a file and name that.")
+    import_targets([path], operator, chosen.format.name)
+    if traces:
+        import_targets([path, *traces], operator)
+    return models.Conversation.objects.select_related("source").get(oid=chosen.oid)

@@ -1,0 +1,60 @@
+"""Writes the example incident as real store files and imports them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from inspector.actions.import_source import import_targets
+from inspector.environment import os_user
+from inspector.management.answering import AnsweringCommand
+from inspector.models.identity import short_id
+from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
+from inspector.sources import creation, files
+
+
+class Command(AnsweringCommand):
+    """`demo [--fresh]`; files that are there stay as they are unless `--fresh`."""
+
+    help = "Writes the example incident as real store files into var/demo/, imports them, and says what to try."
+
+    def declare(self, parser: CommandParser) -> None:
+        parser.add_argument("--fresh", action="store_true", help="write the files anew, whatever was repaired or changed in them")
+
+    def answer(self, options: dict[str, Any]) -> None:
+        folder = Path(settings.VAR_DIR) / "demo"
+        store, traces = folder / "dispatch.db", folder / "traces.db"
+        if options["fresh"]:
+            _remove(store)
+            _remove(traces)
+        written = [path.name for path in (store, traces) if not files.exists(path)]
+        if store.name in written:
+            creation.write_dispatch_store(store, store_rows())
+        if traces.name in written:
+            creation.write_trace_store(traces, trace_records())
+        imported, _ = import_targets([str(store), str(traces)], os_user(), demo=True)
+        incident = short_id(imported.source.path, imported.source.format, CONVERSATION)
+        if options["json"]:
+            places = {"store": str(store), "traces": str(traces), "written": written}
+            self.say_json({**places, "conversations": imported.conversations, "incident": incident})
+            return
+        self.say(f"{'Wrote' if written else 'Kept'} {_near(store)} and {_near(traces)}: {imported.conversations} conversations.")
+        if not written:
+            self.say("They were there already and are as you left them; --fresh writes them anew.")
+        self.say("Try:")
+        self.say("  python manage.py serve")
+        self.say(f"  python manage.py scan {_near(store)}")
+        self.say(f"  python manage.py show {incident} --as messages")
+        self.say(f"  python manage.py repair {incident} --strategy renumber-messages --plan")
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _near(path: Path) -> str:
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

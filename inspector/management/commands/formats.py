@@ -1,0 +1,23 @@
+"""Lists what Inspector reads and in which ways it writes it back."""
+
+from typing import Any
+
+from inspector.management.answering import AnsweringCommand
+from inspector.reports.catalogues import formats
+
+
+class Command(AnsweringCommand):
+    help = "Lists the stored shapes that can be read, and the modes in which a repair can be written to each."
+
+    def answer(self, options: dict[str, Any]) -> None:
+        if options["json"]:
+            self.say_json({"formats": formats()})
+            return
+        for found in formats():
+            self.say(f"{found['name']}: {found['title']}")
+            if found["holds"] == "conversations":
+                self.say(
+                    f"    read as {found['reader']}, sent as {found['projection']}, judged by {found['profile']} unless told otherwise"
+                )
+            for mode in found["modes"]:
+                self.say(f"    --mode {mode['name']} ({mode['alias']}): {mode['summary']}")

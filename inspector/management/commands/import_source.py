@@ -1,0 +1,54 @@
+"""Loads stores and traces into Inspector's database."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from inspector.actions.import_source import Imported, import_targets
+from inspector.environment import os_user
+from inspector.management.answering import AnsweringCommand
+from inspector.management.target import add_target_arguments, sources_named
+
+
+class Command(AnsweringCommand):
+    """`import_source TARGET... [--traces TARGET] [--format NAME]`; all of them or none."""
+
+    help = "Loads stores, trace databases and journals, so that pages show them and repairs can be made; the files are only read."
+
+    def declare(self, parser: CommandParser) -> None:
+        add_target_arguments(parser, several=True)
+
+    def answer(self, options: dict[str, Any]) -> None:
+        if options["conversation"]:
+            raise CommandError("import_source loads whole stores: leave --conversation out; scan, show and repair take it.")
+        paths = sources_named([*options["target"], *options["traces"]])
+        done = import_targets(paths, os_user(), options["format"])
+        if options["json"]:
+            self.say_json({"sources": [_report(imported) for imported in done]})
+            return
+        for imported in done:
+            self.say(_sentence(imported))
+
+
+def _report(imported: Imported) -> dict[str, Any]:
+    return {
+        "id": imported.source.oid,
+        "path": imported.source.path,
+        "format": imported.source.format,
+        "conversations": imported.conversations,
+        "chunks": imported.chunks,
+        "unchanged": imported.unchanged,
+        "gone": imported.gone,
+        "records": imported.records,
+        "problems": imported.problems,
+    }
+
+
+def _sentence(imported: Imported) -> str:
+    source = imported.source
+    if source.is_trace:
+        problems = f", {imported.problems:,} of them damaged" if imported.problems else ""
+        return f"{source.path}: {imported.records:,} trace records{problems} ({source.format})"
+    same = f", {imported.unchanged:,} as they were" if imported.unchanged else ""
+    gone = f", {imported.gone:,} no longer there" if imported.gone else ""
+    return f"{source.path}: {imported.conversations:,} conversations, {imported.chunks:,} chunks ({source.format}){same}{gone}"

@@ -1,0 +1,133 @@
+"""Repairs one conversation: shows the plan, applies it to the store, or writes a repaired copy."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from inspector.actions.planning import Request, preview_of, request_for
+from inspector.actions.problems import NothingToRepair
+from inspector.actions.write_copy import write_repaired_copy
+from inspector.conversation.queries import span_text
+from inspector.detectors.base import findings
+from inspector.detectors.catalogue import RULES
+from inspector.management.answering import AnsweringCommand
+from inspector.management.applying import apply_now
+from inspector.management.target import Chosen, Target, add_target_arguments, load
+from inspector.models import Source
+from inspector.profiles.catalogue import profile
+from inspector.readers.catalogue import reader
+from inspector.repairs.catalogue import strategy
+from inspector.repairs.preview import Preview
+from inspector.repairs.recommend import recommended
+from inspector.reports.plan import plan_report
+from inspector.sources.problems import shown
+
+
+class Command(AnsweringCommand):
+    """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] (--plan | --apply | --out PATH)`; status 1: nothing to do."""
+
+    help = (
+        "Repairs a conversation: --plan shows what would change, --apply writes it to the store (undo takes it back), --out writes a copy."
+    )
+
+    def declare(self, parser: CommandParser) -> None:
+        add_target_arguments(parser)
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--strategy", metavar="NAME", nargs="+", action="extend", help="the strategies, in this order (see `strategies`)")
+        what.add_argument("--for", dest="goal", metavar="PROFILE", help="the recommended strategies, judged by this provider's rules")
+        how = parser.add_mutually_exclusive_group(required=True)
+        how.add_argument("--plan", action="store_true", help="show what would change; nothing is written or imported")
+        how.add_argument("--apply", action="store_true", help="import the store if need be, then propose, approve and apply as yourself")
+        how.add_argument("--out", metavar="PATH", help="write a repaired copy of the store to a new file; the store stays as it is")
+        parser.add_argument(
+            "--mode", metavar="MODE", help="where the result goes: fork, in-place, or the format's own name (see `formats`)"
+        )
+        parser.add_argument("--reader", metavar="NAME", help="read as this client does (see `readers`)")
+
+    def answer(self, options: dict[str, Any]) -> None:
+        if options["out"] is not None and options["mode"]:
+            raise CommandError("--out writes a copy of the store and repairs it in place: leave --mode out.")
+        for name in options["strategy"] or ():
+            strategy(name)
+        if options["goal"]:
+            profile(options["goal"])
+        if options["reader"]:
+            reader(options["reader"])
+        target = load(options)
+        chosen = target.one()
+        try:
+            self._repair(target, chosen, _request(chosen, options), options)
+        except NothingToRepair as nothing:
+            self.note(str(nothing))
+            sys.exit(1)
+
+    def _repair(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
+        if options["apply"]:
+            preview = preview_of(chosen.stored, chosen.format, target.path, request)
+            for warning in preview.warnings:
+                self.note(f"Warning: {warning}")
+            applied = apply_now(target.path, chosen, request, options["traces"])
+            report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
+            if options["json"]:
+                self.say_json(report)
+            else:
+                self._print(chosen, applied.preview)
+                self.say(applied.sentence)
+            if applied.waits_at:
+                raise CommandError(
+                    f"A second person must approve repair {applied.oid}, and nothing was written yet: send them {applied.waits_at}"
+                )
+            return
+        if options["out"] is not None:
+            preview = write_repaired_copy(Path(target.path), chosen.format, chosen.stored, request, Path(options["out"]))
+        else:
+            preview = preview_of(chosen.stored, chosen.format, target.path, request)
+        if options["json"]:
+            self.say_json(plan_report(chosen.oid, preview))
+            return
+        self._print(chosen, preview)
+        if options["out"] is not None:
+            self.say(f"The repaired copy is {shown(options['out'], 4096)}; {shown(target.path, 4096)} is as it was.")
+
+    def _print(self, chosen: Chosen, preview: Preview) -> None:
+        plan, before, after = preview.plan, preview.before, preview.after
+        self.say(f"{', '.join(plan.strategies)} on {shown(plan.conversation)} ({chosen.oid}), mode {plan.mode}")
+        marks = ", ".join(sorted(plan.safety)) or "nothing is lost or invented"
+        self.say(f"  {len(plan.edits):,} edits, {len(preview.changes):,} records, {preview.bytes_written:,} bytes; {marks}")
+        for found in before.findings:
+            self.say(f"  before: {found.code} {found.rule} ({found.severity}), seq {span_text(found.seqs)}")
+        for found in after.findings:
+            self.say(f"  after: {found.code} {found.rule} ({found.severity}), seq {span_text(found.seqs)}")
+        if not after.findings:
+            self.say("  after: no findings")
+        self.say(f"  {before.judgement.profile}: {before.judgement.verdict} before, {after.judgement.verdict} after")
+        for cost in preview.cost:
+            self.say(f"  cost: {cost}")
+        for warning in preview.warnings:
+            self.say(f"  warning: {warning}")
+        self.say(preview.text_diff)
+
+
+def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
+    """Raises Refused (no such mode), NothingToRepair."""
+    reader_name = options["reader"] or chosen.reader
+    names = options["strategy"] or _recommended(chosen, reader_name)
+    source = chosen.row.source if chosen.row else _unsaved(chosen)
+    mode = "in-place" if options["out"] is not None else options["mode"]
+    request = request_for(source, chosen.stored.conversation.title, names, mode, reader_name)
+    return replace(request, profile=options["goal"]) if options["goal"] else request
+
+
+def _recommended(chosen: Chosen, reader_name: str) -> list[str]:
+    case = chosen.case(reader_name)
+    names = [found.name for found in recommended(case, findings(case, RULES))]
+    if not names:
+        raise NothingToRepair("Nothing to do: no strategy would change what the rules find here at warning or above.")
+    return names
+
+
+def _unsaved(chosen: Chosen) -> Source:
+    return Source(format=chosen.format.name, reader=chosen.reader, projection=chosen.projection, profile=chosen.profile)

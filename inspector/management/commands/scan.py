@@ -1,0 +1,131 @@
+"""Looks for damage in a store, without changing or importing it."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from inspector.conversation.queries import span_text
+from inspector.detectors.base import Case, Finding, Severity, at_least, findings
+from inspector.detectors.catalogue import RULES
+from inspector.management.answering import AnsweringCommand
+from inspector.management.target import Chosen, add_target_arguments, load
+from inspector.profiles.base import Judgement
+from inspector.profiles.catalogue import PROFILES, profile
+from inspector.projections.catalogue import projection
+from inspector.reports.scan import conversation_report, source_report
+from inspector.reports.verdict import verdict
+from inspector.sources.problems import shown
+
+MANY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    oid: str
+    case: Case
+    findings: list[Finding]
+    asked: dict[str, Judgement]
+    verdict: str
+    sendable: bool
+
+    @property
+    def healthy(self) -> bool:
+        """Nothing at warning or above, and the next request can be sent."""
+        return (
+            self.sendable
+            and not self.case.reading.failure
+            and not any(at_least(found.severity, Severity.WARNING) for found in self.findings)
+        )
+
+
+class Command(AnsweringCommand):
+    """`scan TARGET [--reader NAME] [--profile NAME|all]... [--fail-on SEVERITY]`; status 1 when a finding is at or above that."""
+
+    help = "Says what is damaged in the conversations of a store, what their client makes of it, and what the next request will do."
+
+    def declare(self, parser: CommandParser) -> None:
+        add_target_arguments(parser)
+        parser.add_argument("--reader", metavar="NAME", help="read as this client does (see `readers`)")
+        parser.add_argument(
+            "--profile", metavar="NAME", action="append", default=[], help="judge by this provider's rules, or `all`; may be repeated"
+        )
+        parser.add_argument(
+            "--fail-on",
+            choices=[*(severity.value for severity in Severity), "never"],
+            default="error",
+            help="exit with 1 when a finding is at least this severe (default: error)",
+        )
+
+    def answer(self, options: dict[str, Any]) -> None:
+        names = list(dict.fromkeys(_profile_names(options["profile"])))
+        target = load(options)
+        examined: list[Examined] = []
+        for number, chosen in enumerate(target.conversations, start=1):
+            examined.append(_examine(chosen, options["reader"], names))
+            if number % MANY == 0:
+                self.note(f"{number:,} of {len(target.conversations):,} conversations looked at")
+        if options["json"]:
+            reports = [conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict) for each in examined]
+            self.say_json({"source": source_report(target.path, target.format), "conversations": reports, "streams": []})
+        else:
+            self._print(target.path, examined, options["fail_on"])
+        if _fails(examined, options["fail_on"]):
+            sys.exit(1)
+
+    def _print(self, path: str, examined: list[Examined], fail_on: str) -> None:
+        if not examined:
+            self.say(f"{path} holds no conversations.")
+        folded = [each for each in examined if each.healthy and fail_on != "note" and len(examined) > 1]
+        for each in examined:
+            if each not in folded:
+                self._print_one(each)
+        if folded:
+            notes = sum(len(each.findings) for each in folded)
+            more = f" ({notes:,} notes on them; --fail-on note shows them)" if notes else ""
+            self.say(f"Healthy: {len(folded):,} of {len(examined):,} conversations{more}.")
+
+    def _print_one(self, each: Examined) -> None:
+        conversation = each.case.conversation
+        self.say(each.verdict)
+        title = f'  "{shown(conversation.title, 60)}"' if conversation.title else ""
+        counts = (
+            f"{len(conversation.chunks):,} chunks, {len(each.case.reading.grouped):,} messages as {each.case.reading.reader} reads them"
+        )
+        self.say(f"  {shown(conversation.native_id)} ({each.oid}){title}: {counts}")
+        for found in each.findings:
+            loud = "silent" if found.silent else "loud"
+            more = f" ({found.total:,} in all)" if found.total > len(found.seqs) else ""
+            where = f"seq {span_text(found.seqs)}{more}" if found.seqs else "the conversation"
+            self.say(f"  {found.code} {found.rule}: {found.severity}, {loud}, fault of the {found.fault}, {where}")
+            self.say(f"      {found.message}")
+            if found.repaired_by:
+                self.say(f"      repaired by {', '.join(found.repaired_by)}")
+        for name, judgement in each.asked.items():
+            self.say(f"  {name}: {judgement.verdict}")
+            for violation in judgement.violations[:5]:
+                self.say(f"      {violation.path} seq {span_text(violation.seqs)}: {violation.text}")
+            for note in judgement.notes:
+                self.say(f"      {note}")
+        self.say()
+
+
+def _profile_names(asked: list[str]) -> list[str]:
+    return [name for each in asked for name in ([found.name for found in PROFILES] if each == "all" else [profile(each).name])]
+
+
+def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
+    case = chosen.case(reader)
+    found = findings(case, RULES)
+    prompt = projection(chosen.projection).project(case.reading.messages)
+    model = case.conversation.fact("model")
+    usual = profile(chosen.profile).judge(prompt, model)
+    asked = {name: profile(name).judge(prompt, model) for name in names}
+    return Examined(
+        chosen.oid, case, found, asked, verdict(case, found, usual), usual.sendable and all(each.sendable for each in asked.values())
+    )
+
+
+def _fails(examined: list[Examined], fail_on: str) -> bool:
+    return fail_on != "never" and any(at_least(found.severity, Severity(fail_on)) for each in examined for found in each.findings)

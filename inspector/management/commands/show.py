@@ -1,0 +1,79 @@
+"""Shows one conversation: its chunks, the messages that a client reads, or the request that it would send."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from inspector.conversation import notation
+from inspector.conversation.model import Reading
+from inspector.conversation.queries import span_text
+from inspector.management.answering import AnsweringCommand, json_text
+from inspector.management.target import Chosen, add_target_arguments, load
+from inspector.models import Revision, loading
+from inspector.projections.catalogue import projection
+from inspector.readers.catalogue import reader
+from inspector.reports.show import messages_report, prompt_report
+
+
+class Command(AnsweringCommand):
+    """`show TARGET [--reader NAME] [--as notation|messages|PROJECTION] [--revision N]`."""
+
+    help = "Shows a conversation as stored (one line a chunk), as a client reads it, or as the request that would be sent."
+
+    def declare(self, parser: CommandParser) -> None:
+        add_target_arguments(parser)
+        parser.add_argument("--reader", metavar="NAME", help="read as this client does (see `readers`)")
+        parser.add_argument(
+            "--as",
+            dest="shape",
+            metavar="SHAPE",
+            default="notation",
+            help="notation (one line a chunk, the default), messages (as the reader has them), or a projection (see `projections`)",
+        )
+        parser.add_argument("--revision", metavar="N", type=int, help="an earlier content of an imported conversation")
+
+    def answer(self, options: dict[str, Any]) -> None:
+        shape = options["shape"]
+        wanted = None if shape in ("notation", "messages") else projection(shape)
+        chosen = load(options).one()
+        conversation = _revision(chosen, options["revision"])
+        if shape == "notation":
+            text = notation.dump(conversation)
+            self.say_json({"notation": text}) if options["json"] else self.say(text.removesuffix("\n"))
+            return
+        reading = reader(options["reader"] or chosen.reader).read(conversation)
+        if wanted is None:
+            self.say_json(messages_report(reading)) if options["json"] else self._print(reading)
+            return
+        report = prompt_report(wanted.project(reading.messages))
+        if options["json"]:
+            self.say_json(report)
+            return
+        self.stdout.write(json_text(report["messages"]))
+        for lost in report["lost"]:
+            self.note(f"left out, seq {span_text(lost['seqs'])}: {lost['why']}")
+
+    def _print(self, reading: Reading) -> None:
+        if reading.failure:
+            self.say(f"{reading.reader} reads nothing: {reading.failure}.")
+        for number, message in enumerate(reading.messages, start=1):
+            where = "made up by the reader" if message.synthetic else f"seq {span_text(message.seqs)}"
+            self.say(f"message {number}: {message.role}, {where}")
+            for chunk in message.chunks:
+                self.say(f"    {notation.dump_chunk(chunk)}")
+        for dropped in reading.dropped:
+            self.say(f"left out, seq {span_text(dropped.seqs)}: {dropped.why}")
+        if reading.report:
+            self.say("report: " + ", ".join(f"{name} {value}" for name, value in reading.report.items()))
+
+
+def _revision(chosen: Chosen, number: int | None) -> Any:
+    if number is None:
+        return chosen.stored.conversation
+    if chosen.row is None:
+        raise CommandError("A file has only the content that it has now: import it, and name the conversation's id for --revision.")
+    try:
+        return loading.stored(chosen.row, number).conversation
+    except Revision.DoesNotExist:
+        last = chosen.row.revision
+        raise CommandError(f"Conversation {chosen.row.oid} has revisions 1 to {last}, and no {number}: choose one of them.") from None

@@ -1,0 +1,246 @@
+"""What TARGET names: a store by its path, or an imported conversation by its id, with the traces that belong to it."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from inspector import models
+from inspector.actions.own_database import refuse_own_database
+from inspector.detectors.base import Case, case_of
+from inspector.formats.base import Format, Stored
+from inspector.models import loading
+from inspector.models.identity import short_id
+from inspector.reports.visible import visible
+from inspector.sources import files
+from inspector.sources.opening import MAGIC
+from inspector.sources.problems import Missing, SourceProblem, shown
+from inspector.sources.reading import Traces, read, read_store
+from inspector.traces.bodies import decompress
+from inspector.traces.model import Trace, TraceRecord
+from inspector.traces.tree import build
+
+PIPE = "-"
+NAMED = 5
+"""How many ids a sentence names; it always says how many there are."""
+_PIPE_LIMIT = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A conversation of the target. `row` is set where it was read from the database; `taken_at` is when it was read (epoch ms)."""
+
+    oid: str
+    stored: Stored
+    format: Format
+    trace: Trace | None
+    taken_at: int
+    reader: str
+    projection: str
+    profile: str
+    row: models.Conversation | None = None
+
+    def case(self, reader: str | None = None) -> Case:
+        """Raises UnknownReader."""
+        return case_of(self.stored.conversation, reader or self.reader, self.trace, self.taken_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    path: str
+    format: str
+    conversations: tuple[Chosen, ...]
+
+    def one(self) -> Chosen:
+        """Raises CommandError where there are none or several."""
+        if len(self.conversations) == 1:
+            return self.conversations[0]
+        if not self.conversations:
+            raise CommandError(f"{shown(self.path, 4096)} holds no conversations; give the store that the agent really writes to.")
+        ids = [chosen.stored.conversation.native_id for chosen in self.conversations]
+        raise CommandError(f"{shown(self.path, 4096)} holds {_listed(ids)}: pick one with --conversation.")
+
+
+def add_target_arguments(parser: CommandParser, several: bool = False) -> None:
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="+" if several else None,
+        help="the path of a store, or the id of an imported conversation (its first characters will do); an existing path wins",
+    )
+    parser.add_argument("--format", metavar="NAME", help="read the target as this format instead of detecting it (see `formats`)")
+    parser.add_argument("--conversation", metavar="ID", help="pick one conversation: its own id or the start of it, or ours")
+    parser.add_argument(
+        "--traces",
+        metavar="TARGET",
+        action="append",
+        default=[],
+        help="a trace database or journal that belongs to the store; - reads a journal from standard input; may be repeated",
+    )
+
+
+def load(options: Mapping[str, Any]) -> Target:
+    """The target that a command's options name. Raises CommandError, SourceProblem, UnknownFormat."""
+    name, wanted = options["target"], options["conversation"]
+    if name == PIPE:
+        raise CommandError(_of_pipe(options))
+    traces = [_read_traces(each) for each in options["traces"]]
+    if files.exists(Path(name)):
+        return _of_path(Path(name), options["format"], wanted, traces)
+    if _looks_like_a_path(name):
+        raise Missing(Path(name))
+    return _of_row(imported(name), options["format"], wanted, traces)
+
+
+def imported(name: str) -> models.Conversation:
+    """The imported conversation with this id (ours, or the start of it) or native id. Raises CommandError."""
+    matching = models.Conversation.objects.filter(native_id=visible(name)) or models.Conversation.objects.filter(
+        oid__startswith=name.lower()
+    )
+    found = list(matching.select_related("source").order_by("oid")[: NAMED + 1])
+    if not name or not found:
+        raise CommandError(
+            f"There is no file {shown(name)!r} and no imported conversation with that id: check the path, or import its store first."
+        )
+    if len(found) > 1:
+        count = matching.count()
+        ids = ", ".join(conversation.oid for conversation in found[:NAMED])
+        raise CommandError(f"{shown(name)!r} may be any of {count} imported conversations ({ids}{_more(count)}): write more of the id.")
+    return found[0]
+
+
+def _looks_like_a_path(name: str) -> bool:
+    """Only then is the database left alone: a missing file has to be said where no database is set up, too."""
+    return "/" in name or name.endswith((".db", ".sqlite", ".sqlite3", ".ndjson", ".jsonl", ".json"))
+
+
+def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Sequence[Traces]) -> Target:
+    refuse_own_database(path)
+    store = read_store(path, format_name)
+    real, format_ = visible(files.real(path)), store.format
+    stored_by_oid = {short_id(real, format_.name, stored.conversation.native_id): stored for stored in store.conversations}
+    now = int(timezone.now().timestamp() * 1000)
+    chosen = tuple(
+        Chosen(
+            oid,
+            stored,
+            format_,
+            trace_of(traces, stored.conversation.native_id),
+            now,
+            format_.default_reader,
+            format_.default_projection,
+            format_.default_profile,
+        )
+        for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, path)).items()
+    )
+    return Target(str(path), format_.name, chosen)
+
+
+def _picked(stored_by_oid: Mapping[str, Stored], wanted: str, path: Path) -> dict[str, Stored]:
+    """The one conversation that `wanted` names. Raises CommandError."""
+    ids = {oid: stored.conversation.native_id for oid, stored in stored_by_oid.items()}
+    exact = [oid for oid, native_id in ids.items() if wanted in (oid, native_id)]
+    found = exact or [oid for oid, native_id in ids.items() if wanted and (native_id.startswith(wanted) or oid.startswith(wanted.lower()))]
+    if len(found) != 1:
+        what = f"{len(found)} conversations whose id starts with" if found else "no conversation"
+        held = _listed([ids[oid] for oid in found or ids])
+        raise CommandError(f"{shown(str(path), 4096)} holds {what} {shown(wanted)!r}; it holds {held}: write one of these ids.")
+    return {found[0]: stored_by_oid[found[0]]}
+
+
+def _of_row(row: models.Conversation, format_name: str | None, wanted: str | None, traces: Sequence[Traces]) -> Target:
+    source, stored = row.source, loading.stored(row)
+    native_id = stored.conversation.native_id
+    if format_name not in (None, source.format):
+        raise CommandError(f"Conversation {row.oid} was imported as {source.format}: leave --format out, or name the path of its store.")
+    if wanted is not None and not (native_id.startswith(wanted) or row.oid.startswith(wanted.lower())):
+        raise CommandError(f"TARGET already names conversation {row.oid}: leave --conversation out, or name the path of its store.")
+    trace = trace_of(traces, native_id) if traces else loading.trace(row, native_id)
+    taken_at = int(source.read_at.timestamp() * 1000)
+    chosen = Chosen(row.oid, stored, loading.format_of(source), trace, taken_at, source.reader, source.projection, source.profile, row)
+    return Target(source.path, source.format, (chosen,))
+
+
+def trace_of(traces: Sequence[Traces], native_id: str) -> Trace | None:
+    """What trace sources hold on a conversation; None where there are none."""
+    if not traces:
+        return None
+    records: list[TraceRecord] = [record for found in traces for record in found.records]
+    return build(native_id, records, partial(_body, traces))
+
+
+def _body(traces: Sequence[Traces], name: str) -> bytes | None:
+    found = next((held.bodies[name] for held in traces if name in held.bodies), None)
+    return None if found is None else decompress(found)
+
+
+def _read_traces(name: str) -> Traces:
+    if name == PIPE:
+        return _piped_traces()
+    path = Path(name)
+    refuse_own_database(path)
+    found = read(path)
+    if isinstance(found, Traces):
+        return found
+    raise CommandError(f"{shown(str(path), 4096)} holds conversations ({found.format.name}), no traces: name it as TARGET.")
+
+
+def _piped_traces() -> Traces:
+    """A journal from standard input; it is kept in a private folder while it is read."""
+    data = sys.stdin.buffer.read(_PIPE_LIMIT + 1)
+    if data.startswith(MAGIC):
+        raise CommandError(_NO_SQLITE)
+    if not data or len(data) > _PIPE_LIMIT:
+        raise CommandError("Standard input is empty or over 1 GB: pipe a journal into it, or name its file.")
+    with files.workspace() as folder:
+        (folder / "stdin.ndjson").write_bytes(data)
+        try:
+            found = read(folder / "stdin.ndjson")
+        except SourceProblem as problem:
+            raise CommandError("Standard input holds no journal that can be read: save it to a file and name that.") from problem
+    if isinstance(found, Traces):
+        return found
+    raise CommandError(_NO_SQLITE)
+
+
+_NO_SQLITE = "A SQLite store cannot come through a pipe: save it to a file, with its -wal file beside it if it has one, and name that."
+
+
+def _of_pipe(options: Mapping[str, Any]) -> str:
+    """Why nothing that comes through a pipe is a target: every store that is known is a database, and a journal holds no conversations."""
+    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(len(MAGIC))
+    if data == MAGIC or options["format"]:
+        return _NO_SQLITE
+    return "Standard input can hold a journal only, and that has no conversations: name the store as TARGET and add --traces -."
+
+
+def _listed(native_ids: Sequence[str]) -> str:
+    count = len(native_ids)
+    if not count:
+        return "no conversations"
+    named = ", ".join(shown(native_id, 60) for native_id in native_ids[:NAMED])
+    return f"{count} conversation{'s' if count > 1 else ''} ({named}{_more(count)})"
+
+
+def _more(count: int) -> str:
+    return f" and {count - NAMED} more" if count > NAMED else ""
+
+
+def sources_named(names: Sequence[str]) -> list[str]:
+    """Paths to import: those that are given, and for an id the path that its conversation came from. Raises CommandError, Missing."""
+    paths: list[str] = []
+    for name in names:
+        if name == PIPE:
+            raise CommandError("What comes through a pipe has no path to be known by: save it to a file and import that.")
+        if files.exists(Path(name)):
+            paths.append(name)
+        elif _looks_like_a_path(name):
+            raise Missing(Path(name))
+        else:
+            paths.append(imported(name).source.path)
+    return list(dict.fromkeys(paths))

@@ -1,0 +1,123 @@
+"""The incident as a person walks it: open, see the merge, the trace, preview, approve, apply, undo. Each journey with and without script."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from inspector.models import Conversation, Repair
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def rows(store: Path) -> list[tuple[str, str, str]]:
+    with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as connection:
+        return connection.execute("SELECT namespace, key, value FROM kv ORDER BY namespace, key").fetchall()
+
+
+def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(live_server.url)
+    page.get_by_role("link", name="MSG101").first.click()
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    expect(page.locator("h1")).to_contain_text("reads 9 messages as 4")
+    merged = page.locator("td.read .msg.merged")
+    expect(merged).to_contain_text("11 chunks")
+    assert page.locator("td.read", has=page.locator(".msg.merged")).get_attribute("rowspan") == "11"
+    expect(page.locator("tr#seq-14 td.read")).to_contain_text("left out")
+    expect(page.locator("tr#seq-12 td.sent")).to_contain_text("OC-2")
+    expect(page.locator("body")).to_contain_text("merged seq 1-6; the next one, as dispatch-legacy reads now, would merge seq 1-11")
+
+
+def test_a_past_request_stands_beside_the_store(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    page.get_by_role("link", name="See that request").click()
+    expect(page.locator("th.read")).to_contain_text("Believed · 5 messages")
+    expect(page.locator(".note").first).to_contain_text("9 tools, finish reason stop")
+    assert page.locator("td.read", has=page.locator(".msg.merged")).get_attribute("rowspan") == "6"
+
+
+def test_the_trace_leads_to_the_verbatim_request(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    page.get_by_role("link", name="Trace", exact=True).click()
+    expect(page.locator("body")).to_contain_text("reconcile.repair")
+    page.get_by_role("link", name="what was sent").last.click()
+    expect(page.locator("body")).to_contain_text("the caching, there are 3 different percentages displayed")
+
+
+def test_another_reader_reads_nine_messages(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/?reader=exact%2Bkeep-thinking")
+    expect(page.locator("th.read")).to_contain_text("9 messages")
+    assert page.locator("td.read .msg.merged").count() == 0
+
+
+def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, incident: Conversation, store: Path) -> None:
+    before = rows(store)
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    page.locator("#finding").get_by_role("link", name="renumber-messages").click()
+    page.get_by_label("in-place").check()
+    if page.get_by_role("button", name="Preview").is_visible():
+        page.get_by_role("button", name="Preview").click()
+    expect(page.locator("body")).to_contain_text("14 re-indexed (content digests equal)")
+    expect(page.locator("body")).to_contain_text("still leaves out seq 14")
+    assert rows(store) == before
+    page.get_by_role("button", name="Propose this repair").click()
+    expect(page.locator("body")).to_contain_text("Rehearsed on a copy: applied, read back as previewed, undone")
+    page.get_by_role("button", name="Approve plan").click()
+    expect(page.locator(".note.error")).to_contain_text("Tick the box first")
+    page.get_by_label("merges again").check()
+    page.get_by_role("button", name="Approve plan").click()
+    assert rows(store) == before
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator(".note.success").first).to_contain_text("Applied and verified")
+    after = rows(store)
+    assert after != before and len(after) == len(before)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".note.success").first).to_contain_text("Undone")
+    assert rows(store) == before
+    assert Repair.objects.get().state == Repair.State.UNDONE
+
+
+def test_a_repair_as_a_new_conversation_and_a_refused_undo(
+    page: Page, live_server: LiveServer, incident: Conversation, store: Path
+) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&mode=fork")
+    page.get_by_role("button", name="Propose this repair").click()
+    page.get_by_label("merges again").check()
+    page.get_by_role("button", name="Approve plan").click()
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("body")).to_contain_text("Repaired: hello")
+    fork = Repair.objects.get().options["fork_id"]
+    with closing(sqlite3.connect(store)) as connection, connection:
+        row = '{"chunk":{"type":"text","text":"next"},"role":"user","msgIdx":0,"chunkIdx":0}'
+        connection.execute("INSERT INTO kv VALUES ('conversation-store', ?, ?)", (f"conv:{fork}:chunk:0000000015", row))
+    page.reload()
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    expect(page.locator("body")).to_contain_text("chunk:0000000015 is new")
+
+
+def test_a_store_that_moved_makes_the_repair_stale(page: Page, live_server: LiveServer, incident: Conversation, store: Path) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&mode=in-place")
+    page.get_by_role("button", name="Propose this repair").click()
+    page.get_by_label("merges again").check()
+    page.get_by_role("button", name="Approve plan").click()
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("UPDATE kv SET value = '15' WHERE key = ?", (f"conv:{incident.native_id}:seq",))
+    moved = rows(store)
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator(".note.error").first).to_contain_text(f"conv:{incident.native_id}:seq has another value")
+    assert rows(store) == moved
+
+
+def test_a_phone_shows_one_stage_at_a_time(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390 if page.locator("html.js").count() else True
+    if page.locator("html.js").count():
+        page.get_by_role("button", name="Read", exact=True).click()
+        expect(page.locator("td.read .msg.merged")).to_be_visible()
+        expect(page.locator("td.sent").first).to_be_hidden()
+    else:
+        expect(page.locator("td.sent").first).to_be_visible()

@@ -1,0 +1,75 @@
+"""`demo` and `import_source`: real files, imported together, and kept when they are there."""
+
+from pathlib import Path
+
+import pytest
+from pytest_django.fixtures import SettingsWrapper
+
+from inspector.models import Conversation, Source
+from tests.commands.running import CONVERSATION, everything, incident, make, run, traces
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def store(tmp_path: Path, settings: SettingsWrapper) -> Path:
+    settings.VAR_DIR = tmp_path
+    return tmp_path / "demo" / "dispatch.db"
+
+
+def test_demo_writes_and_imports_the_incident(store: Path) -> None:
+    ran = run("demo", "--json")
+    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db"] and ran.json["conversations"] == 6
+    conversation = Conversation.objects.get(oid=ran.json["incident"])
+    assert conversation.native_id == CONVERSATION and conversation.read_count == 4
+    assert all(source.is_demo for source in Source.objects.all()) and conversation.source.traces.count() == 1
+    shown = run("show", ran.json["incident"], "--as", "messages", "--json", "--reader", "dispatch-legacy").json
+    assert [message["seqs"] for message in shown["messages"]] == [list(range(1, 12)), [12], [13]]
+    assert [dropped["seqs"] for dropped in shown["dropped"]] == [[14]] and list(shown["report"].values()) == [0, None, 0, 1]
+
+
+def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
+    incident_id = run("demo", "--json").json["incident"]
+    rows = everything(store)
+    assert run("repair", incident_id, "--strategy", "renumber-messages", "--apply").status == 0
+    repaired = everything(store)
+    again = run("demo")
+    assert everything(store) == repaired != rows and "--fresh writes them anew" in again.out
+    assert run("demo", "--fresh").status == 0 and everything(store) == rows
+
+
+def test_demo_says_what_to_try(store: Path) -> None:
+    out = run("demo").out
+    assert "python manage.py scan" in out and "python manage.py serve" in out
+
+
+def test_import_loads_all_or_nothing(tmp_path: Path) -> None:
+    store, observed = incident(tmp_path / "dispatch.db"), traces(tmp_path / "traces.db")
+    refused = run("import_source", store, tmp_path / "missing.db")
+    assert refused.status == 2 and not Source.objects.exists()
+    ran = run("import_source", store, "--traces", observed, "--json")
+    assert [(each["format"], each["conversations"], each["records"]) for each in ran.json["sources"]] == [
+        ("dispatch", 1, 0),
+        ("dispatch-traces", 0, 55),
+    ]
+    assert Source.objects.get(is_trace=False).traces.count() == 1
+
+
+def test_import_by_id_reads_the_source_again(tmp_path: Path) -> None:
+    store = make(tmp_path / "dispatch.db")
+    run("import_source", store)
+    again = run("import_source", CONVERSATION, "--json").json["sources"]
+    assert [(each["path"], each["unchanged"]) for each in again] == [(str(store), 6)]
+
+
+def test_import_refuses_what_it_cannot_name(tmp_path: Path) -> None:
+    assert "has no path to be known by" in run("import_source", "-").err
+    ran = run("import_source", incident(tmp_path / "dispatch.db"), "--conversation", CONVERSATION)
+    assert ran.status == 2 and "leave --conversation out" in ran.err and not Source.objects.exists()
+
+
+def test_an_id_that_many_share_must_be_longer(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        run("import_source", incident(tmp_path / f"{name}.db"))
+    ran = run("show", CONVERSATION)
+    assert ran.status == 2 and "may be any of 2 imported conversations" in ran.err

@@ -1,0 +1,211 @@
+"""`repair`, `undo` and `verify`: plans, copies, and a write that can be taken back byte for byte."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pytest_django.fixtures import SettingsWrapper
+
+from inspector.models import Repair, Source
+from tests.commands.running import CONVERSATION, everything, incident, make, run, run_in_process
+from tests.sources.stores import prints
+
+RENUMBER = ("--strategy", "renumber-messages")
+FIELDS = [
+    *("conversation", "base_digest", "plan_digest", "mode", "safety", "cost", "warnings", "edits"),
+    *("findings_before", "findings_after", "profiles", "diff"),
+]
+
+
+@pytest.mark.django_db
+def test_a_plan_changes_and_imports_nothing(tmp_path: Path) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    before = prints(store)
+    plan = run("repair", store, *RENUMBER, "--plan", "--json").json
+    assert list(plan) == FIELDS
+    assert plan["mode"] == "new-conversation" and plan["safety"] == [] and len(plan["edits"]) == 14
+    assert plan["edits"][0]["op"] == "replace" and plan["edits"][0]["seq"] == 1
+    assert (plan["edits"][0]["before"]["msgIdx"], plan["edits"][0]["after"]["msgIdx"]) == (0, 1)
+    assert {found["code"] for found in plan["findings_before"]} - {found["code"] for found in plan["findings_after"]} == {
+        "MSG101",
+        "TOOL202",
+    }
+    assert plan["profiles"] == {"openai-chat": {"before": "refused at messages.1 (OC-2)", "after": "no known rule refuses"}}
+    assert plan["diff"].startswith(f"--- {CONVERSATION}")
+    assert prints(store) == before and not Source.objects.exists()
+
+
+def test_the_same_plan_in_place_has_the_same_digest_each_time(tmp_path: Path) -> None:
+    """The base is the same; the plan's own digest covers the time and the fresh id, so that each proposal is signed on its own."""
+    store = incident(tmp_path / "dispatch.db")
+    first, second = (run("repair", store, *RENUMBER, "--mode", "in-place", "--plan", "--json").json for _ in range(2))
+    assert first["base_digest"] == second["base_digest"] and first["edits"] == second["edits"]
+
+
+def test_nothing_to_do_is_status_1(tmp_path: Path) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    ran = run("repair", store, "--strategy", "mend-counter", "--plan")
+    assert (ran.status, ran.out) == (1, "") and "Nothing to do" in ran.err
+    quiet = make(tmp_path / "quiet.db")
+    assert run("repair", quiet, "--conversation", "7c0d3f5e", "--for", "openai-chat", "--plan").status == 1
+
+
+def test_for_a_profile_composes_what_the_findings_name(tmp_path: Path) -> None:
+    store = make(tmp_path / "dispatch.db")
+    ran = run("repair", store, "--conversation", "52f8c6d9", "--for", "openai-chat", "--plan")
+    assert ran.status == 0 and ran.out.startswith("insert-interrupted-result on 52f8c6d9")
+    lossy = run("repair", store, "--conversation", "b93e1d04", "--for", "openai-chat", "--plan", "--json").json
+    assert lossy["safety"] == ["lossy"] and [edit["op"] for edit in lossy["edits"]] == ["remove"]
+
+
+def test_an_inserted_row_is_shown_with_its_number(tmp_path: Path) -> None:
+    store = make(tmp_path / "dispatch.db")
+    plan = run(
+        "repair", store, "--conversation", "52f8c6d9", "--strategy", "insert-interrupted-result", "--mode", "in-place", "--plan", "--json"
+    ).json
+    (insert,) = [edit for edit in plan["edits"] if edit["op"] == "insert"]
+    assert insert["seq"] == 3 and insert["before"] is None and insert["after"]["kind"] == "tool-result"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("mode", ["fork", "in-place"])
+def test_apply_verify_undo_gives_back_every_row(tmp_path: Path, mode: str) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    rows = everything(store)
+    applied = run("repair", store, *RENUMBER, "--mode", mode, "--apply", "--json")
+    assert applied.status == 0 and "A server that is not fixed merges again" in applied.err
+    assert list(applied.json) == [*FIELDS, "repair", "state"] and applied.json["state"] == "verified"
+    assert everything(store) != rows
+    oid = applied.json["repair"]
+    assert run("verify", oid).status == 0
+    undone = run("undo", oid[:6], "--json")
+    assert undone.status == 0 and undone.json["state"] == "undone"
+    assert everything(store) == rows
+    assert run("verify", oid).status == 1
+    assert run("undo", oid).status == 2
+
+
+@pytest.mark.django_db
+def test_verify_and_undo_see_that_the_store_went_on(tmp_path: Path) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    oid = run("repair", store, *RENUMBER, "--mode", "in-place", "--apply", "--json").json["repair"]
+    with closing(sqlite3.connect(store)) as connection, connection:
+        key = f"conv:{CONVERSATION}:chunk:0000000015"
+        connection.execute(
+            "INSERT INTO kv SELECT namespace, ?, value FROM kv WHERE key = ?", (key, f"conv:{CONVERSATION}:chunk:0000000001")
+        )
+    rows = everything(store)
+    verified = run("verify", oid, "--json")
+    assert verified.status == 1 and verified.json["holds"] is False and "is new" in verified.json["sentence"]
+    refused = run("undo", oid)
+    assert refused.status == 2 and "Undo is refused" in refused.err and everything(store) == rows
+
+
+@pytest.mark.django_db
+def test_an_imported_conversation_that_moved_on_is_stale(tmp_path: Path) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    run("import_source", store)
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("UPDATE kv SET value = '13' WHERE key = ?", (f"conv:{CONVERSATION}:seq",))
+    ran = run("repair", CONVERSATION, *RENUMBER, "--apply")
+    assert ran.status == 2 and "The store moved" in ran.err and not Repair.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_store_in_use_is_not_written_and_the_repair_is_withdrawn(tmp_path: Path) -> None:
+    import time
+
+    store = incident(tmp_path / "dispatch.db")
+    with closing(sqlite3.connect(store)) as connection, connection:
+        sql = "UPDATE kv SET value = json_set(value, '$.lastActivityAt', ?) WHERE key = ?"
+        connection.execute(sql, (int(time.time() * 1000), f"conv:{CONVERSATION}:meta"))
+    rows = everything(store)
+    ran = run("repair", store, *RENUMBER, "--apply")
+    assert ran.status == 2 and "wait a minute" in ran.err and everything(store) == rows
+    assert [repair.state for repair in Repair.objects.all()] == ["rejected"]
+
+
+@pytest.mark.django_db
+def test_with_a_second_approver_it_stops_at_proposed(tmp_path: Path, settings: SettingsWrapper) -> None:
+    settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
+    settings.INSPECTOR_BASE_URL = "https://inspector.example.org"
+    store = incident(tmp_path / "dispatch.db")
+    rows = everything(store)
+    ran = run("repair", store, *RENUMBER, "--apply", "--json")
+    oid = Repair.objects.get().oid
+    assert ran.status == 2 and f"https://inspector.example.org/repairs/{oid}/" in ran.err
+    assert ran.json["state"] == "proposed" and everything(store) == rows
+
+
+@pytest.mark.django_db
+def test_out_writes_a_repaired_copy_and_leaves_the_store(tmp_path: Path) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    bytes_before, folder = store.read_bytes(), tmp_path / "out"
+    folder.mkdir()
+    copy = folder / "copy.db"
+    written = run("repair", store, *RENUMBER, "--out", copy, "--json")
+    assert written.status == 0 and written.json["mode"] == "same-rows"
+    assert store.read_bytes() == bytes_before and [file.name for file in tmp_path.iterdir() if file.is_file()] == ["dispatch.db"]
+    assert [file.name for file in folder.iterdir()] == ["copy.db"]
+    codes = {found["code"] for found in run("scan", copy, "--json").json["conversations"][0]["findings"]}
+    assert "MSG101" not in codes and codes
+    assert not Source.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--out", "dispatch.db"), "already exists and is left as it is"),
+        (("--out", "none/copy.db"), "does not exist"),
+        (("--out", "copy.db", "--mode", "fork"), "leave --mode out"),
+        (("--plan", "--mode", "sideways"), "it offers new-conversation (fork), same-rows (in-place)"),
+        (("--plan", "--reader", "nobody"), "There is no reader"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], words: str
+) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    monkeypatch.chdir(tmp_path)
+    before = prints(store)
+    ran = run("repair", store, *RENUMBER, *arguments)
+    assert ran.status == 2 and words in ran.err and prints(store) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--plan",),
+        (*RENUMBER,),
+        (*RENUMBER, "--for", "openai-chat", "--plan"),
+        (*RENUMBER, "--plan", "--apply"),
+        (*RENUMBER, "--apply", "--out", "x"),
+    ],
+)
+def test_what_and_how_must_be_said_once(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    assert run("repair", tmp_path / "dispatch.db", *arguments).status == 2
+
+
+def test_unknown_names_are_said_before_anything_is_read(tmp_path: Path) -> None:
+    assert "There is no strategy 'magic'; `strategies` lists them." in run("repair", tmp_path, "--strategy", "magic", "--plan").err
+    assert "There is no profile 'nobody'; `profiles` lists them." in run("repair", tmp_path, "--for", "nobody", "--plan").err
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("command", ["undo", "verify"])
+def test_a_repair_that_is_not_there_is_one_sentence(command: str) -> None:
+    ran = run(command, "abcdef")
+    assert ran.status == 2 and "There is no repair 'abcdef'" in ran.err
+
+
+def test_a_whole_round_in_processes_of_its_own(tmp_path: Path) -> None:
+    store, database = incident(tmp_path / "dispatch.db"), tmp_path / "var" / "inspector.sqlite3"
+    unready = run_in_process(database, "repair", store, *RENUMBER, "--apply")
+    assert unready.status == 2 and "python manage.py migrate" in unready.err and unready.err.strip().count("Traceback") == 0
+    assert run_in_process(database, "migrate", "--verbosity", "0").status == 0
+    rows = everything(store)
+    applied = run_in_process(database, "repair", store, *RENUMBER, "--apply", "--json")
+    assert applied.status == 0 and everything(store) != rows
+    assert run_in_process(database, "undo", applied.json["repair"]).status == 0 and everything(store) == rows
+    assert run_in_process(database, "verify", applied.json["repair"]).status == 1

@@ -1,0 +1,90 @@
+"""The catalogues as pages: complete, linked with each other, and with what is found now."""
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from inspector.detectors.catalogue import RULES
+from inspector.profiles.catalogue import PROFILES
+from inspector.projections.catalogue import PROJECTIONS
+from inspector.readers.catalogue import READERS
+from inspector.repairs.catalogue import STRATEGIES
+from inspector.views.catalogues import example_of
+from tests.views.imported import example
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_rules_list_all_with_the_conversations_that_have_them(client: Client, tmp_path: Path) -> None:
+    assert client.get("/rules/").status_code == 200, "with nothing loaded"
+    example(tmp_path)
+    text = client.get("/rules/").content.decode()
+    for rule in RULES:
+        assert f'href="/rules/{rule.code}/"' in text and rule.state in text
+    assert '<a href="/conversations/?rule=MSG101">3</a>' in text
+    for strategy in STRATEGIES:
+        assert f'href="/strategies/{strategy.name}/"' in text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_the_page_of_every_rule_runs_its_example(client: Client, rule: object) -> None:
+    found = next(each for each in RULES if each is rule)
+    lines, said, _ = example_of(found)
+    assert said, "the rule fires on its own example"
+    assert any(line.hit for line in lines)
+    text = client.get(f"/rules/{found.code}/").content.decode()
+    assert text.count("◂ found") == sum(line.hit for line in lines)
+    assert "In none of the conversations that are loaded." in text
+
+
+def test_a_rule_says_where_it_is_found_and_what_mends_it(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    text = client.get("/rules/MSG102/").content.decode()
+    assert "Why is the settings page slow to open?" in text and "hello</a>" not in text
+    assert 'href="/strategies/renumber-messages/"' in text and "derived from load() of Dispatch" in text
+    assert client.get("/rules/msg102/").status_code == 200
+
+
+def test_the_twins_of_rules(client: Client) -> None:
+    found = client.get("/rules.json").json()
+    assert [rule["code"] for rule in found] == [rule.code for rule in RULES]
+    assert client.get("/rules/MSG101.json").json() == found[0]
+    text = client.get("/rules/MSG101.md").content.decode()
+    assert "MSG101" in text and "1 user 0.0" in text
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
+def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: object) -> None:
+    found = next(each for each in STRATEGIES if each is strategy)
+    text = client.get(f"/strategies/{found.name}/").content.decode().replace("&#x27;", "'")
+    for words in (
+        found.summary,
+        found.cost,
+        found.noticed_by_user,
+        found.argued_for,
+        found.argued_against,
+        "--mode fork",
+        "--mode in-place",
+    ):
+        assert words in text
+    assert all(word in text for word in found.safety or {"safe"})
+    assert client.get(f"/strategies/{found.name}.json").json()["name"] == found.name
+
+
+def test_the_formats_page_names_readers_projections_and_provider_rules(client: Client) -> None:
+    text = client.get("/formats/").content.decode().replace("&#x27;", "'")
+    for reader in READERS:
+        assert f'id="{reader.name}"' in text and reader.evidence in text and all(f"+{word}" in text for word, _ in reader.variants)
+    for projection in PROJECTIONS:
+        assert projection.name in text
+    for profile in PROFILES:
+        assert profile.unknowable in text and all(rule.text in text and rule.date in text for rule in profile.rules)
+    assert "dispatch-journal" in text
+    assert client.get("/formats.json").json().keys() == {"formats", "readers", "projections", "profiles"}
+
+
+@pytest.mark.parametrize("address", ["/rules/NOSUCH9", "/strategies/no-such-thing"])
+def test_an_unknown_name_is_nothing_at_this_address(client: Client, address: str) -> None:
+    for ending in ("/", ".json"):
+        assert client.get(address + ending).status_code == 404

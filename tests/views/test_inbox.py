@@ -1,0 +1,142 @@
+"""The inbox and the page of a finding: what is most dangerous stands first, and a link leads to the very place."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation, Finding, Source
+from inspector.sources.creation import write_dispatch_store
+from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
+
+pytestmark = pytest.mark.django_db
+MaxQueries = Callable[[int], AbstractContextManager[object]]
+
+
+def test_an_empty_database_says_how_to_load_something(client: Client) -> None:
+    page = client.get("/")
+    assert page.status_code == 200
+    for words in ("make run STORE=", "python manage.py import_source", "python manage.py demo"):
+        assert words in page.content.decode()
+    assert client.get("/index.json").json()["rules"] == []
+
+
+def test_the_incident_stands_first_with_a_link_to_the_very_place(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    incident = Conversation.objects.get(native_id=INCIDENT)
+    finding = incident.findings.get(code="MSG101")
+    text = client.get("/").content.decode()
+    start = text[text.index("Start here") :]
+    assert f'href="/conversations/{incident.oid}/?finding={finding.oid}"' in start[:1500]
+    assert "Local single-operator mode" in text and "6 conversations" in text and "2 sources" in text
+
+
+def test_silent_errors_stand_before_loud_ones_and_those_before_warnings(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    found = client.get("/index.json").json()["rules"]
+    order = [(["error", "warning", "note"].index(rule["severity"]), not rule["silent"]) for rule in found]
+    assert order == sorted(order) and len(set(order)) > 2
+    assert found[0]["severity"] == "error" and found[0]["silent"]
+
+
+def test_the_counts_of_a_rule_are_those_of_its_list(client: Client, tmp_path: Path) -> None:
+    many(tmp_path / "a.db", 7)
+    rule = client.get("/index.json").json()["rules"][0]
+    assert (rule["code"], rule["conversations"], rule["findings"]) == ("MSG101", 3, 3)
+    assert client.get("/conversations.json?rule=MSG101").json()["total"] == 3
+    newest = Conversation.objects.get(native_id="conversation-005")
+    assert rule["newest"]["conversation"] == newest.oid and rule["last_activity"] == newest.last_activity
+
+
+def test_conversations_that_are_gone_from_their_store_are_not_open_any_more(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store(path, rows("here", HEALTHY) + rows("leaves", MERGED))
+    assert client.get("/index.json").json()["rules"] != []
+    path.unlink()
+    write_dispatch_store(path, rows("here", HEALTHY))
+    import_targets([str(path)], "tester")
+    found = client.get("/index.json").json()
+    assert (found["rules"], found["conversations"], found["gone"]) == ([], 1, 1)
+    assert "Nothing is broken" in client.get("/").content.decode()
+
+
+def test_the_number_of_queries_does_not_grow_with_the_conversations(
+    client: Client, tmp_path: Path, django_assert_max_num_queries: MaxQueries
+) -> None:
+    many(tmp_path / "a.db", 40)
+    with django_assert_max_num_queries(10):
+        assert client.get("/").status_code == 200
+
+
+def test_a_hostile_title_is_shown_and_not_run(client: Client, tmp_path: Path) -> None:
+    title = '<script>alert(1)</script>"\u202egnp.exe\ud800\x00'
+    store(tmp_path / "a.db", rows('<img src=x onerror="x">', MERGED, title))
+    for address in (
+        "/",
+        "/conversations/",
+        "/rules/MSG101/",
+        f"/sources/{Source.objects.get().oid}/",
+        f"/findings/{Finding.objects.get().oid}/",
+    ):
+        page = client.get(address)
+        text = page.content.decode()
+        assert page.status_code == 200, address
+        assert "<script>alert" not in text and "<img src=x" not in text and "\u202e" not in text, address
+        assert "&lt;script&gt;alert(1)" in text and "\\u202e" in text and "\\ud800" in text, address
+
+
+def test_a_finding_says_what_it_rests_on_and_what_mends_it(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    finding = Finding.objects.get(conversation__native_id=INCIDENT, code="MSG101")
+    text = client.get(f"/findings/{finding.oid}/").content.decode()
+    assert f"/conversations/{finding.conversation.oid}/repairs/new/?strategy=renumber-messages" in text
+    assert f'/conversations/{finding.conversation.oid}/?finding={finding.oid}&amp;at=1#seq-1"' in text
+    assert "the stream was cut off" in text and "9 tools went with" in text, "the trace rules things out"
+    assert "Can you read some files in this project" in text
+
+
+def test_each_of_two_findings_of_one_rule_has_its_own_page(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    twice = Finding.objects.filter(conversation__native_id=INCIDENT, code="TOOL202")
+    found = [client.get(f"/findings/{finding.oid}.json").json() for finding in twice]
+    assert [each["seqs"] for each in found] == [finding.seqs for finding in twice]
+    assert len({tuple(each["seqs"]) for each in found}) == 2
+
+
+def test_the_twins_of_a_finding(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    finding = Finding.objects.filter(code="MSG101").first()
+    assert finding is not None
+    found = client.get(f"/findings/{finding.oid}.json").json()
+    assert found["id"] == finding.oid and found["conversation"] == finding.conversation.oid
+    assert {
+        "code",
+        "rule",
+        "severity",
+        "silent",
+        "fault",
+        "seqs",
+        "total",
+        "message",
+        "repaired_by",
+        "evidence",
+        "ruled_out",
+    } <= found.keys()
+    text = client.get(f"/findings/{finding.oid}.md").content.decode()
+    assert "MSG101" in text and f"http://testserver/findings/{finding.oid}/" in text
+
+
+def test_a_finding_that_is_mended_says_so(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store(path, rows("one", MERGED))
+    oid = Finding.objects.get().oid
+    path.unlink()
+    write_dispatch_store(path, rows("one", HEALTHY))
+    import_targets([str(path)], "tester")
+    for ending, kind in (("/", "text/html"), (".json", "application/json"), (".md", "text/plain")):
+        page = client.get(f"/findings/{oid}{ending}")
+        assert page.status_code == 404 and page["Content-Type"].startswith(kind)
+        assert "This finding is gone" in page.content.decode()

@@ -1,0 +1,127 @@
+"""The list of conversations: filters in the address, pages, and numbers that are said aloud."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation, Source
+from inspector.sources.creation import write_dispatch_store
+from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
+
+pytestmark = pytest.mark.django_db
+MaxQueries = Callable[[int], AbstractContextManager[object]]
+
+
+def titles(client: Client, **query: str) -> list[str]:
+    return [row["title"] for row in client.get(f"/conversations.json?{urlencode(query)}").json()["conversations"]]
+
+
+def test_an_empty_list_says_how_to_fill_it(client: Client) -> None:
+    page = client.get("/conversations/")
+    assert page.status_code == 200 and "import_source" in page.content.decode()
+    assert client.get("/conversations.json").json() == {"total": 0, "gone": 0, "page": 1, "pages": 1, "conversations": []}
+
+
+def test_a_row_says_stored_and_read_and_the_verdict(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    incident = Conversation.objects.get(native_id=INCIDENT)
+    (row,) = client.get(f"/conversations.json?q={incident.oid}").json()["conversations"]
+    assert (row["chunks"], row["messages"], row["read"], row["silent"], row["refused"]) == (14, 9, 4, True, True)
+    assert {"code": "TOOL202", "rule": "orphaned-tool-result", "severity": "error", "count": 2} in row["findings"]
+    text = client.get(f"/conversations/?q={incident.oid}").content.decode()
+    assert "9 → 4" in text and "TOOL202 ×2" in text and row["verdict"] in text.replace("&#x27;", "'")
+
+
+@pytest.mark.parametrize("q", ["settings page", "E4A91B72-6d3c", "undo the listKeys", "UNDO THE LISTKEYS"])
+def test_the_search_finds_titles_ids_and_the_text_of_chunks(client: Client, tmp_path: Path, q: str) -> None:
+    example(tmp_path)
+    assert titles(client, q=q) == ["Why is the settings page slow to open?"]
+
+
+def test_the_search_counts_the_chunks_and_links_to_them(client: Client, tmp_path: Path) -> None:
+    source = store(tmp_path / "a.db", rows("one", MERGED, "One"))
+    text = client.get("/conversations/?q=hello").content.decode()
+    assert f'<a href="/conversations/{source.conversations.get().oid}/?q=hello">1 chunk with this text</a>' in text
+    assert "first 2000 characters" in text
+
+
+def test_the_search_looks_at_the_newest_revision_only(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store(path, rows("one", MERGED, "One"))
+    path.unlink()
+    write_dispatch_store(path, rows("one", HEALTHY[:1], "One"))
+    import_targets([str(path)], "tester")
+    assert titles(client, q="hello") == [] and titles(client, q="hi") == ["One"]
+
+
+def test_hidden_characters_can_be_searched_for(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", HEALTHY, "a\u202eb") + rows("two", HEALTHY, "ab"))
+    assert titles(client, q="a\u202eb") == ["a\\u202eb"]
+    assert titles(client, q="%") == [] and titles(client, q="\x00") == []
+
+
+def test_states_part_the_conversations(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    damaged, healthy = titles(client, state="damaged"), titles(client, state="healthy")
+    assert len(damaged) == 5 and healthy == ["Which port does the dev server listen on, and can I change it?"]
+    assert set(titles(client, state="silent")) < set(damaged) and set(titles(client, state="refused")) < set(damaged)
+    assert len(titles(client, state="no such state")) == 6
+
+
+def test_rule_and_source_choose(client: Client, tmp_path: Path) -> None:
+    many(tmp_path / "a.db", 4)
+    store(tmp_path / "b.db", rows("other", MERGED, "Other"))
+    other = Source.objects.get(path__endswith="b.db")
+    assert titles(client, rule="MSG101") == ["Title 003", "Title 001", "Other"]
+    assert titles(client, rule="msg101", source=other.oid) == ["Other"]
+    assert titles(client, source=other.oid, state="healthy") == []
+    assert titles(client, rule="NOSUCH9") == []
+    assert "Nothing here matches" in client.get("/conversations/?rule=NOSUCH9").content.decode()
+
+
+def test_pages_of_fifty_with_the_count_said(client: Client, tmp_path: Path) -> None:
+    many(tmp_path / "a.db", 53)
+    first = client.get("/conversations/?state=healthy").content.decode()
+    assert "27 conversations match these filters." in first and "Next" not in first
+    text = client.get("/conversations/").content.decode()
+    assert "53 conversations, 50 shown" in text and 'href="?page=2"' in text and "1 to 50 of 53" in text
+    assert titles(client)[0] == "Title 052" and titles(client, page="2") == ["Title 002", "Title 001", "Title 000"]
+    for page in ("0", "-1", "99999999999999999999", "x", "2<script>"):
+        assert client.get("/conversations/", {"page": page}).status_code == 200
+
+
+def test_those_gone_from_their_store_are_counted_and_can_be_listed(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store(path, rows("here", HEALTHY) + rows("leaves", MERGED))
+    path.unlink()
+    write_dispatch_store(path, rows("here", HEALTHY))
+    import_targets([str(path)], "tester")
+    assert titles(client) == ["here"] and titles(client, gone="1") == ["leaves"]
+    assert "1 more is gone from its store" in client.get("/conversations/").content.decode()
+    assert "gone from the store" in client.get("/conversations/?gone=1").content.decode()
+
+
+def test_the_number_of_queries_does_not_grow_with_the_rows(
+    client: Client, tmp_path: Path, django_assert_max_num_queries: MaxQueries
+) -> None:
+    many(tmp_path / "a.db", 50)
+    with django_assert_max_num_queries(7):
+        client.get("/conversations/?q=hello")
+
+
+def test_htmx_gets_the_rows_alone(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", HEALTHY, "One"))
+    part = client.get("/conversations/", headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in part and '<div id="rows">' in part and "One" in part
+
+
+def test_a_hostile_native_id_survives_in_the_twin(client: Client, tmp_path: Path) -> None:
+    native = 'a"<b>:\u202e'
+    store(tmp_path / "a.db", rows(native, HEALTHY, "One"))
+    answer = client.get("/conversations.json")
+    assert answer.content.isascii() and answer.json()["conversations"][0]["native_id"] == 'a"<b>:\\u202e'

@@ -1,0 +1,175 @@
+"""Sources: what was read, the deployed reader, reading again, and the switch that opens a store to writes."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from inspector.actions.planning import web_may_write
+from inspector.actions.problems import Refused
+from inspector.actions.set_deployed_reader import set_deployed_reader
+from inspector.actions.set_write_back import set_write_back
+from inspector.environment import os_user
+from inspector.models import AuditEntry, Conversation, Source
+from inspector.sources.creation import write_dispatch_store
+from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, rows, store, torn_journal
+
+pytestmark = pytest.mark.django_db
+MaxQueries = Callable[[int], AbstractContextManager[object]]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    return store(tmp_path / "a.db", rows("one", MERGED, "One"))
+
+
+def said(client: Client, address: str, **fields: str) -> str:
+    """The page after a POST."""
+    answer = client.post(address, fields, follow=True)
+    assert answer.status_code == 200
+    return answer.content.decode().replace("&#x27;", "'")
+
+
+def test_without_sources_the_list_says_how_to_load_one(client: Client) -> None:
+    page = client.get("/sources/")
+    assert page.status_code == 200 and "import_source" in page.content.decode()
+    assert client.get("/sources.json").json() == {"sources": []}
+
+
+def test_the_list_says_what_each_source_holds(client: Client, tmp_path: Path, django_assert_max_num_queries: MaxQueries) -> None:
+    example(tmp_path)
+    for number in range(5):
+        store(tmp_path / f"{number}.db", rows("one", MERGED))
+    with django_assert_max_num_queries(4):
+        text = client.get("/sources/").content.decode()
+    assert "6 conversations" in text and "5 damaged or refused" in text and "55 trace records" in text and "never: a trace" in text
+
+
+def test_a_store_and_its_trace_name_each_other(client: Client, tmp_path: Path) -> None:
+    found = example(tmp_path)
+    trace = Source.objects.get(is_trace=True)
+    text = client.get(f"/sources/{found.oid}/").content.decode()
+    assert f'href="/sources/{trace.oid}/"' in text and "dispatch-legacy" in text and '.backup copy.db"' in text
+    text = client.get(f"/sources/{trace.oid}/").content.decode()
+    assert f'href="/sources/{found.oid}/"' in text and "Nothing is ever written to a trace." in text and "write-back/" not in text
+    assert client.get(f"/sources/{found.oid}.json").json()["traces"] == [trace.oid]
+
+
+def test_problems_of_a_trace_are_shown_and_not_run(client: Client, tmp_path: Path) -> None:
+    found = torn_journal(tmp_path / "journal.ndjson")
+    assert found.problems
+    text = client.get(f"/sources/{found.oid}/").content.decode()
+    assert "Problems found when it was read" in text and "line at byte" in text and "<script>\n" not in text
+
+
+def test_each_content_is_counted_once(client: Client, tmp_path: Path) -> None:
+    same = store(tmp_path / "a.db", rows("a", HEALTHY, "x") + rows("b", HEALTHY, "x"))
+    one = store(tmp_path / "b.db", rows("a", HEALTHY, "x"))
+    kept = [client.get(f"/sources/{found.oid}.json").json()["bytes_kept"] for found in (same, one)]
+    assert kept[0] == kept[1] > 100
+
+
+def test_reading_again_brings_what_is_new(client: Client, source: Source) -> None:
+    path = Path(source.path)
+    path.unlink()
+    write_dispatch_store(path, rows("one", MERGED, "One") + rows("two", HEALTHY, "Two"))
+    assert "Read again: 2 conversations, 1 of them new or changed." in said(client, f"/sources/{source.oid}/import/")
+    assert Conversation.objects.filter(title="Two").exists()
+    assert AuditEntry.objects.order_by("-id")[0].who == os_user()
+
+
+def test_reading_a_source_that_is_away_says_so_in_one_sentence(client: Client, source: Source) -> None:
+    Path(source.path).unlink()
+    assert "does not exist; check the path and try again." in said(client, f"/sources/{source.oid}/import/")
+    assert Conversation.objects.filter(is_gone=False).count() == 1, "nothing is lost"
+
+
+def test_the_switch_needs_the_word_of_a_person(client: Client, source: Source) -> None:
+    address = f"/sources/{source.oid}/write-back/"
+    assert "Tick “I answer for writes to this store” first" in said(client, address, on="1")
+    source.refresh_from_db()
+    assert not source.write_enabled and not web_may_write(source)
+    assert not AuditEntry.objects.exclude(verb="import").exists()
+
+
+def test_the_switch_opens_and_closes_and_both_are_recorded(client: Client, source: Source) -> None:
+    address = f"/sources/{source.oid}/write-back/"
+    assert "this source's switch is on" in said(client, address, on="1", answers="1")
+    assert web_may_write(Source.objects.get())
+    assert "the switch is off" in said(client, address, on="0")
+    assert not web_may_write(Source.objects.get())
+    trail = AuditEntry.objects.exclude(verb="import").order_by("id").values_list("who", "verb", "source_path")
+    assert list(trail) == [(os_user(), "open for writes", source.path), (os_user(), "close for writes", source.path)]
+
+
+def test_the_page_says_which_switch_decides(client: Client, source: Source, settings: Settings) -> None:
+    def why() -> str:
+        return str(client.get(f"/sources/{source.oid}.json").json()["why_writable"])
+
+    assert "the switch is off" in why()
+    settings.INSPECTOR_WRITE_BACK = True
+    assert "opens every store" in why()
+    settings.INSPECTOR_WRITE_BACK = False
+    Source.objects.update(is_demo=True)
+    assert "the demo's own store" in why()
+
+
+@pytest.mark.parametrize(("master", "own"), [(False, False), (False, True), (True, False), (True, True)])
+def test_off_loopback_both_switches_are_needed(source: Source, settings: Settings, master: bool, own: bool) -> None:
+    from inspector.views.sources import why_writable
+
+    settings.INSPECTOR_LOCAL, settings.INSPECTOR_WRITE_BACK = False, master
+    source.write_enabled, source.is_demo = own, True
+    assert why_writable(source).startswith("An approved repair may be written") == web_may_write(source) == (master and own)
+
+
+def test_a_trace_has_neither_switch_nor_reader(tmp_path: Path) -> None:
+    example(tmp_path)
+    trace = Source.objects.get(is_trace=True)
+    with pytest.raises(Refused, match="Nothing is ever written to a trace"):
+        set_write_back(trace, "tester", True, True)
+    with pytest.raises(Refused, match="read by no client"):
+        set_deployed_reader(trace, "tester", "exact")
+
+
+def test_another_deployed_reader_judges_every_conversation_anew(client: Client, tmp_path: Path) -> None:
+    found = example(tmp_path)
+    incident = Conversation.objects.get(native_id=INCIDENT)
+    assert (incident.read_count, incident.findings.filter(code="MSG101").count()) == (4, 1)
+    assert "exact is the deployed reader now; 6 conversations judged anew" in said(client, f"/sources/{found.oid}/", reader="exact")
+    incident.refresh_from_db()
+    # The thinking-only answer at the end is a message of its own, whatever the reader does with it afterwards.
+    assert (incident.read_count, incident.message_count, incident.findings.filter(code="MSG101").count()) == (9, 9, 0)
+    last = AuditEntry.objects.order_by("-id")[0]
+    assert (last.verb, last.detail) == ("set reader", {"before": "dispatch-legacy", "after": "exact", "conversations": 6})
+
+
+def test_an_unknown_reader_is_refused_and_nothing_changes(client: Client, source: Source) -> None:
+    assert "There is no reader 'no<such>'" in said(client, f"/sources/{source.oid}/", reader="no<such>").replace("&lt;", "<").replace(
+        "&gt;", ">"
+    )
+    assert Source.objects.get().reader == "dispatch-legacy"
+
+
+def test_a_reader_that_is_not_known_any_more_does_not_close_the_page(client: Client, source: Source) -> None:
+    Source.objects.update(reader="older-reader")
+    page = client.get(f"/sources/{source.oid}/")
+    assert page.status_code == 200 and "older-reader" in page.content.decode()
+
+
+@pytest.mark.parametrize("place", ["import/", "write-back/"])
+def test_acts_are_posts_only(client: Client, source: Source, place: str) -> None:
+    assert client.get(f"/sources/{source.oid}/{place}").status_code == 405
+    assert client.post(f"/sources/nosuch/{place}").status_code == 404
+
+
+@pytest.mark.parametrize("place", ["", "import/", "write-back/"])
+def test_acts_need_a_csrf_token(source: Source, place: str) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    answer = strict.post(f"/sources/{source.oid}/{place}", {"on": "1", "answers": "1", "reader": "exact"})
+    assert answer.status_code == 403
+    source.refresh_from_db()
+    assert not source.write_enabled and source.reader == "dispatch-legacy"

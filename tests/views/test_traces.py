@@ -1,0 +1,341 @@
+"""The trace of a conversation as a waterfall, its bodies as pages and as exact bytes, and the same as JSON."""
+
+import html
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import path
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation, loading
+from inspector.seeds import dispatch_incident
+from inspector.sources.creation import write_dispatch_store, write_journal
+from inspector.traces.model import Trace
+from inspector.views import traces
+
+pytestmark = pytest.mark.urls(__name__)
+
+urlpatterns = [
+    path("conversations/<slug:oid>/trace/", traces.trace),
+    path("conversations/<slug:oid>/trace.json", traces.trace_json),
+    path("conversations/<slug:oid>/trace/body/<slug:digest>/", traces.body),
+    path("conversations/<slug:oid>/trace/body/<slug:digest>/raw/", traces.body_raw),
+]
+
+T = 1782655327318
+"""A moment on 2026-06-28, 14:02:07.318 UTC."""
+
+
+def opened(
+    span: str, called: str, at: int, turn: str = "t", parent: str = "", body: str | None = None, **attributes: Any
+) -> dict[str, Any]:
+    return _record("span-open", span, called, at, turn, parent, attributes) | ({} if body is None else {"body": body})
+
+
+def closed(span: str, called: str, at: int, lasted: int, parent: str = "", ended: str = "ok", **attributes: Any) -> dict[str, Any]:
+    return _record("span-close", span, called, at, "t", parent, attributes) | {"durationMs": lasted, "status": ended}
+
+
+def said(text: str, span: str = "") -> dict[str, Any]:
+    record = _record("log", span, "", 1, "t" if span else "", "", {}) | {"level": "warn", "msg": text}
+    return {key: value for key, value in record.items() if key != "name"}
+
+
+def _record(kind: str, span: str, name: str, at: int, turn: str, parent: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    optional = {"spanId": span, "turnId": turn, "parentSpanId": parent}
+    given = {key: value for key, value in optional.items() if value}
+    native = dispatch_incident.CONVERSATION
+    return {
+        "kind": kind,
+        "name": name,
+        "timestamp": T + at,
+        "extensionId": "e",
+        "conversationId": native,
+        "attributes": attributes,
+        **given,
+    }
+
+
+@pytest.fixture
+def with_trace(db: None, tmp_path: Path) -> Any:
+    """Imports the example store with a journal of the given records, and returns the conversation."""
+
+    def imported(records: Iterable[dict[str, Any]] | None) -> Conversation:
+        write_dispatch_store(tmp_path / "dispatch.db", dispatch_incident.store_rows())
+        targets = [str(tmp_path / "dispatch.db")]
+        if records is not None:
+            write_journal(tmp_path / "app.ndjson", records)
+            targets.append(str(tmp_path / "app.ndjson"))
+        import_targets(targets, "tester")
+        return Conversation.objects.get(native_id=dispatch_incident.CONVERSATION)
+
+    return imported
+
+
+def trace_of(conversation: Conversation) -> Trace:
+    found = loading.trace(conversation, dispatch_incident.CONVERSATION)
+    assert found
+    return found
+
+
+def get(client: Client, conversation: Conversation, rest: str = "", status: int = 200) -> str:
+    answer = client.get(f"/conversations/{conversation.oid}/trace/{rest}")
+    assert answer.status_code == status
+    return str(answer.content.decode())
+
+
+def text(page: str) -> str:
+    """The words of a page, without markup."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
+
+
+def rows(page: str) -> list[str]:
+    return [text(row) for row in re.findall(r"<tr class=.*?</tr>", page, re.DOTALL)]
+
+
+def row(page: str, *words: str) -> str:
+    (found,) = [row for row in rows(page) if all(word in row for word in words)]
+    return found
+
+
+def test_every_span_is_a_row_and_every_turn_has_its_own_axis(client: Client, incident: Conversation) -> None:
+    page = get(client, incident)
+    assert len(rows(page)) == 28
+    assert [text(head).strip() for head in re.findall(r"<h2>(Turn \d+)", page)] == ["Turn 1", "Turn 2", "Turn 3"]
+    assert "3 turns, 4 steps, 4 requests, 2 tool calls observed" in text(page)
+    widths = [float(width) for width in re.findall(r'<rect class="b-turn" x="0.0" y="1" width="([\d.]+)"', page)]
+    assert widths == [1000.0, 1000.0, 1000.0]
+    assert "52.41 s later" in page and "5 min 19 s later" in page
+
+
+def test_a_row_tells_clock_duration_finish_reason_and_tokens(client: Client, incident: Conversation) -> None:
+    step = row(get(client, incident), "step 2")
+    assert "14:08:26.331" in step and "1.53 s" in step
+    assert "finish stop" in step and "tokens in 2,461, out 46, cache read 1,984" in step
+
+
+def test_a_request_tells_its_http_status_and_a_prompt_what_it_offered(client: Client, incident: Conversation) -> None:
+    page = get(client, incident)
+    assert "umans-flash · HTTP 200".replace(" · ", " ") in row(page, "request", "14:08:26.333")
+    assert "5 messages 9 tools" in row(page, "prompt", "14:08:26.332")
+
+
+def test_tool_calls_lead_to_their_stored_chunks(client: Client, incident: Conversation) -> None:
+    page = get(client, incident)
+    assert f'href="/conversations/{incident.oid}/?at=10#seq-10"' in page
+    failed = row(page, "tool call", "call_c17e05aa3d6f4c92")
+    assert "seq 11 , seq 13" in failed and "the result is an error" in failed
+    assert "seq 10 , seq 11 , seq 12 , seq 13" in row(page, "step 1", "finish tool_calls")
+
+
+def test_a_step_leads_to_what_was_believed_what_was_sent_and_beside_the_store(client: Client, incident: Conversation) -> None:
+    step = trace_of(incident).steps()[-1]
+    page = get(client, incident)
+    assert step.prompt and step.request
+    assert f'href="/conversations/{incident.oid}/trace/body/{step.prompt.body}/">what the kernel believed' in page
+    assert f'href="/conversations/{incident.oid}/trace/body/{step.request.body}/">what was sent' in page
+    assert f'href="/conversations/{incident.oid}/?step={step.step_id.replace("#", "%23")}">beside the store' in page
+
+
+def test_what_happened_outside_of_turns_is_told_in_words(client: Client, incident: Conversation) -> None:
+    page = get(client, incident)
+    assert "1 message dropped as empty 0 error chunks stripped 0 calls given an interrupted result" in row(page, "repair by the loader")
+    assert "HTTP 200" in row(page, "cache warming request", "741 ms")
+    assert "never closed: aborted, crashed or still running" in row(page, "cache warming request", "unknown")
+
+
+def test_the_page_says_which_sources_were_read_and_what_they_cannot_tell(client: Client, incident: Conversation) -> None:
+    source = incident.source.traces.get()
+    source.problems = [{"where": "row 7", "reason": "Its attributes are <b>no</b> JSON."}]
+    source.save()
+    page = text(get(client, incident))
+    assert f"traces.db (dispatch-traces) read {source.read_at:%Y-%m-%d %H:%M:%S}" in page
+    assert "1 span was opened and never closed" in page
+    assert "traces.db , row 7 : Its attributes are <b>no</b> JSON." in page
+
+
+def test_a_chosen_step_is_marked_and_an_unknown_one_is_told(client: Client, incident: Conversation) -> None:
+    step = trace_of(incident).steps()[-1]
+    chosen = get(client, incident, f"?step={step.step_id.replace('#', '%23')}")
+    (marked,) = re.findall(r'<tr class="[^"]* hit" id="here">.*?</tr>', chosen, re.DOTALL)
+    assert "14:08:26.331" in marked
+    unknown = get(client, incident, "?step=%3Cb%3E%00nope")
+    assert "This trace has no step &lt;b&gt;\\x00nope." in unknown and 'id="here"' not in unknown
+    assert "This trace has no turn nope: its last turns are shown." in get(client, incident, "?turn=nope")
+
+
+def test_a_chosen_turn_stands_first_and_the_earlier_ones_are_a_link_away(client: Client, incident: Conversation) -> None:
+    turns = trace_of(incident).turns
+    page = get(client, incident, f"?turn={turns[1].turn_id}")
+    assert re.findall(r"<h2>(Turn \d+)", page) == ["Turn 2", "Turn 3"]
+    assert f'href="?turn={turns[0].turn_id}">1 earlier turn<' in page
+
+
+def test_a_long_trace_is_shown_in_pages(client: Client, with_trace: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traces, "ROWS_SHOWN", 2)
+    conversation = with_trace([opened(f"s{number}", "turn", number * 1000, f"t{number}") for number in range(5)])
+    last = get(client, conversation)
+    assert re.findall(r"<h2>(Turn \d+)", last) == ["Turn 4", "Turn 5"] and 'href="?turn=t1">3 earlier turns<' in last
+    middle = get(client, conversation, "?turn=t1")
+    assert re.findall(r"<h2>(Turn \d+)", middle) == ["Turn 2", "Turn 3"]
+    assert 'href="?turn=t0">1 earlier turn<' in middle and 'href="?turn=t3">2 later turns<' in middle
+
+
+def test_a_turn_of_too_many_spans_is_cut_and_says_so(client: Client, with_trace: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traces, "ROWS_SHOWN", 3)
+    page = get(client, with_trace([opened(f"s{number}", "step", number) for number in range(8)]))
+    assert len(rows(page)) == 3 and "5 further spans of this turn are in" in page
+
+
+RETRIED = [
+    opened("t", "turn", 0),
+    opened("s", "step", 1, parent="t"),
+    opened("a", "provider.request", 2, parent="s", body="{}"),
+    closed("a", "provider.request", 500, 498, "s", "error", status=429, **{"error.message": "429 Too Many Requests"}),
+    opened("b", "provider.request", 900, parent="s", body="{}"),
+    closed("b", "provider.request", 950, 50, "s", "error", status=0, **{"error.message": "socket hang up"}),
+    opened("c", "provider.request", 1900, parent="s", body="{}"),
+    closed("lost", "tool-call", 3000, 200, "s", name="ls", orphaned=True),
+    said("trying again", "s"),
+    said("by itself"),
+]
+
+
+def test_retries_network_failures_and_half_recorded_spans_are_told(client: Client, with_trace: Any) -> None:
+    page = get(client, with_trace(RETRIED))
+    assert "HTTP 429 closed as an error" in row(page, "attempt 1 of 3, then retried")
+    failed = row(page, "attempt 2 of 3, then retried")
+    assert "the network failed, so there is no HTTP answer" in failed and "socket hang up" in failed and "HTTP 0" not in failed
+    assert "unknown" in row(page, "attempt 3 of 3, the one that counts", "never closed")
+    assert "orphaned" in row(page, "tool call", "open record missing")
+    assert "14:02:10.118" in row(page, "tool call")
+    assert "warn trying again" in row(page, "step 1") and "warn by itself" in text(page)
+
+
+def test_a_step_without_a_request_is_never_told_as_no_request(client: Client, with_trace: Any) -> None:
+    page = get(client, with_trace([opened("t", "turn", 0), opened("s", "step", 1, parent="t")]))
+    assert "the request of 1 step is not recorded, which is not the same as no request" in text(page)
+    step = row(page, "step 1")
+    assert "the prompt body is not recorded the request body is not recorded beside the store" in step
+
+
+def test_a_turn_whose_span_is_lost_still_shows_its_steps(client: Client, with_trace: Any) -> None:
+    page = get(client, with_trace([opened("s", "step", 1, parent="gone")]))
+    assert "not recorded" in text(page) and "step 1" in rows(page)[0]
+
+
+def test_a_conversation_without_traces_says_how_to_add_them(client: Client, with_trace: Any) -> None:
+    conversation = with_trace(None)
+    page = text(get(client, conversation))
+    assert "No trace was imported for this conversation" in page
+    assert f"./manage.py import_source {conversation.source.path} TRACES" in page
+
+
+def test_traces_that_hold_nothing_on_a_conversation_are_not_called_missing(client: Client, incident: Conversation) -> None:
+    other = Conversation.objects.exclude(pk=incident.pk).first()
+    assert other
+    assert "The trace sources hold nothing on this conversation" in text(get(client, other))
+
+
+HOSTILE = "<script>alert(1)</script>\u202e\x1b\ud800'\">"
+
+
+def test_hostile_text_is_shown_and_not_obeyed(client: Client, with_trace: Any) -> None:
+    conversation = with_trace(
+        [
+            opened("t", HOSTILE, 0, body=HOSTILE, **{HOSTILE: HOSTILE, "long": "y" * 9000}),
+            opened("s" + HOSTILE, "step", 1, HOSTILE, parent="t"),
+            closed("x" + HOSTILE, "tool-call", 5, 10**14, ended=HOSTILE, name={"a": [HOSTILE]}, toolCallId=[HOSTILE], finishReason=HOSTILE),
+            said(HOSTILE),
+            {**opened("l", "step", 2), "links": [{"spanId": HOSTILE}]},
+        ]
+    )
+    page = get(client, conversation)
+    assert "<script>alert" not in page and "\u202e" not in page and "\x1b" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u202e\\x1b\\ud800" in page
+    assert "… and 5,000 more characters" in page
+    (digest,) = {span.body for span in trace_of(conversation).turns[0].other if span.body}
+    assert "<script>alert" not in get(client, conversation, f"body/{digest}/")
+    assert client.get(f"/conversations/{conversation.oid}/trace.json").status_code == 200
+
+
+def test_a_body_is_indented_and_named_with_its_span(client: Client, incident: Conversation) -> None:
+    request = trace_of(incident).steps()[-1].request
+    assert request
+    page = get(client, incident, f"body/{request.body}/")
+    assert "turn 3, step 2, request of 2026-06-28 14:08:26" in page
+    assert f"{request.body}" in page and "JSON, indented for reading" in page
+    assert re.search(r'"role"</span>.*"system"', page) and "helloHello! How can I help you today?" in page
+
+
+def test_the_raw_body_is_the_exact_bytes_as_a_download(client: Client, incident: Conversation) -> None:
+    request = trace_of(incident).steps()[-1].request
+    assert request and request.body
+    answer = client.get(f"/conversations/{incident.oid}/trace/body/{request.body}/raw/")
+    sent = [record["body"].encode() for record in dispatch_incident.trace_records() if "body" in record]
+    assert answer.content in sent and answer.content == loading.body(request.body)
+    assert answer["Content-Type"] == "application/json"
+    assert answer["Content-Disposition"].startswith("attachment;") and answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_body_that_is_no_json_is_shown_as_stored_and_downloaded_as_text(client: Client, with_trace: Any) -> None:
+    conversation = with_trace([opened("t", "turn", 0, body="<h1>not json</h1>")])
+    digest = trace_of(conversation).turns[0].span.body  # type: ignore[union-attr]
+    page = get(client, conversation, f"body/{digest}/")
+    assert "&lt;h1&gt;not json&lt;/h1&gt;" in page and "as stored: not JSON" in page
+    answer = client.get(f"/conversations/{conversation.oid}/trace/body/{digest}/raw/")
+    assert answer["Content-Type"] == "text/plain; charset=utf-8" and answer.content == b"<h1>not json</h1>"
+
+
+def test_a_long_body_is_cut_and_leads_to_all_of_it(client: Client, with_trace: Any) -> None:
+    conversation = with_trace([opened("t", "turn", 0, body=json.dumps({"text": "y" * 300_000}))])
+    page = get(client, conversation, f"body/{trace_of(conversation).turns[0].span.body}/")  # type: ignore[union-attr]
+    assert page.count("y") < 200_100 and "the first 200000 characters" in page and "download all 300.0 KB" in page
+
+
+def test_a_body_of_another_conversation_is_not_given_out(client: Client, incident: Conversation) -> None:
+    request = trace_of(incident).steps()[-1].request
+    other = Conversation.objects.exclude(pk=incident.pk).first()
+    assert request and other
+    for rest in (f"body/{request.body}/", f"body/{request.body}/raw/", "body/nothing/"):
+        get(client, other, rest, status=404)
+    assert client.get("/conversations/nobody/trace/").status_code == 404
+
+
+def test_the_json_twin_tells_turns_steps_spans_lane_and_problems(client: Client, incident: Conversation) -> None:
+    report = client.get(f"/conversations/{incident.oid}/trace.json").json()
+    assert [len(turn["steps"]) for turn in report["turns"]] == [1, 1, 2]
+    assert [len(turn["spans"]) for turn in report["turns"]] == [6, 6, 13]
+    step = report["turns"][2]["steps"][0]
+    assert (step["finish_reason"], step["attempts"], step["seqs"]) == ("tool_calls", 1, [10, 11, 12, 13])
+    assert [(span["name"], span["state"]) for span in report["lane"]] == [
+        ("provider.request", "complete"),
+        ("reconcile.repair", "complete"),
+        ("provider.request", "never closed"),
+    ]
+    assert report["lane"][1]["attributes"]["droppedEmptyMessages"] == 1
+    assert len(report["problems"]) == 1 and report["sources"][0]["format"] == "dispatch-traces"
+
+
+def test_the_number_of_queries_does_not_grow_with_the_trace(client: Client, with_trace: Any) -> None:
+    turns = [f"t{number}" for number in range(30)]
+    records = [
+        opened(f"{kind}{turn}", kind, at, turn, body=f'{{"{turn}": 1}}')
+        for turn in turns
+        for at, kind in enumerate(("turn", "step", "prompt"))
+    ]
+    conversation = with_trace(records)
+    loading._stored.cache_clear()
+    loading._trace.cache_clear()
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        get(client, conversation)
+    assert len(queries) <= 8
