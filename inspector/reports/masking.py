@@ -25,7 +25,7 @@ class Row(NamedTuple):
     kind: str
     literals: tuple[str, ...]
     pattern: re.Pattern[str]
-    group: int | None = 0
+    group: int = 0
     real: Callable[[str], bool] = lambda secret: True
 
 
@@ -75,6 +75,7 @@ _OURS = (
             r"(?:API_?KEY|SECRET|PASSWORD|PASSWD|ACCESS_KEY|TOKEN)[A-Z0-9_]{0,20}=\\?[\"']?([\w!#%&*+.:;?@^~=-][\w!#%&*+.,/:;?@^~=-]{5,400})"
         ),
         1,
+        lambda secret: not secret.isdigit(),
     ),
 )
 
@@ -82,13 +83,13 @@ _OURS = (
 def masked(text: str) -> str:
     """`text` with every secret that is recognised replaced by e.g. `[AWS Access Key masked]`. Takes time in proportion to its length."""
     text = _replaced(text, _key_blocks(text))
-    ours = [span for row in _among(_OURS, text) for span in _found(row, text, 0, len(text))]
+    spans: list[Span] = []
     theirs = _among(_theirs(), text)
     at = 0
     for line in text.split("\n") if theirs else ():
-        ours += _in_line(text, at, at + len(line), theirs)
+        spans += _in_line(text, at, at + len(line), theirs)
         at += len(line) + 1
-    return _replaced(text, ours)
+    return _replaced(text, spans + [span for row in _among(_OURS, text) for span in _found(row, text, 0, len(text))])
 
 
 def _in_line(text: str, first: int, last: int, rows: Sequence[Row]) -> Iterator[Span]:
@@ -111,15 +112,9 @@ def _theirs() -> tuple[Row, ...]:
 def _found(row: Row, text: str, start: int, end: int) -> Iterator[Span]:
     """Positions instead of slices: what stands before the window is still seen by the pattern."""
     for match in row.pattern.finditer(text, start, end):
-        first, last = match.span(_group(match) if row.group is None else row.group)
+        first, last = match.span(row.group)
         if first < last and row.real(text[first:last]):
             yield first, _end_of_token(text, last, row.kind), row.kind
-
-
-def _group(match: re.Match[str]) -> int:
-    """A pattern captures the secret, or nothing, or only the prefix that tells its kind (GitHub's, GitLab's)."""
-    long = [at for at in range(1, match.re.groups + 1) if len(match[at] or "") > 7]
-    return long[0] if long else 0
 
 
 def _end_of_token(text: str, end: int, kind: str) -> int:

@@ -51,11 +51,17 @@ _LITERALS: dict[Any, tuple[str, ...]] = {
     TelegramBotTokenDetector: (":",),
     TwilioKeyDetector: ("ac", "sk"),
 }
-_KEYWORDS = ("key", "pass", "pwd", "secret", "contras")
+_KEYS = ("api", "auth", "service", "account", "db", "database", "priv", "private", "client")
+_PASSES = ("db", "database", "key")
+_KEYWORDS = (
+    *(f"{name}{join}key" for name in _KEYS for join in ("", "_")),
+    *(f"{name}{join}pass" for name in _PASSES for join in ("", "_")),
+    *("password", "passwd", "pwd", "secret", "contrase"),
+)
 
 
-def rules_of_detect_secrets() -> Iterator[tuple[str, tuple[str, ...], re.Pattern[str], int | None]]:
-    """(kind, literals, pattern, group that holds the secret or None where the pattern does not say)."""
+def rules_of_detect_secrets() -> Iterator[tuple[str, tuple[str, ...], re.Pattern[str], int]]:
+    """(kind, literals, pattern, group that holds the secret; 0 = all of the match)."""
     for plugin, literals in _LITERALS.items():
         for pattern in plugin.denylist:
             if plugin is TelegramBotTokenDetector:
@@ -63,7 +69,9 @@ def rules_of_detect_secrets() -> Iterator[tuple[str, tuple[str, ...], re.Pattern
                 pattern = re.compile(rf"(?<!\d){pattern.pattern}(?![\w-])")
             # Three runs of spaces in a row take cubic time on a line of spaces.
             spaced = pattern.pattern.replace("(?: *)", "(?: {0,4})").replace("| +|", "| {1,4}|")
-            yield plugin.secret_type, literals, re.compile(spaced, pattern.flags), None
+            # These capture the prefix that tells the kind of a token, the others the secret where they capture anything.
+            group = 0 if plugin in (GitHubTokenDetector, GitLabTokenDetector) else min(pattern.groups, 1)
+            yield plugin.secret_type, literals, re.compile(spaced, pattern.flags), group
     for pattern, group in QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP.items():
         # No rule goes on with a letter after the name, so giving letters back only costs time: minutes, on a line made for it.
         yield str(KeywordDetector.secret_type), _KEYWORDS, re.compile(pattern.pattern.replace(r")\w*", r")\w*+"), pattern.flags), group

@@ -202,7 +202,7 @@ def _rows(turn: Turn, extent: Extent, by_call: Mapping[str, list[Chunk]], by_ste
         else:
             written = _of_call(turn, span, by_call) if span.name == "tool-call" else []
         words, trouble = span_words.words(span, attempts.get(id(span))), span_words.trouble(span, step)
-        yield Row(span, depth, *_bar(span, extent), words, trouble, tuple(chunk.seq for chunk in written), step, place + 1)
+        yield Row(span, depth, *_bar(span, extent), words, trouble, tuple(chunk.seq for chunk in written), step)
 
 
 def _roots(turn: Turn) -> list[Span]:

@@ -165,7 +165,7 @@ def _deployed(found: Source) -> Reader | None:
 def source(request: OperatorRequest, oid: str) -> HttpResponse:
     """GET shows it; POST with `reader` says which reader is deployed on it."""
     if request.method == "POST":
-        return deployed_reader(request, oid)
+        return _set_reader(request, oid)
     return page(request, "source.html", _page(get_object_or_404(Source, oid=oid)), twins=("json",))
 
 
@@ -183,8 +183,7 @@ def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_json({**_row_report(content.row), **more})
 
 
-@require_POST
-def deployed_reader(request: OperatorRequest, oid: str) -> HttpResponse:
+def _set_reader(request: OperatorRequest, oid: str) -> HttpResponse:
     found = get_object_or_404(Source, oid=oid)
     name = request.POST.get("reader", "")
     try:

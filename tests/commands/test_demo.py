@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from inspector.models import Conversation, Source
 from tests.commands.running import CONVERSATION, everything, incident, make, run, traces
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def store(tmp_path: Path, settings: SettingsWrapper) -> Path:
+def store(tmp_path: Path, settings: Settings) -> Path:
     settings.VAR_DIR = tmp_path
     return tmp_path / "demo" / "dispatch.db"
 

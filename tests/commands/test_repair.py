@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from inspector.models import Repair, Source
 from tests.commands.running import CONVERSATION, everything, incident, make, run, run_in_process
@@ -127,7 +127,7 @@ def test_a_store_in_use_is_not_written_and_the_repair_is_withdrawn(tmp_path: Pat
 
 
 @pytest.mark.django_db
-def test_with_a_second_approver_it_stops_at_proposed(tmp_path: Path, settings: SettingsWrapper) -> None:
+def test_with_a_second_approver_it_stops_at_proposed(tmp_path: Path, settings: Settings) -> None:
     settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
     settings.INSPECTOR_BASE_URL = "https://inspector.example.org"
     store = incident(tmp_path / "dispatch.db")

@@ -243,3 +243,9 @@ def test_a_gap_that_a_fork_closed_does_not_part_a_message() -> None:
     store.values["conv:c1:chunk:0000000003"] = store.values.pop("conv:c1:chunk:0000000004")
     store.values["conv:c1:chunk:0000000004"] = store.values.pop("conv:c1:chunk:0000000005")
     assert spelled(read(store.conversation(), "exact").grouped) == "U1 A[2-3] T4"
+
+
+def test_a_chunk_of_another_step_is_another_message_even_behind_a_closed_gap() -> None:
+    store = appended([A(tc("a", step="turn-1-a#0"), er(), tc("b", step="turn-1-a#1"))])
+    store.values["conv:c1:chunk:0000000002"] = store.values.pop("conv:c1:chunk:0000000003")
+    assert spelled(read(store.conversation(), "exact").grouped) == "A1 A2"

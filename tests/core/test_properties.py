@@ -18,7 +18,7 @@ from inspector.formats.dispatch import DISPATCH
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.preview import NothingToDo, Preview
 from tests.core import histories
-from tests.core.append import A, S, Store, T, U, tx
+from tests.core.append import A, S, Store, T, U, er, tx
 from tests.core.building import plan_for, preview_of, read, shown
 
 COUNT = int(os.environ.get("INSPECTOR_HISTORIES", "300"))
@@ -227,3 +227,19 @@ def test_a_row_above_the_limits_is_kept_byte_for_byte_in_a_fork() -> None:
     stored = next(DISPATCH.read([Record(f"conv:c1:chunk:{seq:010d}", Cell(row)) for seq, row in enumerate(rows, start=1)]))
     changes = {change.key: change.after for change in preview_of(stored, "new-conversation", ["renumber-messages"]).changes}
     assert [changes[f"conv:new-id:chunk:{seq:010d}"] for seq in (2, 3, 4)] == [Cell(row) for row in rows[1:4]]
+
+
+def test_a_fork_keeps_the_place_of_a_chunk_whose_message_begins_with_an_unreadable_row() -> None:
+    store = Store().append(U("a"), U("b", "c"), A("d"))
+    store.values["conv:c1:chunk:0000000002"] = "{broken"
+    store.append(U("e")).append(A("f"))
+    forked = preview_of(store.stored(), "new-conversation", ["renumber-messages"]).after.case.conversation
+    assert [(chunk.seq, chunk.chunk_idx) for chunk in forked.chunks] == [(1, 0), (2, None), (3, 1), (4, 0), (5, 0), (6, 0)]
+
+
+def test_a_conversation_of_nothing_but_an_error_row_can_be_emptied_in_place() -> None:
+    store = Store().append(A(er()))
+    key = "conv:c1:chunk:0000000001"
+    preview = preview_of(Store({key: store.values[key]}).stored(), "same-rows", ["strip-error-chunks"])
+    assert [(change.key, change.after) for change in preview.changes] == [(key, None)]
+    assert preview.after.case.conversation.chunks == ()

@@ -116,7 +116,7 @@ def test_every_span_is_a_row_and_every_turn_has_its_own_axis(client: Client, inc
 
 
 def test_a_row_tells_clock_duration_finish_reason_and_tokens(client: Client, incident: Conversation) -> None:
-    step = row(get(client, incident), "step 2")
+    step = row(get(client, incident), "step 1")
     assert "14:08:26.331" in step and "1.53 s" in step
     assert "finish stop" in step and "tokens in 2,461, out 46, cache read 1,984" in step
 
@@ -132,7 +132,7 @@ def test_tool_calls_lead_to_their_stored_chunks(client: Client, incident: Conver
     assert f'href="/conversations/{incident.oid}/?at=10#seq-10"' in page
     failed = row(page, "tool call", "call_c17e05aa3d6f4c92")
     assert "seq 11 , seq 13" in failed and "the result is an error" in failed
-    assert "seq 10 , seq 11 , seq 12 , seq 13" in row(page, "step 1", "finish tool_calls")
+    assert "seq 10 , seq 11 , seq 12 , seq 13" in row(page, "step 0", "finish tool_calls")
 
 
 def test_a_step_leads_to_what_was_believed_what_was_sent_and_beside_the_store(client: Client, incident: Conversation) -> None:
@@ -216,19 +216,19 @@ def test_retries_network_failures_and_half_recorded_spans_are_told(client: Clien
     assert "unknown" in row(page, "attempt 3 of 3, the one that counts", "never closed")
     assert "orphaned" in row(page, "tool call", "open record missing")
     assert "14:02:10.118" in row(page, "tool call")
-    assert "warn trying again" in row(page, "step 1") and "warn by itself" in text(page)
+    assert "warn trying again" in row(page, "step 0") and "warn by itself" in text(page)
 
 
 def test_a_step_without_a_request_is_never_told_as_no_request(client: Client, with_trace: Any) -> None:
     page = get(client, with_trace([opened("t", "turn", 0), opened("s", "step", 1, parent="t")]))
     assert "the request of 1 step is not recorded, which is not the same as no request" in text(page)
-    step = row(page, "step 1")
+    step = row(page, "step 0")
     assert "the prompt body is not recorded the request body is not recorded beside the store" in step
 
 
 def test_a_turn_whose_span_is_lost_still_shows_its_steps(client: Client, with_trace: Any) -> None:
     page = get(client, with_trace([opened("s", "step", 1, parent="gone")]))
-    assert "not recorded" in text(page) and "step 1" in rows(page)[0]
+    assert "not recorded" in text(page) and "step 0" in rows(page)[0]
 
 
 def test_a_conversation_without_traces_says_how_to_add_them(client: Client, with_trace: Any) -> None:
@@ -270,7 +270,7 @@ def test_a_body_is_indented_and_named_with_its_span(client: Client, incident: Co
     request = trace_of(incident).steps()[-1].request
     assert request
     page = get(client, incident, f"body/{request.body}/")
-    assert "turn 3, step 2, request of 2026-06-28 14:08:26" in page
+    assert "turn 3, step 1, request of 2026-06-28 14:08:26" in page
     assert f"{request.body}" in page and "JSON, indented for reading" in page
     assert re.search(r'"role"</span>.*"system"', page) and "helloHello! How can I help you today?" in page
 

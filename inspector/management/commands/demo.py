@@ -16,15 +16,16 @@ from inspector.sources import creation, files
 
 
 class Command(AnsweringCommand):
-    """`demo [--fresh]`; files that are there stay as they are unless `--fresh`."""
+    """`demo [--fresh] [--folder PATH]`; files that are there stay as they are unless `--fresh`."""
 
     help = "Writes the example incident as real store files into var/demo/, imports them, and says what to try."
 
     def declare(self, parser: CommandParser) -> None:
         parser.add_argument("--fresh", action="store_true", help="write the files anew, whatever was repaired or changed in them")
+        parser.add_argument("--folder", metavar="PATH", help="where to write them (default: var/demo)")
 
     def answer(self, options: dict[str, Any]) -> None:
-        folder = Path(settings.VAR_DIR) / "demo"
+        folder = Path(options["folder"] or settings.VAR_DIR / "demo")
         store, traces = folder / "dispatch.db", folder / "traces.db"
         if options["fresh"]:
             _remove(store)

@@ -1,0 +1,83 @@
+"""Draws the pictures of the documentation again, from the demo in a real browser: `make screenshots`."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "docs" / "screenshots"
+QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def draw(page: Page, base: str) -> None:
+    def shot(name: str, height: int = 900) -> None:
+        page.set_viewport_size({"width": 1360, "height": height})
+        page.screenshot(path=OUT / f"{name}.png")
+
+    page.goto(base)
+    shot("inbox", 820)
+    page.get_by_role("link", name="Open it there").click()
+    page.goto(page.url.split("?")[0])
+    shot("conversation", 1180)
+    conversation = page.url
+    page.get_by_role("link", name="See that request").click()
+    shot("observed", 1180)
+    page.goto(f"{conversation}trace/")
+    shot("trace", 1100)
+    page.goto(f"{conversation}repairs/new/?strategy=renumber-messages&mode=in-place")
+    page.get_by_role("button", name="Propose this repair").click()
+    shot("repair", 1100)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(conversation)
+    page.get_by_role("button", name="Read", exact=True).click()
+    page.screenshot(path=OUT / "phone.png")
+
+
+def main() -> int:
+    chromium = os.environ.get("INSPECTOR_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        sys.stderr.write("There is no Chromium here: on Debian, apt-get install chromium.\n")
+        return 2
+    OUT.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "INSPECTOR_DATABASE_URL": f"sqlite:///{folder}/inspector.sqlite3"}
+        manage = [sys.executable, str(ROOT / "manage.py")]
+        subprocess.run([*manage, "migrate", "--verbosity", "0"], env=environment, check=True)
+        subprocess.run([*manage, "demo", "--fresh", "--folder", folder], env=environment, check=True, stdout=subprocess.DEVNULL)
+        port = free_port()
+        base = f"http://127.0.0.1:{port}/"
+        server = subprocess.Popen([*manage, "serve", "--port", str(port)], env=environment, stdout=subprocess.DEVNULL)
+        try:
+            for _ in range(100):
+                try:
+                    urllib.request.urlopen(base, timeout=1).close()
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=chromium, args=list(QUIET))
+                draw(browser.new_page(device_scale_factor=1, color_scheme="light"), base)
+                browser.close()
+        finally:
+            server.terminate()
+            server.wait(timeout=10)
+    sys.stdout.write(f"Drew {len(list(OUT.glob('*.png')))} pictures into {OUT.relative_to(ROOT)}/.\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
