@@ -1,0 +1,68 @@
+"""The README's tables say what the catalogues say, and its pictures are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from inspector.detectors.catalogue import RULES
+from inspector.formats.catalogue import FORMATS
+from inspector.profiles.catalogue import PROFILES
+from inspector.projections.catalogue import PROJECTIONS
+from inspector.readers.catalogue import READERS
+from inspector.repairs.catalogue import STRATEGIES
+from inspector.sources.reading import TRACE_FORMATS
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+DESIGN = (ROOT / "docs" / "design.md").read_text()
+
+
+def table(text: str, first: str) -> list[tuple[str, ...]]:
+    """Rows of the table whose first column is called `first`, without backticks."""
+    lines = text.split(f"| {first} |", 1)[1].split("\n")[2:]
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append(tuple(cell.strip().replace("`", "") for cell in line.strip("|").split("|")))
+    return rows
+
+
+def test_formats() -> None:
+    rows = table(README, "format")
+    assert [row[0] for row in rows] == [*(found.name for found in FORMATS), *TRACE_FORMATS]
+    for found, row in zip(FORMATS, rows, strict=False):
+        assert row[2] == ", ".join(f"{mode.name} ({mode.alias})" for mode in found.modes)
+
+
+def test_readers_projections_and_profiles() -> None:
+    assert [row[0] for row in table(README, "reader")] == [found.name for found in READERS]
+    for found in (*PROJECTIONS, *PROFILES):
+        assert found.name.split("+")[0] in README
+
+
+def test_rules() -> None:
+    wanted = [(rule.code, rule.name, rule.severity.value, "silent" if rule.silent else "loud") for rule in RULES]
+    assert table(README, "code") == wanted
+
+
+def test_strategies() -> None:
+    wanted = [(found.name, " and ".join(sorted(found.safety)) or "safe", found.summary) for found in STRATEGIES]
+    assert table(README, "strategy") == wanted
+
+
+def test_states_of_the_design_are_those_of_the_rules() -> None:
+    rows = {(row[0], row[1], row[2], row[4]) for row in table(DESIGN, "state")}
+    assert rows == {(rule.state, rule.code, rule.name, "silent" if rule.silent else "loud") for rule in RULES}
+
+
+@pytest.mark.parametrize("picture", re.findall(r"\]\((docs/screenshots/[^)]+)\)", README))
+def test_pictures_are_there(picture: str) -> None:
+    assert (ROOT / picture).stat().st_size > 10_000
+
+
+def test_settings_are_those_that_are_read() -> None:
+    named = set(re.findall(r"`((?:INSPECTOR|DJANGO)_[A-Z_]+)`", README))
+    read = set(re.findall(r'"((?:INSPECTOR|DJANGO)_[A-Z_]+)"', (ROOT / "inspector" / "settings.py").read_text()))
+    assert named == read
