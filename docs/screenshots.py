@@ -14,7 +14,14 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "docs" / "screenshots"
-QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 
 
 def free_port() -> int:
@@ -43,7 +50,7 @@ def draw(page: Page, base: str) -> None:
     shot("repair", 1100)
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(conversation)
-    page.get_by_role("button", name="Read", exact=True).click()
+    page.get_by_role("link", name="Read", exact=True).click()
     page.screenshot(path=OUT / "phone.png")
 
 

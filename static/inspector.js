@@ -20,17 +20,15 @@
       const answer = await fetch(link.dataset.copyFrom);
       if (answer.ok) { copy(link, await answer.text()); } else { window.location.href = link.href; }
     }
-    const stage = event.target.closest("[data-stage]:is(button)");
-    if (stage) { show(stage.dataset.stage); }
-  });
-
-  const show = (stage) => {
+    const tab = event.target.closest("a[data-stage]");
     const table = document.querySelector("table.cols");
-    if (!table) { return; }
-    table.dataset.stage = stage;
-    document.querySelectorAll(".tabs button").forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.stage === stage)));
-  };
-  show("stored");
+    if (tab && table) {
+      event.preventDefault();
+      table.dataset.stage = tab.dataset.stage;
+      document.querySelectorAll(".tabs a").forEach((each) => each.toggleAttribute("aria-current", each === tab));
+      history.replaceState(null, "", tab.href);
+    }
+  });
 
   document.querySelectorAll("form[data-submit-on-change]").forEach((form) => {
     form.addEventListener("change", () => {

@@ -13,7 +13,8 @@ from inspector.actions.planning import Request, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.environment import os_user
-from inspector.management.target import PIPE, Chosen
+from inspector.management.observed import PIPE
+from inspector.management.target import Chosen
 from inspector.repairs.preview import Preview
 
 
@@ -69,7 +70,5 @@ def repair_named(name: str) -> models.Repair:
 def _imported(path: str, chosen: Chosen, traces: list[str], operator: str) -> models.Conversation:
     if PIPE in traces:
         raise CommandError("What comes through a pipe cannot be imported with the store: save the traces to a file and name that.")
-    import_targets([path], operator, chosen.format.name)
-    if traces:
-        import_targets([path, *traces], operator)
+    import_targets([path, *traces], operator, None if traces else chosen.format.name)
     return models.Conversation.objects.select_related("source").get(oid=chosen.oid)

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,18 @@ from inspector import models
 from inspector.actions.own_database import refuse_own_database
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Format, Stored
+from inspector.management.observed import NO_SQLITE, PIPE, read_traces, trace_of
 from inspector.models import loading
 from inspector.models.identity import short_id
 from inspector.reports.visible import visible
 from inspector.sources import files
 from inspector.sources.opening import MAGIC
-from inspector.sources.problems import Missing, SourceProblem, shown
-from inspector.sources.reading import Traces, read, read_store
-from inspector.traces.bodies import decompress
-from inspector.traces.model import Trace, TraceRecord
-from inspector.traces.tree import build
+from inspector.sources.problems import Missing, shown
+from inspector.sources.reading import Traces, read_store
+from inspector.traces.model import Trace
 
-PIPE = "-"
 NAMED = 5
 """How many ids a sentence names; it always says how many there are."""
-_PIPE_LIMIT = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +85,7 @@ def load(options: Mapping[str, Any]) -> Target:
     name, wanted = options["target"], options["conversation"]
     if name == PIPE:
         raise CommandError(_of_pipe(options))
-    traces = [_read_traces(each) for each in options["traces"]]
+    traces = [read_traces(each) for each in options["traces"]]
     if files.exists(Path(name)):
         return _of_path(Path(name), options["format"], wanted, traces)
     if _looks_like_a_path(name):
@@ -166,56 +162,11 @@ def _of_row(row: models.Conversation, format_name: str | None, wanted: str | Non
     return Target(source.path, source.format, (chosen,))
 
 
-def trace_of(traces: Sequence[Traces], native_id: str) -> Trace | None:
-    """What trace sources hold on a conversation; None where there are none."""
-    if not traces:
-        return None
-    records: list[TraceRecord] = [record for found in traces for record in found.records]
-    return build(native_id, records, partial(_body, traces))
-
-
-def _body(traces: Sequence[Traces], name: str) -> bytes | None:
-    found = next((held.bodies[name] for held in traces if name in held.bodies), None)
-    return None if found is None else decompress(found)
-
-
-def _read_traces(name: str) -> Traces:
-    if name == PIPE:
-        return _piped_traces()
-    path = Path(name)
-    refuse_own_database(path)
-    found = read(path)
-    if isinstance(found, Traces):
-        return found
-    raise CommandError(f"{shown(str(path), 4096)} holds conversations ({found.format.name}), no traces: name it as TARGET.")
-
-
-def _piped_traces() -> Traces:
-    """A journal from standard input; it is kept in a private folder while it is read."""
-    data = sys.stdin.buffer.read(_PIPE_LIMIT + 1)
-    if data.startswith(MAGIC):
-        raise CommandError(_NO_SQLITE)
-    if not data or len(data) > _PIPE_LIMIT:
-        raise CommandError("Standard input is empty or over 1 GB: pipe a journal into it, or name its file.")
-    with files.workspace() as folder:
-        (folder / "stdin.ndjson").write_bytes(data)
-        try:
-            found = read(folder / "stdin.ndjson")
-        except SourceProblem as problem:
-            raise CommandError("Standard input holds no journal that can be read: save it to a file and name that.") from problem
-    if isinstance(found, Traces):
-        return found
-    raise CommandError(_NO_SQLITE)
-
-
-_NO_SQLITE = "A SQLite store cannot come through a pipe: save it to a file, with its -wal file beside it if it has one, and name that."
-
-
 def _of_pipe(options: Mapping[str, Any]) -> str:
     """Why nothing that comes through a pipe is a target: every store that is known is a database, and a journal holds no conversations."""
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(len(MAGIC))
     if data == MAGIC or options["format"]:
-        return _NO_SQLITE
+        return NO_SQLITE
     return "Standard input can hold a journal only, and that has no conversations: name the store as TARGET and add --traces -."
 
 

@@ -40,6 +40,7 @@ __all__ = [
 
 WINDOW = 200
 KINDS = ("text", "thinking", "tool-call", "tool-result", "error", "system", "image", "unreadable")
+STAGES = ("stored", "read", "sent")
 ROLES = ("user", "assistant", "tool", "system")
 TEXT_SHOWN = 200_000
 
@@ -59,6 +60,8 @@ class Choice:
     only_findings: bool
     finding: str
     at: int | None
+    stage: str
+    """The one column that a phone shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ def _choice(request: OperatorRequest, row: Conversation) -> Choice:
         only_findings=get.get("only") == "findings",
         finding=get.get("finding", ""),
         at=int(at) if at.isdigit() and len(at) < 16 else None,
+        stage=get.get("stage", "") if get.get("stage") in STAGES else STAGES[0],
     )
 
 

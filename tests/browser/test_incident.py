@@ -114,10 +114,8 @@ def test_a_store_that_moved_makes_the_repair_stale(page: Page, live_server: Live
 def test_a_phone_shows_one_stage_at_a_time(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390 if page.locator("html.js").count() else True
-    if page.locator("html.js").count():
-        page.get_by_role("button", name="Read", exact=True).click()
-        expect(page.locator("td.read .msg.merged")).to_be_visible()
-        expect(page.locator("td.sent").first).to_be_hidden()
-    else:
-        expect(page.locator("td.sent").first).to_be_visible()
+    expect(page.locator("td.read").first).to_be_hidden()
+    page.get_by_role("link", name="Read", exact=True).click()
+    expect(page.locator("td.read .msg.merged")).to_be_visible()
+    expect(page.locator("td.sent").first).to_be_hidden()
+    assert page.locator("body").bounding_box()["width"] == 390

@@ -1,6 +1,7 @@
 """`repair`, `undo` and `verify`: plans, copies, and a write that can be taken back byte for byte."""
 
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -114,8 +115,6 @@ def test_an_imported_conversation_that_moved_on_is_stale(tmp_path: Path) -> None
 
 @pytest.mark.django_db
 def test_a_store_in_use_is_not_written_and_the_repair_is_withdrawn(tmp_path: Path) -> None:
-    import time
-
     store = incident(tmp_path / "dispatch.db")
     with closing(sqlite3.connect(store)) as connection, connection:
         sql = "UPDATE kv SET value = json_set(value, '$.lastActivityAt', ?) WHERE key = ?"
@@ -208,4 +207,3 @@ def test_a_whole_round_in_processes_of_its_own(tmp_path: Path) -> None:
     applied = run_in_process(database, "repair", store, *RENUMBER, "--apply", "--json")
     assert applied.status == 0 and everything(store) != rows
     assert run_in_process(database, "undo", applied.json["repair"]).status == 0 and everything(store) == rows
-    assert run_in_process(database, "verify", applied.json["repair"]).status == 1

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from inspector.conversation import notation
-from inspector.conversation.model import Reading
+from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
 from inspector.management.answering import AnsweringCommand, json_text
 from inspector.management.target import Chosen, add_target_arguments, load
@@ -67,7 +67,7 @@ class Command(AnsweringCommand):
             self.say("report: " + ", ".join(f"{name} {value}" for name, value in reading.report.items()))
 
 
-def _revision(chosen: Chosen, number: int | None) -> Any:
+def _revision(chosen: Chosen, number: int | None) -> Conversation:
     if number is None:
         return chosen.stored.conversation
     if chosen.row is None:

@@ -1,0 +1,63 @@
+"""Traces that a command is given beside its target: a trace database, a journal, or a journal through a pipe."""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from django.core.management.base import CommandError
+
+from inspector.actions.own_database import refuse_own_database
+from inspector.sources import files
+from inspector.sources.opening import MAGIC
+from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.reading import Traces, read
+from inspector.traces.bodies import decompress
+from inspector.traces.model import Trace, TraceRecord
+from inspector.traces.tree import build
+
+PIPE = "-"
+_PIPE_LIMIT = 1 << 30
+NO_SQLITE = "A SQLite store cannot come through a pipe: save it to a file, with its -wal file beside it if it has one, and name that."
+
+
+def trace_of(traces: Sequence[Traces], native_id: str) -> Trace | None:
+    """What trace sources hold on a conversation; None where there are none."""
+    if not traces:
+        return None
+    records: list[TraceRecord] = [record for found in traces for record in found.records]
+    return build(native_id, records, partial(_body, traces))
+
+
+def _body(traces: Sequence[Traces], name: str) -> bytes | None:
+    found = next((held.bodies[name] for held in traces if name in held.bodies), None)
+    return None if found is None else decompress(found)
+
+
+def read_traces(name: str) -> Traces:
+    if name == PIPE:
+        return _piped_traces()
+    path = Path(name)
+    refuse_own_database(path)
+    found = read(path)
+    if isinstance(found, Traces):
+        return found
+    raise CommandError(f"{shown(str(path), 4096)} holds conversations ({found.format.name}), no traces: name it as TARGET.")
+
+
+def _piped_traces() -> Traces:
+    """A journal from standard input; it is kept in a private folder while it is read."""
+    data = sys.stdin.buffer.read(_PIPE_LIMIT + 1)
+    if data.startswith(MAGIC):
+        raise CommandError(NO_SQLITE)
+    if not data or len(data) > _PIPE_LIMIT:
+        raise CommandError("Standard input is empty or over 1 GB: pipe a journal into it, or name its file.")
+    with files.workspace() as folder:
+        (folder / "stdin.ndjson").write_bytes(data)
+        try:
+            found = read(folder / "stdin.ndjson")
+        except SourceProblem as problem:
+            raise CommandError("Standard input holds no journal that can be read: save it to a file and name that.") from problem
+    if isinstance(found, Traces):
+        return found
+    raise CommandError(NO_SQLITE)
