@@ -27,7 +27,7 @@ _WORDS = (
 
 def rows(conversations: int = CONVERSATIONS, chunks: int = CHUNKS) -> Iterator[Row]:
     """All rows of the store; `chunks` is the number in all, spread evenly."""
-    random = Random(7)  # noqa: S311 (the same store on every run)
+    random = Random(7)
     soup = " ".join(random.choices(_WORDS.split(" "), k=20_000))
     ids = [str(UUID(int=random.getrandbits(128), version=4)) for _ in range(conversations)]
     end = _START

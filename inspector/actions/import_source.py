@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,11 @@ from inspector.repairs.preview import digest
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 from inspector.sources import files
+from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import Store, Traces, read
 from inspector.traces import model as traces
 from inspector.traces.bodies import Body
+from inspector.traces.log_record import LATEST
 
 TEXT_KEPT = 2000
 PROBLEMS_KEPT = 50
@@ -83,6 +86,12 @@ def import_targets(paths: Sequence[str], operator: str, format_name: str | None 
     return done
 
 
+def import_after_write(path: str, operator: str) -> None:
+    """Shows what a write left. A store that cannot be read at this moment is imported the next time somebody asks for it."""
+    with suppress(SourceProblem):
+        import_targets([path], operator)
+
+
 def _source(path: Path, format_name: str, is_trace: bool, demo: bool) -> Source:
     real = visible(files.real(path))
     source, _ = Source.objects.get_or_create(
@@ -101,6 +110,7 @@ def _import_store(store: Store, demo: bool) -> Imported:
     source.save()
     imported = Imported(source)
     known = {conversation.oid: conversation for conversation in source.conversations.all()}
+    names = {conversation.native_id for conversation in known.values()}
     last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__source=source).order_by("number")}
     fresh: list[tuple[Conversation, Stored]] = []
     for stored in store.conversations:
@@ -108,7 +118,7 @@ def _import_store(store: Store, demo: bool) -> Imported:
         imported.conversations += 1
         imported.chunks += len(found.chunks)
         oid = short_id(source.path, store.format.name, found.native_id)
-        conversation = known.pop(oid, None) or Conversation(oid=oid, source=source, native_id=visible(found.native_id))
+        conversation = known.pop(oid, None) or Conversation(oid=oid, source=source, native_id=_name(found.native_id, oid, names))
         revision = last.get(conversation.pk) if conversation.pk else None
         shared = _shared(stored)
         if revision and revision.digest == digest(stored) and revision.shared_facts == shared and not conversation.is_gone:
@@ -126,6 +136,14 @@ def _import_store(store: Store, demo: bool) -> Imported:
     return imported
 
 
+def _name(native_id: str, oid: str, taken: set[str]) -> str:
+    """The id as text; with ours behind it where another id, that differs in hidden characters only, is shown the same."""
+    shown = visible(native_id)
+    name = f"{shown} ({oid})" if shown in taken else shown
+    taken.add(name)
+    return name
+
+
 def _shared(stored: Stored) -> dict[str, str | None]:
     """Facts that stand in none of the conversation's own records."""
     own = {record.key for record in stored.records}
@@ -138,7 +156,7 @@ def _summarise(conversation: Conversation, stored: Stored) -> None:
     conversation.model = visible(found.fact("model") or "")[:200]
     conversation.status = visible(found.fact("status") or "")[:20]
     last = found.fact("lastActivityAt")
-    conversation.last_activity = int(last) if last and len(last) < 16 else None
+    conversation.last_activity = int(last) if last and last.isdecimal() and len(last) < 16 and int(last) <= LATEST else None
     conversation.chunk_count = len(found.chunks)
     conversation.revision += 1
     conversation.is_gone = False
@@ -168,8 +186,13 @@ def _write_conversations(fresh: list[tuple[Conversation, Stored]]) -> None:
         names = [hashlib.sha256(record.value.data).hexdigest() for record in stored.records]
         payloads.update(zip(names, (record.value.data for record in stored.records), strict=True))
         standing = {} if conversation.revision == 1 else _standing(conversation)
-        rows += [row for row in _rows(conversation, stored, names) if standing.pop(row[1:5], None) is None]
-        closed = list(standing.values())
+        for row in _rows(conversation, stored, names):
+            same = standing.get(_identity(*row[1:6]))
+            if same:
+                same.pop()
+            else:
+                rows.append(row)
+        closed = [pk for left in standing.values() for pk in left]
         for start in range(0, len(closed), _BATCH):
             Record.objects.filter(pk__in=closed[start : start + _BATCH]).update(until=conversation.revision - 1)
     insert(
@@ -181,10 +204,17 @@ def _write_conversations(fresh: list[tuple[Conversation, Stored]]) -> None:
     insert(Record, _RECORD_FIELDS, rows)
 
 
-def _standing(conversation: Conversation) -> dict[tuple[Any, ...], int]:
-    """Open rows of the conversation by what tells them apart, as `_rows` has it."""
-    rows = conversation.records.filter(until__isnull=True).values_list("key", "position", "storage", "payload_id", "pk")
-    return {row[:4]: row[4] for row in rows}
+def _standing(conversation: Conversation) -> dict[tuple[Any, ...], list[int]]:
+    """Open rows of the conversation by what tells them apart. Not by position: one new row would move all those behind it."""
+    rows = conversation.records.filter(until__isnull=True)
+    standing: dict[tuple[Any, ...], list[int]] = {}
+    for *row, pk in rows.values_list("key", "position", "storage", "payload_id", "key_bytes", "pk"):
+        standing.setdefault(_identity(*row), []).append(pk)
+    return standing
+
+
+def _identity(key: str, _position: int, storage: str, payload: str, key_bytes: bytes | None) -> tuple[Any, ...]:
+    return key, storage, payload, None if key_bytes is None else bytes(key_bytes)
 
 
 def _rows(conversation: Conversation, stored: Stored, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -224,7 +254,7 @@ def _trace_record(source: Source, record: traces.TraceRecord) -> TraceRecord:
     return TraceRecord(
         source=source,
         record_id=visible(record.id)[:64],
-        kind=record.kind,
+        kind=visible(record.kind)[:20],
         timestamp=record.timestamp,
         order=record.order,
         conversation_id=visible(record.conversation_id),

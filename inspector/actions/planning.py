@@ -15,6 +15,7 @@ from inspector.models import Conversation, Repair, Source, loading
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.reports.visible import visible
 from inspector.sources import reading
 from inspector.sources.problems import SourceProblem
 
@@ -56,6 +57,8 @@ def request_for(
 
 def preview_of(stored: Stored, format_: Format, source_path: str, request: Request) -> Preview:
     """The plan on exactly these records. Raises Refused where there is nothing to do or the format cannot write it."""
+    if not request.strategies:
+        raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
     strategies: list[Strategy] = [strategy(name) for name in request.strategies]
     edits = compose(stored.conversation, strategies, request.reader)
     plan = Plan(
@@ -111,9 +114,13 @@ def moved(old: Stored, now: Stored | None) -> list[tuple[str, str]]:
 
 
 def stale(changes: list[tuple[str, str]]) -> Stale:
-    shown = "; ".join(f"{key} {what}" for key, what in changes[:5])
+    return Stale(f"The store moved since this plan was made: {listed(changes)}. Import the source again and propose anew.", changes)
+
+
+def listed(changes: list[tuple[str, str]]) -> str:
+    """The first few of (record key, what happened) for a sentence; keys are hostile text."""
     more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
-    return Stale(f"The store moved since this plan was made: {shown}{more}. Import the source again and propose anew.", changes)
+    return "; ".join(f"{visible(key)} {what}" for key, what in changes[:5]) + more
 
 
 def web_may_write(source: Source) -> bool:

@@ -15,8 +15,10 @@ from typing import Any
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 
-_PLAIN = re.compile(r'[^\s"#=@{\[\ud800-\udfff](?:[^\x00-\x1f\x7f"#=\ud800-\udfff]*[^\s"#=\x00-\x1f\x7f\ud800-\udfff])?')
-_WORD = re.compile(r'[^\s"#=@\ud800-\udfff]+')
+# What cannot be seen is quoted, so that its escape is: controls, direction marks, zero widths, lone surrogates.
+_UNSEEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
+_PLAIN = re.compile(rf'[^\s"#=@{{\[{_UNSEEN}](?:[^"#={_UNSEEN}]*[^\s"#={_UNSEEN}])?')
+_WORD = re.compile(rf'[^\s"#=@{_UNSEEN}]+')
 _FIELD = re.compile(r"\s+([a-z_]+)=")
 _DECODER = json.JSONDecoder()
 _EXPECTED = re.compile(r"\s+#!\s*(.*)$")

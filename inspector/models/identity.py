@@ -7,7 +7,7 @@ def short_id(*parts: str) -> str:
     """12 hex digits over the parts."""
     sha = hashlib.sha256()
     for part in parts:
-        data = part.encode("utf-8", "backslashreplace")
+        data = part.encode("utf-8", "surrogatepass")
         sha.update(len(data).to_bytes(8, "big"))
         sha.update(data)
     return sha.hexdigest()[:12]

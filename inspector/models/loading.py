@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import lru_cache
 
+from inspector.conversation import model
 from inspector.conversation.model import Fact
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Cell, Format, Stored
@@ -37,9 +38,17 @@ def _stored(conversation_id: int, format_name: str, number: int) -> Stored:
         )
         for row in rows
     ]
-    found = next(format_named(format_name).read(records))
+    # Rows that stayed keep the position that they had when they came: the order is the store's own, by the bytes of the key.
+    records.sort(key=lambda record: record.key.encode("utf-8", "surrogateescape"))
+    found = next(format_named(format_name).read(records), None) or _without_records(conversation_id, format_name)
     facts = {**found.conversation.facts, **{name: Fact(name, value) for name, value in revision.shared_facts.items()}}
     return Stored(replace(found.conversation, facts=facts), tuple(records))
+
+
+def _without_records(conversation_id: int, format_name: str) -> Stored:
+    """A conversation that only the index of its store names."""
+    native_id = Conversation.objects.values_list("native_id", flat=True).get(pk=conversation_id)
+    return Stored(model.Conversation(native_id, format_name, ()), ())
 
 
 def trace(conversation: Conversation, native_id: str) -> traces.Trace | None:
