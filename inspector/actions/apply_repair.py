@@ -6,9 +6,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from inspector.actions import audit
-from inspector.actions.import_source import import_targets
-from inspector.actions.planning import current, moved, preview_of, request_of, stale, web_may_write
+from inspector.actions.import_source import import_after_write
+from inspector.actions.planning import current, moved, preview_of, preview_repair, request_of, stale, web_may_write
 from inspector.actions.problems import Refused, Stale
+from inspector.actions.undo_repair import is_written
 from inspector.actions.writing import back, keep, write
 from inspector.detectors.base import case_of
 from inspector.formats.base import Stored
@@ -28,10 +29,14 @@ def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -
     source = conversation.source
     if not at_the_keyboard and not web_may_write(source):
         raise Refused(f"Writing to {source.name} is switched off: switch it on on the page of the source first.")
+    if is_written(repair):
+        _applied(repair, operator, preview_repair(repair), 0.0)
+        return
     format_ = loading.format_of(source)
     stored = current(conversation)
     if stored is None or digest(stored) != repair.base_digest:
         problem = stale(moved(loading.stored(conversation, repair.revision), stored))
+        _refuse_unless_still_approved(repair)
         _end(repair, operator, Repair.State.STALE, str(problem), "stale")
         raise problem
     _refuse_unless_idle(stored)
@@ -42,10 +47,17 @@ def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -
     try:
         held = write(Path(source.path), format_, [stored], preview.changes)
     except Moved as problem:
+        _refuse_unless_still_approved(repair)
         _end(repair, operator, Repair.State.STALE, problem.sentence, "stale")
         raise Stale(problem.sentence, []) from None
     except SourceProblem as problem:
         raise Refused(f"{problem.sentence} Nothing was written.") from None
+    _applied(repair, operator, preview, held)
+
+
+def _applied(repair: Repair, operator: str, preview: Preview, held: float) -> None:
+    """Records the write, proves it, and reads the store again."""
+    conversation, source = repair.conversation, repair.conversation.source
     Repair.objects.filter(pk=repair.pk).update(state=Repair.State.APPLIED, applied_by=operator, applied_at=timezone.now())
     repair.refresh_from_db()
     audit.record(
@@ -59,8 +71,14 @@ def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -
         bytes=preview.bytes_written,
         lock_ms=round(held, 1),
     )
-    _prove(repair, operator, stored, preview)
-    import_targets([source.path], operator)
+    _prove(repair, operator, preview)
+    import_after_write(source.path, operator)
+
+
+def _refuse_unless_still_approved(repair: Repair) -> None:
+    """Two people, or two clicks, may apply at the same moment: the second must not call stale what the first one wrote."""
+    if not Repair.objects.filter(pk=repair.pk, state=Repair.State.APPROVED).exists():
+        raise Refused("Somebody else applied or decided on this repair a moment ago; open it again.")
 
 
 def _refuse_unless_idle(stored: Stored) -> None:
@@ -74,7 +92,7 @@ def _refuse_unless_idle(stored: Stored) -> None:
         )
 
 
-def _prove(repair: Repair, operator: str, stored: Stored, preview: Preview) -> None:
+def _prove(repair: Repair, operator: str, preview: Preview) -> None:
     """Reads the result back and judges it; anything but what was previewed is undone at once, under the same checks."""
     conversation = repair.conversation
     format_ = loading.format_of(conversation.source)
@@ -94,10 +112,13 @@ def _prove(repair: Repair, operator: str, stored: Stored, preview: Preview) -> N
     try:
         write(Path(conversation.source.path), format_, [result] if result else [], back(preview.changes))
     except SourceProblem as problem:
-        sentence = f"After the write {surprise}, and undoing it failed: {problem.sentence} The values before are kept in this repair."
+        # Still applied: only so can it be undone later.
+        state = Repair.State.APPLIED
+        sentence = f"After the write {surprise}, and undoing it failed: {problem.sentence} It still stands in the store: undo it here."
     else:
+        state = Repair.State.FAILED
         sentence = f"After the write {surprise}; it was undone at once."
-    _end(repair, operator, Repair.State.FAILED, sentence, "fail")
+    _end(repair, operator, state, sentence, "fail")
     raise Refused(sentence)
 
 

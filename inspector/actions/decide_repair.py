@@ -7,6 +7,7 @@ from django.utils import timezone
 from inspector.actions import audit
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
+from inspector.actions.undo_repair import is_written
 from inspector.models import Repair
 
 
@@ -29,6 +30,8 @@ def reject_repair(repair: Repair, operator: str) -> None:
     """Raises Refused."""
     if repair.state not in (Repair.State.PROPOSED, Repair.State.APPROVED):
         raise Refused(f"This repair is {repair.state}; only a proposed or approved one can be rejected.")
+    if is_written(repair):
+        raise Refused("The store holds what this repair writes, though that was never recorded: apply it to record it, then undo it.")
     _decide(repair, operator, Repair.State.REJECTED, "reject")
 
 

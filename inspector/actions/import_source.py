@@ -187,7 +187,7 @@ def _write_conversations(fresh: list[tuple[Conversation, Stored]]) -> None:
         payloads.update(zip(names, (record.value.data for record in stored.records), strict=True))
         standing = {} if conversation.revision == 1 else _standing(conversation)
         for row in _rows(conversation, stored, names):
-            same = standing.get(_identity(*row[1:6]))
+            same = standing.get(_identity(row[1], *row[3:6]))
             if same:
                 same.pop()
             else:
@@ -208,12 +208,12 @@ def _standing(conversation: Conversation) -> dict[tuple[Any, ...], list[int]]:
     """Open rows of the conversation by what tells them apart. Not by position: one new row would move all those behind it."""
     rows = conversation.records.filter(until__isnull=True)
     standing: dict[tuple[Any, ...], list[int]] = {}
-    for *row, pk in rows.values_list("key", "position", "storage", "payload_id", "key_bytes", "pk"):
-        standing.setdefault(_identity(*row), []).append(pk)
+    for key, storage, payload, key_bytes, pk in rows.values_list("key", "storage", "payload_id", "key_bytes", "pk"):
+        standing.setdefault(_identity(key, storage, payload, key_bytes), []).append(pk)
     return standing
 
 
-def _identity(key: str, _position: int, storage: str, payload: str, key_bytes: bytes | None) -> tuple[Any, ...]:
+def _identity(key: str, storage: str, payload: str, key_bytes: bytes | None) -> tuple[Any, ...]:
     return key, storage, payload, None if key_bytes is None else bytes(key_bytes)
 
 

@@ -6,11 +6,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from inspector.actions import audit
-from inspector.actions.import_source import import_targets
-from inspector.actions.planning import current, preview_repair, web_may_write
+from inspector.actions.import_source import import_after_write
+from inspector.actions.planning import current, listed, preview_repair, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.writing import back, kept, write
 from inspector.models import Repair, loading
+from inspector.repairs.preview import digest
 from inspector.sources.problems import SourceProblem
 
 UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
@@ -39,7 +40,25 @@ def differences(repair: Repair) -> list[tuple[str, str]]:
         and held.get(change.key) != change.after
         and change.key.startswith("conv:")
     ]
-    return rows + facts
+    # A new conversation is the repair's alone: a record that it did not write came later, and would be left behind without the rest.
+    written = {change.key for change in preview.changes}
+    is_new = now is not None and now.conversation.native_id != preview.plan.conversation
+    later = [(key, "is new") for key in sorted(held.keys() - written - found.keys()) if is_new]
+    return rows + facts + later
+
+
+def is_written(repair: Repair) -> bool:
+    """Whether the store holds what an approved repair writes: the process ended after the write and before it was recorded."""
+    return repair.state == Repair.State.APPROVED and repair.changes.exists() and not differences(repair)
+
+
+def _is_back(repair: Repair) -> bool:
+    """Whether nothing of the repair stands any more: the process ended after an undo and before it was recorded."""
+    conversation = repair.conversation
+    plan = preview_repair(repair).plan
+    target = loading.format_of(conversation.source).target(plan)
+    now = current(conversation, target)
+    return now is None if target != plan.conversation else now is not None and digest(now) == repair.base_digest
 
 
 def undo_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -> None:
@@ -52,31 +71,48 @@ def undo_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) ->
         raise Refused(f"Writing to {source.name} is switched off: switch it on on the page of the source first.")
     format_ = loading.format_of(source)
     changed = differences(repair)
-    if changed:
-        shown = "; ".join(f"{key} {what}" for key, what in changed[:5])
+    held = 0.0
+    if changed and not _is_back(repair):
         raise Refused(
-            f"Undo is refused, since the store went on after the repair: {shown}{f' and {len(changed) - 5} more' if len(changed) > 5 else ''}. "
+            f"Undo is refused, since the store went on after the repair: {listed(changed)}. "
             "Undoing now would take those away; the values before are kept on this page."
         )
+    if changed:
+        _undone(repair, operator, held)
+        return
     now = current(conversation, format_.target(preview_repair(repair).plan))
     try:
         held = write(Path(source.path), format_, [now] if now else [], back(kept(repair)))
     except SourceProblem as problem:
         raise Refused(f"{problem.sentence} Nothing was undone.") from None
+    _undone(repair, operator, held)
+
+
+def _undone(repair: Repair, operator: str, held: float) -> None:
+    conversation, source = repair.conversation, repair.conversation.source
     with transaction.atomic():
         repair.state, repair.undone_by, repair.undone_at = Repair.State.UNDONE, operator, timezone.now()
         repair.outcome = "Undone: every record holds its bytes from before the repair."
         repair.save(update_fields=["state", "undone_by", "undone_at", "outcome"])
         audit.record(operator, "undo", source_path=source.path, conversation=conversation.oid, repair=repair.oid, lock_ms=round(held, 1))
-    import_targets([source.path], operator)
+    import_after_write(source.path, operator)
 
 
 def verify_repair(repair: Repair) -> tuple[bool, str]:
     """Whether the store still holds what the repair wrote, and the sentence that says so."""
+    if is_written(repair):
+        return (
+            True,
+            "The store holds exactly what this repair writes, though that was never recorded: apply it to record it, then it can be undone.",
+        )
     if repair.state not in UNDOABLE:
         return False, f"This repair is {repair.state}: {repair.outcome or 'nothing of it stands in the store.'}"
     changed = differences(repair)
     if not changed:
         return True, "The store holds exactly what this repair wrote; it can be undone."
-    shown = "; ".join(f"{key} {what}" for key, what in changed[:5])
-    return False, f"The store no longer holds what this repair wrote: {shown}{f' and {len(changed) - 5} more' if len(changed) > 5 else ''}."
+    if _is_back(repair):
+        return (
+            False,
+            "Nothing of this repair stands in the store any more: it was undone, though that was never recorded; undo it to record it.",
+        )
+    return False, f"The store no longer holds what this repair wrote: {listed(changed)}."

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from django.db import transaction
+
 from inspector.formats.base import Cell, Change, Format, Stored
 from inspector.models import Repair, RepairChange
 from inspector.sources import sqlite
@@ -10,6 +12,11 @@ from inspector.sources import sqlite
 
 def keep(repair: Repair, changes: Sequence[Change]) -> None:
     """The intent: every value before and after, in our own database before the store is touched."""
+    with transaction.atomic():
+        _keep(repair, changes)
+
+
+def _keep(repair: Repair, changes: Sequence[Change]) -> None:
     repair.changes.all().delete()
     RepairChange.objects.bulk_create(
         [

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from inspector.conversation.js_json import parse
 from inspector.formats.base import Shape
 from inspector.traces.bodies import Body, decompress
 from inspector.traces.body_tables import BodyTables, Rows, body_table, report_unclaimed
 from inspector.traces.journal_line import after_torn, body_of, decoded, object_of, why_unreadable
-from inspector.traces.js_json import parse
 from inspector.traces.log_record import KINDS, UNREADABLE, record_of
 from inspector.traces.model import Problem, Report, TraceRecord, complainer
 from inspector.traces.record_id import record_id

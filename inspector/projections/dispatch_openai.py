@@ -3,19 +3,16 @@
 Read off upstream's convert-messages.ts (b58fb83, 04356c8); its own tests are the rows C-1 to C-17 of our cases.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from inspector.conversation import jsontext
+from inspector.conversation import js_json, jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.projections.base import Part, Projection, Prompt, WireMessage
-from inspector.traces import js_json
 
 _HINT_UNITS = 200
-_ARRAY_INDEX = re.compile("0|[1-9][0-9]{0,9}")
 # Upstream's fix 3; the copy of the report that circulates lost the tags.
 _THINKING: dict[str, tuple[str, Callable[[str], str]]] = {
     "joined": ("thinking joined to the text, untagged, as shipped", lambda text: text),
@@ -27,45 +24,12 @@ _THINKING: dict[str, tuple[str, Callable[[str], str]]] = {
 def arguments(value: Any) -> str:
     """The `arguments` string of a call. A string that does not parse becomes a hint of its first 200 UTF-16 units."""
     if not isinstance(value, str):
-        return _stringify(value)
+        return js_json.stringify(value)
     try:
-        return _stringify(jsontext.parse(value))
+        return js_json.stringify(jsontext.parse(value))
     except Unreadable:
         units = value.encode("utf-16-le", "surrogatepass")[: 2 * _HINT_UNITS]
         return jsontext.compact({"_malformed_arguments": units.decode("utf-16-le", "surrogatepass")})
-
-
-def _stringify(value: Any) -> str:
-    """As JSON.stringify spells it: 1.0 is 1, and keys that are array indexes come first, in the order of their numbers."""
-    parts: list[str] = []
-    _write(value, parts)
-    return "".join(parts)
-
-
-def _write(value: Any, parts: list[str]) -> None:
-    if isinstance(value, dict):
-        separator = "{"
-        for key in sorted(value, key=_js_order):
-            parts.append(f"{separator}{jsontext.compact(key)}:")
-            _write(value[key], parts)
-            separator = ","
-        parts.append("}" if value else "{}")
-    elif isinstance(value, list):
-        separator = "["
-        for item in value:
-            parts.append(separator)
-            _write(item, parts)
-            separator = ","
-        parts.append("]" if value else "[]")
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        parts.append(js_json.number(value))
-    else:
-        parts.append(jsontext.compact(value))
-
-
-def _js_order(key: str) -> int:
-    is_index = _ARRAY_INDEX.fullmatch(key) is not None and int(key) < 2**32 - 1
-    return int(key) if is_index else 2**32
 
 
 def convert(name: str, thinking: str, messages: Sequence[Message]) -> Prompt:

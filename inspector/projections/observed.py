@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from inspector.conversation.js_json import canonical
 from inspector.conversation.jsontext import MAX_DEPTH
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections.base import Part, Projection, Prompt, WireMessage
 from inspector.traces import observe
-from inspector.traces.js_json import canonical
 from inspector.traces.model import Step, Trace
 
 NO_REQUEST = "no request body: retention removed it or the span was never recorded, which is not the same as no request"

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from inspector.conversation.js_json import canonical
 from inspector.traces.bodies import Body, gzipped, plain
-from inspector.traces.js_json import canonical
 from inspector.traces.model import Problem, Report, complainer
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from inspector.conversation.js_json import canonical, parse
 from inspector.traces.bodies import Body, plain
-from inspector.traces.js_json import canonical, parse
 
 _RECORD_START = b'{"kind":'
 

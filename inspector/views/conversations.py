@@ -60,6 +60,8 @@ class Choice:
     only_findings: bool
     finding: str
     at: int | None
+    start: int | None
+    """Place among the matching chunks; scrolling goes on by it, since seqs of hostile rows may repeat."""
     stage: str
     """The one column that a phone shows."""
 
@@ -96,6 +98,7 @@ class ConversationPage:
     matching: int
     earlier: int | None
     later: int | None
+    last: int
     filtered: bool
     silent_from: int | None
     refused_from: int | None
@@ -105,19 +108,20 @@ class ConversationPage:
 
 def _choice(request: OperatorRequest, row: Conversation) -> Choice:
     get = request.GET
-    at, rev = get.get("at", ""), get.get("rev", "")
+    at, rev, start = get.get("at", ""), get.get("rev", ""), get.get("from", "")
     return Choice(
         reader=get.get("reader") or row.source.reader,
         projection=get.get("as") or row.source.projection,
         profile=get.get("profile") or row.source.profile,
-        revision=int(rev) if rev.isdigit() and len(rev) < 9 else row.revision,
+        revision=int(rev) if rev.isdecimal() and len(rev) < 9 else row.revision,
         step=get.get("step", ""),
         kind=get.get("kind", "") if get.get("kind") in KINDS else "",
         role=get.get("role", "") if get.get("role") in ROLES else "",
         find=get.get("q", "").strip(),
         only_findings=get.get("only") == "findings",
         finding=get.get("finding", ""),
-        at=int(at) if at.isdigit() and len(at) < 16 else None,
+        at=int(at) if at.isdecimal() and len(at) < 16 else None,
+        start=int(start) if start.isdecimal() and len(start) < 16 else None,
         stage=get.get("stage", "") if get.get("stage") in STAGES else STAGES[0],
     )
 
@@ -169,6 +173,8 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
     if choice.at is not None:
         start = next((at for at, position in enumerate(positions) if chunks[position].seq >= choice.at), max(0, len(positions) - 1))
         start = max(0, start - 3) if start > 3 else 0
+    elif choice.start is not None:
+        start = min(choice.start, len(positions))
     window = positions[start : start + WINDOW]
     is_end = start + WINDOW >= len(positions) and not found.observed
     hits = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()
@@ -191,8 +197,9 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         steps=_steps(found),
         shown=len(window),
         matching=len(positions),
-        earlier=chunks[positions[max(0, start - WINDOW)]].seq if start else None,
-        later=chunks[positions[start + WINDOW]].seq if start + WINDOW < len(positions) else None,
+        earlier=max(0, start - WINDOW) if start else None,
+        later=start + WINDOW if start + WINDOW < len(positions) else None,
+        last=start + len(window),
         filtered=bool(choice.kind or choice.role or choice.find or choice.only_findings),
         silent_from=min(silent) if silent else None,
         refused_from=found.judgement.first_bad,

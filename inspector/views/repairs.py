@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -17,7 +18,7 @@ from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.planning import Request, mode_named, preview_of, preview_repair, request_for, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
-from inspector.actions.undo_repair import UNDOABLE, undo_repair, verify_repair
+from inspector.actions.undo_repair import UNDOABLE, is_written, undo_repair, verify_repair
 from inspector.detectors.base import Finding, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Change, WriteMode
@@ -133,7 +134,8 @@ def _asked(request: OperatorRequest, row: Conversation) -> tuple[tuple[str, ...]
     """Strategies, mode and reader that the query or form asks for."""
     data = request.POST if request.method == "POST" else request.GET
     wanted = tuple(dict.fromkeys(data.getlist("strategy")))
-    return tuple(found.name for found in STRATEGIES if found.name in wanted), data.get("mode", ""), data.get("reader") or row.source.reader
+    reader = data.get("reader") if data.get("reader") in names(row.source.format) else row.source.reader
+    return tuple(found.name for found in STRATEGIES if found.name in wanted), data.get("mode", ""), str(reader)
 
 
 def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
@@ -143,7 +145,6 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     case = loading.case(row, row.source.reader)
     found = recommended(case, findings(case, RULES))
     try:
-        reader = reader if reader in names(row.source.format) else row.source.reader
         mode = mode_named(format_, mode)
         if chosen:
             part = _part(preview_of(loading.stored(row), format_, row.source.path, _request(row, chosen, mode, reader)))
@@ -168,9 +169,8 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
         repair = propose_repair(row, _request(row, chosen, mode, reader), request.operator)
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
-        return HttpResponseRedirect(
-            f"/conversations/{oid}/repairs/new/?{request.POST.urlencode()}" if len(request.POST.urlencode()) < 500 else request.path
-        )
+        asked = urlencode({"strategy": chosen, "mode": mode, "reader": reader}, doseq=True)
+        return HttpResponseRedirect(f"{request.path}?{asked}" if len(asked) < 500 else request.path)
     return HttpResponseRedirect(f"/repairs/{repair.oid}/")
 
 
@@ -189,7 +189,7 @@ def _repair_page(repair: Repair) -> RepairPage:
     part, problem, stands, standing, reach = None, "", False, "", ""
     try:
         part = _part(preview_repair(repair))
-        if repair.state in UNDOABLE:
+        if repair.state in UNDOABLE or is_written(repair):
             stands, standing = verify_repair(repair)
     except (Refused, UnknownStrategy, UnknownReader) as refusal:
         problem = str(refusal)

@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NoReturn
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TO_JS = json.encoder.encode_basestring
 _EXACT = 2**53
+_ARRAY_INDEX = re.compile("0|[1-9][0-9]{0,9}")
 
 
 def parse(text: str) -> Any:
@@ -23,9 +25,18 @@ def canonical(value: Any) -> str:
 
     Lone surrogates become lower-case `\\udxxx`. Raises ValueError where the nesting is too deep.
     """
+    return _spelled(value, _units)
+
+
+def stringify(value: Any) -> str:
+    """`value` as JSON.stringify spells it: keys that are array indexes come first, in the order of their numbers. Raises ValueError as above."""
+    return _spelled(value, _property_order)
+
+
+def _spelled(value: Any, order: Callable[[str], Any]) -> str:
     parts: list[str] = []
     try:
-        _write(value, parts)
+        _write(value, parts, order)
     except RecursionError:
         raise ValueError("it is nested too deeply to be written") from None
     return "".join(parts)
@@ -72,7 +83,12 @@ def _units(key: str) -> bytes:
     return key.encode("utf-16-be", "surrogatepass")
 
 
-def _write(value: Any, parts: list[str]) -> None:
+def _property_order(key: str) -> int:
+    is_index = _ARRAY_INDEX.fullmatch(key) is not None and int(key) < 2**32 - 1
+    return int(key) if is_index else 2**32
+
+
+def _write(value: Any, parts: list[str], order: Callable[[str], Any]) -> None:
     if isinstance(value, str):
         parts.append(_string(value))
     elif value is None or isinstance(value, bool):
@@ -81,16 +97,16 @@ def _write(value: Any, parts: list[str]) -> None:
         parts.append(number(value))
     elif isinstance(value, dict):
         separator = "{"
-        for key in sorted(value, key=_units):
+        for key in sorted(value, key=order):
             parts.append(f"{separator}{_string(key)}:")
-            _write(value[key], parts)
+            _write(value[key], parts, order)
             separator = ","
         parts.append("}" if value else "{}")
     else:
         separator = "["
         for item in value:
             parts.append(separator)
-            _write(item, parts)
+            _write(item, parts, order)
             separator = ","
         parts.append("]" if value else "[]")
 
