@@ -6,14 +6,16 @@ that a merge is one tall cell beside many small ones.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import TypeVar
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message
-from inspector.detectors.base import Fault, Finding
+from inspector.detectors.base import Case, Fault, Finding
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
+from inspector.reports.clock import turn_times
 
 ROLE_LETTERS = {"user": "u", "assistant": "a", "tool": "t", "system": "s"}
 
@@ -34,7 +36,7 @@ class Row:
     letter: str
     words: str
     starts_message: bool
-    starts_turn: bool
+    turn: str
     partner: int | None
     badges: tuple[str, ...]
     hit: bool
@@ -104,14 +106,14 @@ class Columns:
     read: dict[str, Owner]
     sent: dict[str, Owner]
     partners: dict[str, int]
-    turn_starts: frozenset[int]
+    turns: dict[int, str]
+    """Index of the message that starts a turn -> which turn it is, and when it began."""
     departs: dict[str, str]
     calls_lost: dict[str, str]
 
 
 def columns(
-    conversation: Conversation,
-    true_messages: tuple[Message, ...],
+    case: Case,
     read_messages: tuple[Message, ...],
     dropped: Sequence[Dropped],
     prompt: Prompt,
@@ -120,6 +122,7 @@ def columns(
     elsewhere: str = "not read into any message",
 ) -> Columns:
     """`elsewhere` says why a chunk is in no message although nothing dropped it (for a past step: it came later)."""
+    conversation, true_messages = case.conversation, case.messages
     stored = {chunk.key: index for index, message in enumerate(true_messages) for chunk in message.chunks}
     read = {chunk.key: Owner(index) for index, message in enumerate(read_messages) if not message.synthetic for chunk in message.chunks}
     for gone in dropped:
@@ -142,7 +145,7 @@ def columns(
         sent.setdefault(chunk.key, Owner(None, ""))
     return Columns(
         conversation, true_messages, read_messages, prompt, judgement, tuple(findings), stored, read, sent,
-        _partners(conversation), _turn_starts(true_messages), _departures(conversation, stored, read), lost,
+        _partners(conversation), _turns(case), _departures(conversation, stored, read), lost,
     )  # fmt: skip
 
 
@@ -160,8 +163,14 @@ def _partners(conversation: Conversation) -> dict[str, int]:
     return partners
 
 
-def _turn_starts(messages: Sequence[Message]) -> frozenset[int]:
-    return frozenset(index for index, message in enumerate(messages) if message.role == "user")
+def _turns(case: Case) -> dict[int, str]:
+    times = turn_times(case.messages, case.trace)
+    starts = [index for index, message in enumerate(case.messages) if message.role == "user"]
+    return {index: f"turn {number} · {_clock(times.get(index))}" for number, index in enumerate(starts, start=1)}
+
+
+def _clock(milliseconds: int | None) -> str:
+    return "time unknown" if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%m-%d %H:%M:%S")
 
 
 def _departures(conversation: Conversation, stored: dict[str, int], read: dict[str, Owner]) -> dict[str, str]:
@@ -210,7 +219,7 @@ def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int
             letter(chunk.role),
             words(chunk),
             at in brackets,
-            at in brackets and all_columns.stored.get(chunk.key) in all_columns.turn_starts,
+            all_columns.turns.get(all_columns.stored.get(chunk.key, -1), "") if at in brackets else "",
             all_columns.partners.get(chunk.key),
             badges.get((Fault.STORE, chunk.key), ()),
             chunk.seq in hits,

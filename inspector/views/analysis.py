@@ -54,20 +54,12 @@ def _analysis(
     if step and case.trace is not None and (found_step := case.trace.step(step)) is not None:
         seen = observed(case.trace, found_step, case.conversation.chunks, shape)
     if seen is None:
-        made = columns(
-            case.conversation,
-            case.messages,
-            case.reading.messages,
-            case.reading.dropped,
-            prompt,
-            judgement,
-            [finding for _, finding in found],
-        )
+        made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, [finding for _, finding in found])
         return Analysis(case, found, prompt, judgement, said, made, None)
     matched = {chunk.key for message in seen.believed for chunk in message.chunks}
     later = Dropped(tuple(chunk for chunk in case.conversation.chunks if chunk.key not in matched), LATER)
     judgement = judge.judge(seen.prompt, model)
     # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
     marked = [finding for _, finding in found if finding.fault is not Fault.READER]
-    made = columns(case.conversation, case.messages, seen.believed, [later], seen.prompt, judgement, marked, LATER)
+    made = columns(case, seen.believed, [later], seen.prompt, judgement, marked, LATER)
     return Analysis(case, found, seen.prompt, judgement, said, made, seen)

@@ -1,0 +1,47 @@
+"""When each turn began, as far as anything says so: step ids carry it, and a trace knows the turns whose prompt it holds."""
+
+from collections.abc import Sequence
+
+from inspector.conversation.model import Message
+from inspector.traces import observe
+from inspector.traces.model import Trace
+
+
+def turn_times(messages: Sequence[Message], trace: Trace | None) -> dict[int, int]:
+    """Index of a turn's first message -> epoch milliseconds. A turn that nothing dates is not in it."""
+    times: dict[int, int] = {}
+    start = 0
+    for index, message in enumerate(messages):
+        if message.role == "user":
+            start = index
+        dated = next((chunk.at for chunk in message.chunks if chunk.at is not None), None)
+        if dated is not None:
+            times.setdefault(start, dated)
+    for index, when in _observed(messages, trace):
+        times.setdefault(index, when)
+    return times
+
+
+def _observed(messages: Sequence[Message], trace: Trace | None) -> list[tuple[int, int]]:
+    """User messages whose words end the first prompt of a turn, taken in order: the same words may be said twice."""
+    found: list[tuple[int, int]] = []
+    after = 0
+    for turn in trace.turns if trace else ():
+        body = observe.prompt_body(trace, turn.steps[0]) if trace and turn.steps else None
+        asked = _last_user(body.get("messages") if body else None)
+        start = turn.span or (turn.steps[0].span if turn.steps else None)
+        if asked is None or start is None:
+            continue
+        for index in range(after, len(messages)):
+            if messages[index].role == "user" and [dict(chunk.payload) for chunk in messages[index].chunks] == asked:
+                found.append((index, start.start))
+                after = index + 1
+                break
+    return found
+
+
+def _last_user(messages: object) -> list[object] | None:
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    if not isinstance(last, dict) or last.get("role") != "user" or not isinstance(last.get("chunks"), list):
+        return None
+    return list(last["chunks"])
