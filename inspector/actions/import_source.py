@@ -213,7 +213,7 @@ def _standing(conversation: Conversation) -> dict[tuple[Any, ...], list[int]]:
     return standing
 
 
-def _identity(key: str, storage: str, payload: str, key_bytes: bytes | None) -> tuple[Any, ...]:
+def _identity(key: str, storage: str, payload: str, key_bytes: bytes | memoryview | None) -> tuple[Any, ...]:
     return key, storage, payload, None if key_bytes is None else bytes(key_bytes)
 
 

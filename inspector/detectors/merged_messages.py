@@ -14,7 +14,7 @@ def check(case: Case) -> Iterator[Hit]:
             continue
         turn_count = len([turn for turn in turns(held) if turn[0].role == "user"])
         labelled = f"The model's own answers of seq {span_text([chunk.seq for chunk in wrong])} are labelled as the {message.role}'s."
-        text = f"{len(held)} messages of {max(turn_count, 1)} turns share msgIdx {indexes(held)} and are read as one {message.role} message. {labelled}"
+        text = f"{len(held)} messages of {'one turn' if turn_count < 2 else f'{turn_count} turns'} share msgIdx {indexes(held)} and are read as one {message.role} message. {labelled}"
         yield Hit(message.chunks, text, evidence=listing(held), ruled_out=ruled_out(case))
 
 

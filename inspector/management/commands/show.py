@@ -1,5 +1,6 @@
 """Shows one conversation: its chunks, the messages that a client reads, or the request that it would send."""
 
+import json
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -56,15 +57,15 @@ class Command(AnsweringCommand):
     def _print(self, reading: Reading) -> None:
         if reading.failure:
             self.say(f"{reading.reader} reads nothing: {reading.failure}.")
-        for number, message in enumerate(reading.messages, start=1):
+        for number, message in enumerate(reading.messages):
             where = "made up by the reader" if message.synthetic else f"seq {span_text(message.seqs)}"
-            self.say(f"message {number}: {message.role}, {where}")
+            self.say(f"MSG {number} {message.role}, {where}")
             for chunk in message.chunks:
                 self.say(f"    {notation.dump_chunk(chunk)}")
         for dropped in reading.dropped:
             self.say(f"left out, seq {span_text(dropped.seqs)}: {dropped.why}")
         if reading.report:
-            self.say("report: " + ", ".join(f"{name} {value}" for name, value in reading.report.items()))
+            self.say("report: " + json.dumps(dict(reading.report)))
 
 
 def _revision(chosen: Chosen, number: int | None) -> Conversation:
