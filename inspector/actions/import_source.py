@@ -14,6 +14,7 @@ from django.utils import timezone
 import inspector
 from inspector.actions import audit
 from inspector.actions.own_database import refuse_own_database
+from inspector.conversation.model import Chunk
 from inspector.detectors.base import Finding as Found
 from inspector.detectors.base import Severity, case_of, findings
 from inspector.detectors.catalogue import RULES
@@ -24,6 +25,7 @@ from inspector.models.identity import short_id
 from inspector.profiles.catalogue import profile
 from inspector.projections.catalogue import projection
 from inspector.repairs.preview import digest
+from inspector.reports.timeline import arguments
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 from inspector.sources import files
@@ -226,9 +228,14 @@ def _rows(conversation: Conversation, stored: Stored, names: Sequence[str]) -> I
         chunk = chunks.get(record.key)
         told = (None, None, None, "", "", "")
         if chunk is not None:
-            text = visible(chunk.text[:TEXT_KEPT])
+            text = visible(searchable(chunk)[:TEXT_KEPT])
             told = (_column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx), visible(chunk.role)[:20], chunk.kind.value, text)  # type: ignore[assignment]
         yield (conversation.pk, key, position, record.value.type, name, exact, conversation.revision, None, *told)
+
+
+def searchable(chunk: Chunk) -> str:
+    """What a search looks through: the words, and what names a call."""
+    return " ".join(part for part in (chunk.tool_name, chunk.call_id, arguments(chunk), chunk.text) if part)
 
 
 def _column(number: int | None) -> int | None:
@@ -291,7 +298,7 @@ def examine(conversation: Conversation, stored: Stored | None = None) -> list[Fo
         projection(source.projection).project(case.reading.messages), stored.conversation.fact("model")
     )
     conversation.message_count = len(case.messages)
-    conversation.read_count = len(case.reading.grouped)
+    conversation.read_count = len(case.reading.messages)
     conversation.verdict = visible(verdict(case, found, judgement))
     conversation.worst = found[0].severity.value if found else ""
     conversation.has_silent = any(finding.silent and finding.severity is not Severity.NOTE for finding in found)

@@ -12,8 +12,9 @@ from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.formats.base import Format, Stored, WriteRefused
 from inspector.models import Conversation, Repair, Source, loading
+from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import strategy
+from inspector.repairs.catalogue import UnknownStrategy, strategy
 from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
 from inspector.reports.visible import visible
 from inspector.sources import reading
@@ -59,8 +60,11 @@ def preview_of(stored: Stored, format_: Format, source_path: str, request: Reque
     """The plan on exactly these records. Raises Refused where there is nothing to do or the format cannot write it."""
     if not request.strategies:
         raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
-    strategies: list[Strategy] = [strategy(name) for name in request.strategies]
-    edits = compose(stored.conversation, strategies, request.reader)
+    try:
+        strategies: list[Strategy] = [strategy(name) for name in request.strategies]
+        edits = compose(stored.conversation, strategies, request.reader)
+    except (UnknownStrategy, UnknownReader) as problem:
+        raise Refused(str(problem)) from None
     plan = Plan(
         source_path,
         stored.conversation.native_id,

@@ -7,9 +7,11 @@ from django.utils import timezone
 
 from inspector.actions import audit
 from inspector.actions.import_source import import_after_write
-from inspector.actions.planning import current, listed, preview_repair, web_may_write
+from inspector.actions.planning import current, listed, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.writing import back, kept, write
+from inspector.conversation.edits import Plan
+from inspector.formats.base import after
 from inspector.models import Repair, loading
 from inspector.repairs.preview import digest
 from inspector.sources.problems import SourceProblem
@@ -20,10 +22,11 @@ UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
 def differences(repair: Repair) -> list[tuple[str, str]]:
     """Where the store no longer holds what the repair left there, as (record key, what); empty where all of it stands."""
     conversation = repair.conversation
-    format_ = loading.format_of(conversation.source)
-    preview = preview_repair(repair)
-    now = current(conversation, format_.target(preview.plan))
-    left = {chunk.key: chunk.raw for chunk in preview.after.case.conversation.chunks}
+    changes, target = kept(repair), _target(repair)
+    records = after(loading.stored(conversation, repair.revision).records, changes)
+    wrote = [each for each in loading.format_of(conversation.source).read(records) if each.conversation.native_id == target]
+    left = {chunk.key: chunk.raw for each in wrote for chunk in each.conversation.chunks}
+    now = current(conversation, target)
     found = {} if now is None else {chunk.key: chunk.raw for chunk in now.conversation.chunks}
     rows = [
         (key, "is new" if key not in left else "is gone" if key not in found else "has another value")
@@ -33,7 +36,7 @@ def differences(repair: Repair) -> list[tuple[str, str]]:
     held = {} if now is None else {record.key: record.value for record in now.records}
     facts = [
         (change.key, "has another value")
-        for change in preview.changes
+        for change in changes
         if not change.element
         and change.key not in left
         and change.after is not None
@@ -41,10 +44,21 @@ def differences(repair: Repair) -> list[tuple[str, str]]:
         and change.key.startswith("conv:")
     ]
     # A new conversation is the repair's alone: a record that it did not write came later, and would be left behind without the rest.
-    written = {change.key for change in preview.changes}
-    is_new = now is not None and now.conversation.native_id != preview.plan.conversation
+    written = {change.key for change in changes}
+    is_new = target != _native_id(repair)
     later = [(key, "is new") for key in sorted(held.keys() - written - found.keys()) if is_new]
     return rows + facts + later
+
+
+def _native_id(repair: Repair) -> str:
+    return loading.stored(repair.conversation, repair.revision).conversation.native_id
+
+
+def _target(repair: Repair) -> str:
+    """Native id of the conversation that holds the result. Nothing here computes the plan again: undo must outlive a strategy."""
+    source = repair.conversation.source
+    plan = Plan(source.path, _native_id(repair), repair.mode, (), frozenset(), repair.base_digest, (), repair.options)
+    return loading.format_of(source).target(plan)
 
 
 def is_written(repair: Repair) -> bool:
@@ -55,10 +69,9 @@ def is_written(repair: Repair) -> bool:
 def _is_back(repair: Repair) -> bool:
     """Whether nothing of the repair stands any more: the process ended after an undo and before it was recorded."""
     conversation = repair.conversation
-    plan = preview_repair(repair).plan
-    target = loading.format_of(conversation.source).target(plan)
+    target = _target(repair)
     now = current(conversation, target)
-    return now is None if target != plan.conversation else now is not None and digest(now) == repair.base_digest
+    return now is None if target != _native_id(repair) else now is not None and digest(now) == repair.base_digest
 
 
 def undo_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -> None:
@@ -80,7 +93,7 @@ def undo_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) ->
     if changed:
         _undone(repair, operator, held)
         return
-    now = current(conversation, format_.target(preview_repair(repair).plan))
+    now = current(conversation, _target(repair))
     try:
         held = write(Path(source.path), format_, [now] if now else [], back(kept(repair)))
     except SourceProblem as problem:

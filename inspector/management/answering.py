@@ -48,6 +48,17 @@ class AnsweringCommand(BaseCommand):
 
     # The checks are about serving pages, and their warnings would stand between the lines of an answer.
     requires_system_checks = []
+    # Django's own options would be half of every --help.
+    suppressed_base_arguments = {
+        "--version",
+        "--verbosity",
+        "--settings",
+        "--pythonpath",
+        "--traceback",
+        "--no-color",
+        "--force-color",
+        "--skip-checks",
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         self.declare(parser)

@@ -94,9 +94,12 @@ def load(options: Mapping[str, Any]) -> Target:
 
 
 def imported(name: str) -> models.Conversation:
-    """The imported conversation with this id (ours, or the start of it) or native id. Raises CommandError."""
-    matching = models.Conversation.objects.filter(native_id=visible(name)) or models.Conversation.objects.filter(
-        oid__startswith=name.lower()
+    """The imported conversation with this id (ours, or the start of it) or native id (or its start). Raises CommandError."""
+    known = models.Conversation.objects
+    matching = (
+        known.filter(native_id=visible(name))
+        or known.filter(oid__startswith=name.lower())
+        or known.filter(native_id__startswith=visible(name))
     )
     found = list(matching.select_related("source").order_by("oid")[: NAMED + 1])
     if not name or not found:

@@ -17,6 +17,7 @@ from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
 from inspector.reports.clock import turn_times
 
+MADE_UP_SHOWN = 200
 ROLE_LETTERS = {"user": "u", "assistant": "a", "tool": "t", "system": "s"}
 
 
@@ -284,10 +285,15 @@ def _held(all_columns: Columns, chunks: Iterable[Chunk]) -> int:
 
 
 def _made_up(all_columns: Columns) -> Iterator[ReadCell]:
-    for index, message in enumerate(all_columns.read_messages):
-        if message.synthetic:
-            why = f"made up by the reader, in no store: {message.chunks[0].text}"
-            yield ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, (), False, why, (), False, False)
+    """The first MADE_UP_SHOWN, and in one more cell how many there are besides."""
+    made_up = [(index, message) for index, message in enumerate(all_columns.read_messages) if message.synthetic]
+    for index, message in made_up[:MADE_UP_SHOWN]:
+        why = f"made up by the reader, in no store: {message.chunks[0].text}"
+        yield ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, (), False, why, (), False, False)
+    if len(made_up) > MADE_UP_SHOWN:
+        yield ReadCell(
+            1, "t", f"and {len(made_up) - MADE_UP_SHOWN:,} more messages made up by the reader", 1, (), False, "", (), False, False
+        )
 
 
 def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tuple[int, SentCell]]:

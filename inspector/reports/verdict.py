@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inspector.conversation.queries import span_text
+from inspector.conversation.queries import span_text, turns
 from inspector.detectors.base import Case, Fault, Finding, Severity
 from inspector.profiles.base import Judgement
 
@@ -15,8 +15,19 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> st
         return f"{_where(serious)}, and {case.reading.reader} cannot open it: {case.reading.failure}."
     done = _done_by_reader(case)
     how = "silently " if any(finding.silent and finding.fault is Fault.READER for finding in serious) else ""
-    read = f" {'but' if _intact(serious) else 'and'} {case.reading.reader} {how}{' and '.join(done)}" if done else ""
-    return f"{_where(serious)}{',' if read else ''}{read}; {_next(case, serious, judgement)}."
+    read = f", {'but' if _intact(serious) else 'and'} {case.reading.reader} {how}{' and '.join(done)}" if done else ""
+    sentence = f"{_symptom(case, serious)}{_where(serious)}{read}; {_next(case, serious, judgement)}."
+    return sentence[0].upper() + sentence[1:]
+
+
+def _symptom(case: Case, serious: Sequence[Finding]) -> str:
+    """What the user saw comes first: the page is opened because a turn gave no answer, not because of a merge."""
+    leaked = [finding for finding in serious if finding.fault is Fault.STREAM and finding.silent]
+    if not leaked:
+        return ""
+    last = turns(case.messages)[-1]
+    is_last = leaked[-1].key in {chunk.key for message in last for chunk in message.chunks}
+    return f"{'the last turn' if is_last else 'a turn'} ended in a tool call written as text (seq {leaked[-1].seqs[0]}); "
 
 
 def _intact(serious: Sequence[Finding]) -> bool:
@@ -26,19 +37,18 @@ def _intact(serious: Sequence[Finding]) -> bool:
 def _where(serious: Sequence[Finding]) -> str:
     faults = [finding.fault for finding in serious]
     if not serious:
-        return "Nothing is damaged"
+        return "nothing is damaged"
     if Fault.STORE in faults:
         count = faults.count(Fault.STORE)
-        return f"The store is damaged in {'one place' if count == 1 else f'{count} places'}"
-    if Fault.READER in faults:
-        return "The store is intact"
-    return "The store is intact, what came back in the stream was not"
+        return f"the store is damaged in {'one place' if count == 1 else f'{count} places'}"
+    return "the store is intact"
 
 
 def _done_by_reader(case: Case) -> list[str]:
+    """`reads 9 messages as 3` counts what the client goes on with; a message that is only left out is said as that."""
     done = []
     if len(case.reading.grouped) != len(case.messages):
-        done.append(f"reads {len(case.messages)} messages as {len(case.reading.grouped)}")
+        done.append(f"reads {len(case.messages)} messages as {len(case.reading.messages)}")
     gone = [seq for dropped in case.reading.dropped for seq in dropped.seqs]
     if gone:
         done.append(f"leaves out seq {span_text(sorted(gone), 3)}")
@@ -50,6 +60,6 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
         return "a turn is running, so its open end is not judged"
     if not judgement.sendable:
         return f"the next request is refused by {judgement.profile} at {judgement.violations[0].path} ({judgement.violations[0].id})"
-    if any(finding.silent and finding.severity is Severity.ERROR for finding in serious):
+    if any(finding.silent and finding.severity is Severity.ERROR and finding.fault is Fault.READER for finding in serious):
         return "the next request goes wrong silently: no known rule refuses it"
     return "no known rule refuses the next request"

@@ -15,6 +15,7 @@ from inspector.projections.catalogue import projection
 from inspector.projections.observed import Observed, observed
 from inspector.reports.timeline import Columns, columns
 from inspector.reports.verdict import verdict
+from inspector.reports.visible import visible
 
 LATER = "later than this request"
 
@@ -51,8 +52,10 @@ def _analysis(
     judgement = judge.judge(prompt, model)
     said = verdict(case, [finding for _, finding in found], judgement)
     seen = None
-    if step and case.trace is not None and (found_step := case.trace.step(step)) is not None:
-        seen = observed(case.trace, found_step, case.conversation.chunks, shape)
+    if step and case.trace is not None:
+        # By what shows of it: an address cannot carry a lone surrogate.
+        asked = next((each for each in case.trace.steps() if visible(each.step_id) == step), None)
+        seen = observed(case.trace, asked, case.conversation.chunks, shape) if asked is not None else None
     if seen is None:
         made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, [finding for _, finding in found])
         return Analysis(case, found, prompt, judgement, said, made, None)

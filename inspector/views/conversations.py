@@ -75,7 +75,9 @@ class SelectedFinding:
     number: int
     total: int
     before: str
+    before_seq: int
     after: str
+    after_seq: int
     why: str
     fixed_in_code: str
     mends: tuple[tuple[str, str, str], ...]
@@ -154,14 +156,25 @@ def _selected(found: Analysis, wanted: str) -> SelectedFinding | None:
     """By id, or by the code of its rule; the most dangerous one unless chosen."""
     for number, (oid, finding) in enumerate(found.findings):
         if wanted in (oid, finding.code, ""):
-            ids = [oid for oid, _ in found.findings]
+            before, before_seq = _anchor(found, number - 1)
+            after, after_seq = _anchor(found, number + 1)
             about = rule(finding.code)
             mends = tuple(
                 (name, strategy(name).summary, ", ".join(sorted(strategy(name).safety)) or "safe") for name in finding.repaired_by
             )
-            before, after = ids[number - 1] if number else "", ids[number + 1] if number + 1 < len(ids) else ""
-            return SelectedFinding(oid, finding, number + 1, len(ids), before, after, about.why, about.fixed_in_code, mends)
+            total = len(found.findings)
+            return SelectedFinding(
+                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, mends
+            )  # fmt: skip
     return None
+
+
+def _anchor(found: Analysis, number: int) -> tuple[str, int]:
+    """Id and first seq of a finding by its number; "" where there is none."""
+    if not 0 <= number < len(found.findings):
+        return "", 0
+    oid, finding = found.findings[number]
+    return oid, finding.seqs[0] if finding.seqs else 0
 
 
 def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
@@ -227,7 +240,7 @@ def _steps(found: Analysis) -> list[Link]:
     if found.case.trace is None:
         return []
     turns = {turn.turn_id: number for number, turn in enumerate(found.case.trace.turns, start=1)}
-    return [Link(f"turn {turns[step.turn_id]} step {step.index}", step.step_id) for step in reversed(found.case.trace.steps())]
+    return [Link(f"turn {turns[step.turn_id]} step {step.index}", visible(step.step_id)) for step in reversed(found.case.trace.steps())]
 
 
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:

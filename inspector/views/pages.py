@@ -58,8 +58,8 @@ def as_json(content: Any, status: int = 200) -> JsonResponse:
     return JsonResponse(content, safe=False, status=status, json_dumps_params={"indent": 1, "ensure_ascii": True})
 
 
-def as_markdown(text: str) -> HttpResponse:
-    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+def as_markdown(text: str, status: int = 200) -> HttpResponse:
+    return HttpResponse(text, status=status, content_type="text/markdown; charset=utf-8")
 
 
 def absolute(request: HttpRequest, path: str) -> str:

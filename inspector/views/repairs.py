@@ -24,9 +24,9 @@ from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Change, WriteMode
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
-from inspector.readers.catalogue import UnknownReader, names
+from inspector.readers.catalogue import names
 from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES, UnknownStrategy
+from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.preview import DiffRow, Preview
 from inspector.repairs.recommend import recommended
 from inspector.reports import markdown, plan
@@ -148,7 +148,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         mode = mode_named(format_, mode)
         if chosen:
             part = _part(preview_of(loading.stored(row), format_, row.source.path, _request(row, chosen, mode, reader)))
-    except (Refused, UnknownReader) as refusal:
+    except Refused as refusal:
         problem = str(refusal)
     return NewRepairPage(
         row, chosen, STRATEGIES, tuple(each.name for each in found), mode, format_.modes, reader, names(row.source.format), part, problem
@@ -189,10 +189,13 @@ def _repair_page(repair: Repair) -> RepairPage:
     part, problem, stands, standing, reach = None, "", False, "", ""
     try:
         part = _part(preview_repair(repair))
+    except Refused as refusal:
+        problem = str(refusal)
+    try:
         if repair.state in UNDOABLE or is_written(repair):
             stands, standing = verify_repair(repair)
-    except (Refused, UnknownStrategy, UnknownReader) as refusal:
-        problem = str(refusal)
+    except Refused as refusal:
+        standing = str(refusal)
     target = ""
     if part is not None:
         native = loading.format_of(source).target(part.preview.plan)
@@ -235,13 +238,20 @@ def _facts(found: Repair) -> dict[str, Any]:
 
 def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
     found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
-    return as_json({**plan.plan_report(found.conversation.oid, preview_repair(found)), **_facts(found)})
+    try:
+        return as_json({**plan.plan_report(found.conversation.oid, preview_repair(found)), **_facts(found)})
+    except Refused as refusal:
+        return as_json({"error": str(refusal), **_facts(found)}, status=409)
 
 
 def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
-    report = plan.plan_report(found.conversation.oid, preview_repair(found))
-    return as_markdown(markdown.repair_md(report, {**_facts(found), "link": absolute(request, f"/repairs/{oid}/")}))
+    try:
+        report = plan.plan_report(found.conversation.oid, preview_repair(found))
+    except Refused as refusal:
+        return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
+    said = {**_facts(found), "strategies": ", then ".join(found.strategies), "rehearsal": found.rehearsal.get("sentence", "")}
+    return as_markdown(markdown.repair_md(report, said, {"repair": absolute(request, f"/repairs/{oid}/")}))
 
 
 @dataclass(frozen=True, slots=True)

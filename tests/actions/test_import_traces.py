@@ -53,11 +53,12 @@ def test_traces_that_come_later_find_the_store_by_id(tmp_path: Path) -> None:
     assert not Source.objects.get(path__endswith="other.db").traces.exists()
 
 
-def test_a_trace_changes_what_is_found_without_a_new_revision(tmp_path: Path) -> None:
+def test_a_trace_that_comes_later_is_judged_with_and_makes_no_new_revision(tmp_path: Path) -> None:
     conversation = imported(tmp_path / "mine.db", merged(to=ID), ID)
+    Conversation.objects.update(verdict="as judged without a trace")
     bring(trace(tmp_path / "traces.db"))
-    again = Conversation.objects.get(pk=conversation.pk)
-    assert again.revision == 1 and again.verdict
+    conversation.refresh_from_db()
+    assert conversation.revision == 1 and conversation.verdict != "as judged without a trace"
 
 
 def test_the_same_trace_twice_adds_no_record(tmp_path: Path) -> None:

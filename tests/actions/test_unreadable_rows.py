@@ -26,10 +26,16 @@ ROWS: dict[str, tuple[bytes, str]] = {
     "role a number": (b'{"chunk":{"type":"text","text":"a"},"role":7,"msgIdx":0,"chunkIdx":0}', "role is 7"),
     "msgIdx a string": (b'{"chunk":{"type":"text","text":"a"},"role":"user","msgIdx":"0","chunkIdx":0}', 'msgIdx is "0"'),
     "msgIdx a fraction": (b'{"chunk":{"type":"text","text":"a"},"role":"user","msgIdx":0.5,"chunkIdx":0}', "msgIdx is 0.5"),
-    "text a list": (b'{"chunk":{"type":"text","text":["a"]},"role":"user","msgIdx":0,"chunkIdx":0}', "text of the text chunk is a JSON array"),
+    "text a list": (
+        b'{"chunk":{"type":"text","text":["a"]},"role":"user","msgIdx":0,"chunkIdx":0}',
+        "text of the text chunk is a JSON array",
+    ),
     "unknown type": (b'{"chunk":{"type":"hologram"},"role":"user","msgIdx":0,"chunkIdx":0}', "hologram"),
     "too deep": (DEEP, "nested more than 400 levels deep"),
-    "a huge integer": (b'{"chunk":{"type":"text","text":"a"},"role":"user","msgIdx":' + b"9" * 5000 + b',"chunkIdx":0}', "integer of over 4,300 digits"),
+    "a huge integer": (
+        b'{"chunk":{"type":"text","text":"a"},"role":"user","msgIdx":' + b"9" * 5000 + b',"chunkIdx":0}',
+        "integer of over 4,300 digits",
+    ),
     "not UTF-8": (b'{"chunk":{"type":"text","text":"\xff"},"role":"user","msgIdx":0,"chunkIdx":0}', "not UTF-8: byte 0xff"),
     "NUL outside of a string": (b"\x00{}", "not JSON"),
 }

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Finding, Severity, at_least, findings
+from inspector.detectors.base import Case, Finding, Severity, at_least, findings, rank
 from inspector.detectors.catalogue import RULES
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
@@ -78,9 +78,8 @@ class Command(AnsweringCommand):
         if not examined:
             self.say(f"{path} holds no conversations.")
         folded = [each for each in examined if each.healthy and fail_on != "note" and len(examined) > 1]
-        for each in examined:
-            if each not in folded:
-                self._print_one(each)
+        for each in sorted((each for each in examined if each not in folded), key=_danger):
+            self._print_one(each)
         if folded:
             notes = sum(len(each.findings) for each in folded)
             more = f" ({notes:,} notes on them; --fail-on note shows them)" if notes else ""
@@ -91,7 +90,8 @@ class Command(AnsweringCommand):
         self.say(each.verdict)
         title = f'  "{shown(conversation.title, 60)}"' if conversation.title else ""
         counts = (
-            f"{len(conversation.chunks):,} chunks, {len(each.case.reading.grouped):,} messages as {each.case.reading.reader} reads them"
+            f"{len(conversation.chunks):,} chunks, {len(each.case.messages):,} messages stored, "
+            f"{len(each.case.reading.messages):,} as {each.case.reading.reader} reads them"
         )
         self.say(f"  {shown(conversation.native_id)} ({each.oid}){title}: {counts}")
         for found in each.findings:
@@ -109,6 +109,11 @@ class Command(AnsweringCommand):
             for note in judgement.notes:
                 self.say(f"      {note}")
         self.say()
+
+
+def _danger(each: Examined) -> tuple[object, ...]:
+    """Most dangerous first, as in the inbox; among equals the one with more findings."""
+    return (*(rank(each.findings[0])[:2] if each.findings else (9, False)), -len(each.findings), each.oid)
 
 
 def _profile_names(asked: list[str]) -> list[str]:

@@ -37,12 +37,13 @@ class Command(AnsweringCommand):
         shape = options["shape"]
         wanted = None if shape in ("notation", "messages") else projection(shape)
         chosen = load(options).one()
+        read = reader(options["reader"] or chosen.reader).read
         conversation = _revision(chosen, options["revision"])
         if shape == "notation":
             text = notation.dump(conversation)
             self.say_json({"notation": text}) if options["json"] else self.say(text.removesuffix("\n"))
             return
-        reading = reader(options["reader"] or chosen.reader).read(conversation)
+        reading = read(conversation)
         if wanted is None:
             self.say_json(messages_report(reading)) if options["json"] else self._print(reading)
             return
@@ -57,6 +58,8 @@ class Command(AnsweringCommand):
     def _print(self, reading: Reading) -> None:
         if reading.failure:
             self.say(f"{reading.reader} reads nothing: {reading.failure}.")
+        else:
+            self.say(f"As {reading.reader} reads it:")
         for number, message in enumerate(reading.messages):
             where = "made up by the reader" if message.synthetic else f"seq {span_text(message.seqs)}"
             self.say(f"MSG {number} {message.role}, {where}")

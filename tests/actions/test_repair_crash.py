@@ -1,0 +1,210 @@
+"""The process may end between any two steps: what is found afterwards is explained, and can be carried on or taken back."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from inspector.actions import apply_repair as applying
+from inspector.actions import import_source, writing
+from inspector.actions.apply_repair import apply_repair
+from inspector.actions.decide_repair import reject_repair
+from inspector.actions.problems import Refused
+from inspector.actions.undo_repair import undo_repair, verify_repair
+from inspector.models import AuditEntry, Repair
+from inspector.sources import sqlite
+from inspector.sources.problems import Busy
+from tests.actions.building import WHO, again, applied, approved, chunk_key, everything, imported, merged, pairs, put, row
+
+pytestmark = pytest.mark.django_db
+
+RENUMBER = "renumber-messages"
+BOTH = pytest.mark.parametrize("mode", ["in-place", "fork"])
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: no `except` of ours may see it."""
+
+
+def killed_at_commit(monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
+    def commit(*given: Any, **named: Any) -> float:
+        monkeypatch.undo()
+        if after:
+            sqlite.commit(*given, **named)
+        raise Killed
+
+    monkeypatch.setattr(writing.sqlite, "commit", commit)
+
+
+def dies(act: Callable[..., None], repair: Repair) -> Repair:
+    with pytest.raises(Killed):
+        act(repair, WHO, at_the_keyboard=True)
+    return Repair.objects.get()
+
+
+@BOTH
+def test_killed_after_the_intent_and_before_the_write_it_is_still_approved(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+    before = everything(path)
+    killed_at_commit(monkeypatch, after=False)
+    repair = dies(apply_repair, repair)
+    assert repair.state == Repair.State.APPROVED and repair.changes.exists() and everything(path) == before
+    assert not verify_repair(repair)[0]
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.UNDONE and everything(path) == before
+
+
+@BOTH
+@pytest.mark.parametrize("imported_since", [False, True])
+def test_killed_after_the_write_the_next_apply_records_it_and_it_can_be_undone(
+    tmp_path: Path, mode: str, imported_since: bool, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+    before = everything(path)
+    killed_at_commit(monkeypatch, after=True)
+    repair = dies(apply_repair, repair)
+    after = everything(path)
+    assert repair.state == Repair.State.APPROVED and after != before
+    if imported_since:
+        again(path)
+    holds, sentence = verify_repair(repair)
+    assert holds and "never recorded: apply it to record it" in sentence
+    assert "never recorded" in client.get(f"/repairs/{repair.oid}/").content.decode()
+    with pytest.raises(Refused, match="never recorded"):
+        reject_repair(repair, WHO)
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.VERIFIED and everything(path) == after
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.UNDONE and everything(path) == before
+
+
+@BOTH
+def test_killed_after_the_write_and_written_on_since_it_is_stale_and_says_what_moved(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+    killed_at_commit(monkeypatch, after=True)
+    repair = dies(apply_repair, repair)
+    native = repair.options["fork_id"] if mode == "fork" else "c1"
+    put(path, chunk_key(5, native), row("and on it goes"))
+    with pytest.raises(Refused):
+        apply_repair(repair, WHO, at_the_keyboard=True)
+    assert Repair.objects.get().state == Repair.State.STALE and native in Repair.objects.get().outcome
+
+
+@BOTH
+def test_killed_before_it_was_proved_it_is_applied_and_can_be_undone(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+    before = everything(path)
+
+    def look(*_: Any) -> None:
+        monkeypatch.undo()
+        raise Killed
+
+    monkeypatch.setattr(applying, "look", look)
+    repair = dies(apply_repair, repair)
+    assert repair.state == Repair.State.APPLIED and verify_repair(repair)[0]
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert everything(path) == before
+
+
+@BOTH
+def test_killed_after_an_undo_the_next_undo_records_it(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.db"
+    conversation = imported(path, merged())
+    before = everything(path)
+    repair = applied(conversation, RENUMBER, mode=mode)
+    killed_at_commit(monkeypatch, after=True)
+    repair = dies(undo_repair, repair)
+    assert repair.state == Repair.State.VERIFIED and everything(path) == before
+    holds, sentence = verify_repair(repair)
+    assert not holds and "undo it to record it" in sentence
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.UNDONE and everything(path) == before
+
+
+def other_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules find less in what was written than in the preview."""
+    look = applying.look
+
+    def surprising(*given: Any) -> Any:
+        side = look(*given)
+        assert side.findings
+        return replace(side, findings=())
+
+    monkeypatch.setattr(applying, "look", surprising)
+
+
+@BOTH
+def test_a_surprise_after_the_write_is_undone_at_once(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.db"
+    values = {**merged().values, chunk_key(5): "{broken", "conv:c1:seq": "5"}
+    repair = approved(imported(path, values), RENUMBER, mode=mode)
+    before = everything(path)
+    other_findings(monkeypatch)
+    with pytest.raises(Refused, match="the rules find something else than previewed; it was undone at once"):
+        apply_repair(repair, WHO, at_the_keyboard=True)
+    repair = Repair.objects.get()
+    assert repair.state == Repair.State.FAILED and "undone at once" in repair.outcome and everything(path) == before
+    assert AuditEntry.objects.latest("id").verb == "fail"
+
+
+def test_a_surprise_that_cannot_be_undone_stays_applied_until_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.db"
+    values = {**merged().values, chunk_key(5): "{broken", "conv:c1:seq": "5"}
+    repair = approved(imported(path, values), RENUMBER)
+    before = everything(path)
+    other_findings(monkeypatch)
+    write = applying.write
+
+    def once(*given: Any) -> float:
+        def busy(*_: Any) -> float:
+            raise Busy(path, 2000)
+
+        monkeypatch.setattr(applying, "write", busy)
+        return write(*given)
+
+    monkeypatch.setattr(applying, "write", once)
+    with pytest.raises(Refused, match="undoing it failed: The write lock"):
+        apply_repair(repair, WHO, at_the_keyboard=True)
+    repair = Repair.objects.get()
+    assert repair.state == Repair.State.APPLIED and "It still stands in the store" in repair.outcome and everything(path) != before
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert everything(path) == before
+
+
+def test_a_store_that_cannot_be_read_again_after_the_write_is_still_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER)
+
+    def read(*_: Any) -> None:
+        raise Busy(path, 0)
+
+    monkeypatch.setattr(import_source, "read", read)
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.VERIFIED and b'"msgIdx":1' in pairs(path)[chunk_key(1)]
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.UNDONE
+
+
+@BOTH
+def test_undo_outlives_the_strategies_that_it_takes_back(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.db"
+    conversation = imported(path, merged())
+    before = everything(path)
+    applied(conversation, RENUMBER, mode=mode)
+    Repair.objects.update(strategies=["of-another-version"], reader="of-another-version")
+    repair = Repair.objects.get()
+    assert verify_repair(repair)[0]
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert everything(path) == before

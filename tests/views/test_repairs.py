@@ -1,0 +1,301 @@
+"""The pages of a repair: the preview writes nothing, every act is a POST of its own, and refusals are sentences."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from inspector.models import Conversation, Repair, Source
+from tests.actions.building import A, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
+from tests.commands.test_repair import FIELDS
+from tests.sources.stores import prints
+
+pytestmark = pytest.mark.django_db
+
+RENUMBER = "renumber-messages"
+Post = Callable[..., str]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.db"
+
+
+@pytest.fixture
+def merged_one(path: Path) -> Conversation:
+    """A store of its own that the pages may write to."""
+    conversation = imported(path, merged())
+    Source.objects.update(write_enabled=True)
+    return Conversation.objects.select_related("source").get(pk=conversation.pk)
+
+
+@pytest.fixture
+def post(client: Client) -> Post:
+    """Posts and follows to the page that answers."""
+
+    def sent(repair: Repair, verb: str, **data: str) -> str:
+        answer = client.post(f"/repairs/{repair.oid}/{verb}/", data)
+        assert answer.status_code == 302 and answer["Location"] == f"/repairs/{repair.oid}/"
+        repair.refresh_from_db()
+        return client.get(answer["Location"]).content.decode()
+
+    return sent
+
+
+def text(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return answer.content.decode()
+
+
+# Before a repair is proposed
+
+
+@pytest.mark.parametrize("query", ["", "?strategy=renumber-messages", "?strategy=renumber-messages&mode=in-place&reader=exact"])
+def test_the_preview_writes_nothing_anywhere(client: Client, merged_one: Conversation, path: Path, query: str) -> None:
+    before = prints(path)
+    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/{query}")
+    text(client, f"/conversations/{merged_one.oid}/repairs/new/{query}")
+    assert prints(path) == before and not Repair.objects.exists()
+    assert ("Propose this repair" in page) == bool(query)
+    if query:
+        assert "4 re-indexed (content digests equal)" in page and "merges again on its next turn" in page
+
+
+def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
+    conversation = imported(path, broken())
+    page = text(client, f"/conversations/{conversation.oid}/repairs/new/")
+    options = re.findall(r'value="([\w-]+)".*?</label>', page[page.index("Strategies") : page.index("How it is written")], re.DOTALL)
+    labels = re.findall(r"<label.*?</label>", page[page.index("Strategies") : page.index("How it is written")], re.DOTALL)
+    advised = [name for name, label in zip(options, labels, strict=True) if "mends what was found" in label]
+    assert "insert-interrupted-result" in advised and "mend-counter" not in advised
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("?strategy=mend-counter", "Nothing to do: mend-counter would change nothing"),
+        ("?strategy=renumber-messages&mode=sideways", "cannot be written in mode &#x27;sideways&#x27;; it offers new-conversation (fork)"),
+        ("?strategy=format-the-disk", "Choose what to mend"),
+        ("?strategy=renumber-messages&reader=nobody", "Judged before and after"),
+        ("?strategy=%3Cscript%3E&mode=%3Cscript%3E%00", "cannot be written in mode"),
+    ],
+)
+def test_an_odd_request_for_a_preview_is_a_sentence(client: Client, merged_one: Conversation, query: str, said: str) -> None:
+    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/{query}")
+    assert said in page and "<script>" not in page.replace("<script src", "")
+
+
+def test_htmx_gets_the_preview_alone(client: Client, merged_one: Conversation) -> None:
+    answer = client.get(f"/conversations/{merged_one.oid}/repairs/new/?strategy={RENUMBER}", HTTP_HX_REQUEST="true")
+    assert b"<html" not in answer.content and b"Propose this repair" in answer.content
+
+
+def test_the_json_of_a_preview_is_what_the_command_prints(client: Client, merged_one: Conversation) -> None:
+    report = client.get(f"/conversations/{merged_one.oid}/repairs/new.json?strategy={RENUMBER}&mode=in-place").json()
+    assert list(report) == FIELDS and report["conversation"] == merged_one.oid and report["mode"] == "same-rows"
+    assert [edit["op"] for edit in report["edits"]] == ["replace"] * 4 and report["diff"].startswith("--- c1")
+    empty = client.get(f"/conversations/{merged_one.oid}/repairs/new.json")
+    assert empty.status_code == 400 and empty.json()["error"] == "Name at least one strategy."
+
+
+def test_proposing_leads_to_the_page_of_the_repair(client: Client, merged_one: Conversation, path: Path) -> None:
+    before = everything(path)
+    data = {"strategy": [RENUMBER, RENUMBER, "nonsense"], "mode": "in-place", "reader": "nobody"}
+    answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", data)
+    repair = Repair.objects.get()
+    assert answer["Location"] == f"/repairs/{repair.oid}/" and everything(path) == before
+    assert (repair.strategies, repair.mode, repair.reader, repair.state) == ([RENUMBER], "same-rows", "dispatch-legacy", "proposed")
+    page = text(client, answer["Location"])
+    assert "Rehearsed on a copy: applied, read back as previewed, undone" in page and repair.plan_digest[:12] in page
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({}, "Choose at least one strategy"),
+        ({"strategy": "mend-counter"}, "Nothing to do"),
+        ({"strategy": RENUMBER, "mode": "<b>"}, "cannot be written in mode"),
+    ],
+)
+def test_a_refused_proposal_goes_back_to_the_preview(client: Client, merged_one: Conversation, data: dict[str, str], said: str) -> None:
+    answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", {**data, "csrfmiddlewaretoken": "secret"})
+    assert answer.status_code == 302 and "secret" not in answer["Location"]
+    assert said in client.get(answer["Location"]).content.decode() and not Repair.objects.exists()
+
+
+def test_a_proposal_on_a_store_that_moved_says_what_moved(client: Client, merged_one: Conversation, path: Path) -> None:
+    put(path, b"conv:c1:chunk:\x1b<b>\xed\xa0\x80", row("new"))
+    answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": RENUMBER}, follow=True)
+    assert "conv:c1:chunk:\\x1b&lt;b&gt;\\udced\\udca0\\udc80 is new" in answer.content.decode()
+
+
+# From approval to undo
+
+
+@pytest.mark.parametrize("mode", ["in-place", "fork"])
+def test_the_whole_way_on_the_pages(client: Client, post: Post, merged_one: Conversation, path: Path, mode: str) -> None:
+    before = everything(path)
+    repair = proposed(merged_one, RENUMBER, mode=mode)
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert re.search(r"Approve plan \w{8}", page) and "Apply" not in page
+    page = post(repair, "approve", digest=repair.plan_digest, knows="on")
+    assert "Approved. Nothing is written yet" in page and "Apply: write to a.db" in page and everything(path) == before
+    page = post(repair, "apply")
+    assert "Applied and verified" in page and repair.state == "verified" and everything(path) != before
+    assert "The store holds exactly what this repair wrote" in page and ("Open it here" in page) == (mode == "fork")
+    page = post(repair, "undo")
+    assert "Undone: every record holds its bytes from before" in page and everything(path) == before
+    assert "<form" not in page[page.index("<main") :]
+
+
+def test_approval_on_the_page_needs_digest_and_tick(post: Post, merged_one: Conversation) -> None:
+    repair = proposed(merged_one, RENUMBER)
+    assert "Tick the box first" in post(repair, "approve", digest=repair.plan_digest)
+    assert "not the plan that you looked at" in post(repair, "approve", digest="0" * 64, knows="on")
+    assert "not the plan that you looked at" in post(repair, "approve", knows="on")
+    assert repair.state == "proposed"
+
+
+def test_the_page_of_a_repair_names_the_second_approver(client: Client, post: Post, merged_one: Conversation, settings: Settings) -> None:
+    settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
+    client.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": RENUMBER})
+    repair = Repair.objects.get()
+    assert f"By somebody other than {repair.proposed_by}" in text(client, f"/repairs/{repair.oid}/")
+    assert "A second person must approve" in post(repair, "approve", digest=repair.plan_digest, knows="on")
+
+
+def test_rejecting_ends_it(post: Post, merged_one: Conversation) -> None:
+    repair = approved(merged_one, RENUMBER)
+    page = post(repair, "reject")
+    assert "Rejected. Nothing was written." in page and "rejected</li>" in page and repair.state == "rejected"
+    assert "only an approved one can be applied" in post(repair, "apply")
+
+
+def test_applying_where_writing_is_off_is_refused_with_the_way_to_switch_it_on(
+    client: Client, post: Post, merged_one: Conversation, path: Path
+) -> None:
+    Source.objects.update(write_enabled=False)
+    repair = approved(merged_one, RENUMBER)
+    before = everything(path)
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert re.search(r'<button class="btn main" disabled>Apply', page) and f'href="/sources/{merged_one.source.oid}/"' in page
+    assert "Writing to a.db is switched off" in post(repair, "apply") and everything(path) == before
+
+
+def test_a_stale_repair_says_what_moved_and_offers_nothing(post: Post, merged_one: Conversation, path: Path) -> None:
+    repair = approved(merged_one, RENUMBER)
+    put(path, chunk_key(5), row("new"))
+    page = post(repair, "apply")
+    assert repair.state == "stale" and page.count("conv:c1:chunk:0000000005 is new") == 2 and "<form" not in page[page.index("<main") :]
+
+
+def test_an_undo_that_would_take_more_away_is_switched_off_with_the_reason(
+    client: Client, post: Post, merged_one: Conversation, path: Path
+) -> None:
+    repair = applied(merged_one, RENUMBER)
+    put(path, chunk_key(5), row("new"))
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert re.search(r'<button class="btn danger" disabled>Undo', page) and "chunk:0000000005 is new" in page
+    assert "Undo is refused, since the store went on after the repair" in post(repair, "undo") and repair.state == "verified"
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject", "apply", "undo"])
+def test_acts_are_posts_with_a_token_of_the_page(client: Client, merged_one: Conversation, path: Path, verb: str) -> None:
+    repair = approved(merged_one, RENUMBER)
+    before = everything(path)
+    assert client.get(f"/repairs/{repair.oid}/{verb}/").status_code == 405
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.post(f"/repairs/{repair.oid}/{verb}/", {"digest": repair.plan_digest, "knows": "on"}).status_code == 403
+    assert strict.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": RENUMBER}).status_code == 403
+    repair.refresh_from_db()
+    assert repair.state == "approved" and everything(path) == before and Repair.objects.count() == 1
+    assert client.post(f"/repairs/nobody/{verb}/").status_code == 404
+
+
+def test_the_token_of_the_page_lets_the_act_through(merged_one: Conversation) -> None:
+    repair = proposed(merged_one, RENUMBER)
+    strict = Client(enforce_csrf_checks=True)
+    page = strict.get(f"/repairs/{repair.oid}/").content.decode()
+    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[0]
+    answer = strict.post(f"/repairs/{repair.oid}/approve/", {"digest": repair.plan_digest, "knows": "on", "csrfmiddlewaretoken": token})
+    repair.refresh_from_db()
+    assert answer.status_code == 302 and repair.state == "approved"
+
+
+# Twins and the list
+
+
+@pytest.mark.parametrize("act", [proposed, approved, applied], ids=["proposed", "approved", "verified"])
+def test_the_twins_of_a_repair_say_what_it_is_and_where_it_stands(
+    client: Client, merged_one: Conversation, act: Callable[..., Repair]
+) -> None:
+    repair = act(merged_one, RENUMBER)
+    report = client.get(f"/repairs/{repair.oid}.json").json()
+    assert list(report)[: len(FIELDS)] == FIELDS and report["plan_digest"] == repair.plan_digest
+    assert (report["repair"], report["state"], report["strategies"], report["rehearsal"]["ok"]) == (
+        repair.oid,
+        repair.state,
+        [RENUMBER],
+        True,
+    )
+    assert (report["proposed_by"], bool(report["applied_at"])) == ("tester", repair.state == "verified")
+    answer = client.get(f"/repairs/{repair.oid}.md")
+    assert answer["Content-Type"] == "text/markdown; charset=utf-8"
+    for said in (repair.oid, repair.state, RENUMBER, repair.plan_digest, "```diff", "MSG10"):
+        assert said in answer.content.decode(), said
+
+
+def test_hostile_content_in_a_repair_is_shown_and_not_obeyed(client: Client, path: Path) -> None:
+    bad = "<script>alert(1)</script>\u202e\x1b\ud800"
+    key = "sk-proj-" + "Ab3dEf7hIj1LmN0pQrStUvWxYz" * 2
+    store = merged().append(U(bad)).append(U(key)).append(A(bad, er(bad)))
+    meta = {"createdAt": 1, "lastActivityAt": 2, "title": bad, "status": "idle"}
+    store.values["conv:c1:meta"] = json.dumps(meta)
+    conversation = imported(path, store)
+    repair = applied(conversation, "strip-error-chunks", RENUMBER, mode="fork")
+    for address in (f"/repairs/{repair.oid}/", "/repairs/", f"/conversations/{conversation.oid}/repairs/new/?strategy={RENUMBER}"):
+        page = text(client, address)
+        assert "<script>alert" not in page and "\u202e" not in page and "\x1b" not in page
+    assert "\\u202e\\x1b\\ud800" in text(client, f"/repairs/{repair.oid}/")
+    assert client.get(f"/repairs/{repair.oid}.json").content.isascii()
+    markdown = text(client, f"/repairs/{repair.oid}.md")
+    assert key not in markdown and "\u202e" not in markdown and "<script>" not in markdown[: markdown.index("```")]
+
+
+def test_a_preview_of_a_thousand_rows_is_folded_and_bounded(client: Client, path: Path) -> None:
+    store = merged()
+    for number in range(1000):
+        store.append(U(f"number {number} " + "x" * 2000))
+    conversation = imported(path, store)
+    page = text(client, f"/conversations/{conversation.oid}/repairs/new/?{urlencode({'strategy': RENUMBER, 'mode': 'fork'})}")
+    assert len(page) < 2_000_000 and "more changed in numbers only" in page and "200 of 1007 shown" in page
+
+
+def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: Conversation) -> None:
+    assert client.get("/repairs.json").json() == {"repairs": []}
+    first, second = proposed(merged_one, RENUMBER), approved(merged_one, RENUMBER, mode="fork")
+    page = text(client, "/repairs/")
+    assert page.index(second.oid) < page.index(first.oid) and "approved" in page
+    found = client.get("/repairs.json").json()["repairs"]
+    assert [(each["repair"], each["state"], each["mode"]) for each in found] == [
+        (second.oid, "approved", "new-conversation"),
+        (first.oid, "proposed", "same-rows"),
+    ]
+    assert client.get("/repairs/?page=99").status_code == 200
+
+
+def test_a_repair_whose_strategy_is_no_more_still_has_its_page(client: Client, post: Post, merged_one: Conversation) -> None:
+    repair = proposed(merged_one, RENUMBER)
+    Repair.objects.update(strategies=["of-another-version"])
+    assert "There is no strategy &#x27;of-another-version&#x27;" in text(client, f"/repairs/{repair.oid}/")
+    assert "There is no strategy" in post(repair, "approve", digest=repair.plan_digest, knows="on")
+    for ending in ("json", "md"):
+        answer = client.get(f"/repairs/{repair.oid}.{ending}")
+        assert answer.status_code == 409 and "of-another-version" in answer.content.decode()
+    assert client.get("/repairs/nobody/").status_code == 404
