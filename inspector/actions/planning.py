@@ -1,12 +1,12 @@
 """What the repair actions share: the plan of a repair, built again from the same base, and the source as it is now."""
 
+import itertools
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.utils import timezone
 
 from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
@@ -19,6 +19,8 @@ from inspector.repairs.preview import NothingToDo, Preview, compose, digest, pre
 from inspector.reports.visible import visible
 from inspector.sources import reading
 from inspector.sources.problems import SourceProblem
+
+_FORKS = uuid.UUID("6f1f5f0e-5c0d-5d0c-9a52-0b1f6a3f1d52")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +44,22 @@ def mode_named(format_: Format, name: str | None) -> str:
     raise Refused(f"{format_.title} cannot be written in mode {name!r}; it offers {offered}.")
 
 
-def request_for(
-    source: Source, title: str, strategies: Sequence[str], mode: str | None, reader: str | None = None, fork_id: str | None = None
-) -> Request:
-    """A request with a fresh id and the present time, so that the plan's digest covers both."""
-    options = {
-        "fork_id": fork_id or str(uuid.uuid4()),
-        "now": str(int(timezone.now().timestamp() * 1000)),
-        "title": f"Repaired: {title or 'Untitled'}",
-    }
-    return Request(
-        tuple(strategies), mode_named(loading.format_of(source), mode), reader or source.reader, source.projection, source.profile, options
-    )
+def request_for(source: Source, stored: Stored, strategies: Sequence[str], mode: str | None, reader: str | None = None) -> Request:
+    """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked. Raises Refused."""
+    format_ = loading.format_of(source)
+    named = mode_named(format_, mode)
+    options = format_.options(named, stored, _fresh_id(source, stored, strategies))
+    return Request(tuple(strategies), named, reader or source.reader, source.projection, source.profile, options)
+
+
+def _fresh_id(source: Source, stored: Stored, strategies: Sequence[str]) -> str:
+    """An id for a new conversation that this source is not known to hold."""
+    for count in itertools.count():
+        name = f"{digest(stored)} {' '.join(strategies)} {count}"
+        found = str(uuid.uuid5(_FORKS, name))
+        if source.pk is None or not Conversation.objects.filter(source=source, native_id=found, is_gone=False).exists():
+            return found
+    raise AssertionError("itertools.count ends")
 
 
 def preview_of(stored: Stored, format_: Format, source_path: str, request: Request) -> Preview:

@@ -218,6 +218,13 @@ class Dispatch:
         title = facts["title"].value or "" if "title" in facts else ""
         return Stored(Conversation(native_id, self.name, chunks, facts, title), tuple(part.records))
 
+    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
+        """What `write` cannot derive. A fork stands in the list beside its original: it gets the same time, for nobody said anything new."""
+        if mode != self.modes[0].name:
+            return {}
+        found = stored.conversation
+        return {"fork_id": fresh_id, "now": found.fact("lastActivityAt") or "0", "title": f"Repaired: {found.title or 'Untitled'}"}
+
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
         return _fork(plan, stored) if plan.mode == self.modes[0].name else _in_place(plan, stored)

@@ -52,6 +52,11 @@ class Target:
     format: str
     conversations: tuple[Chosen, ...]
 
+    @property
+    def real_path(self) -> str:
+        """As a source is known by it, so that a plan has the same digest however its path was typed."""
+        return visible(files.real(Path(self.path)))
+
     def one(self) -> Chosen:
         """Raises CommandError where there are none or several."""
         if len(self.conversations) == 1:

@@ -17,7 +17,7 @@ from inspector.reports.timeline import Columns, columns
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 
-LATER = "later than this request"
+LATER = "later than this request: its answer, or what came after"
 
 
 @dataclass(frozen=True, slots=True)

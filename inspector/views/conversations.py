@@ -3,9 +3,11 @@
 import json
 from dataclasses import dataclass
 
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import jsontext, notation
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk
@@ -13,12 +15,13 @@ from inspector.conversation.queries import span_text
 from inspector.detectors.base import Finding
 from inspector.detectors.catalogue import rule
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Revision, loading
+from inspector.models import Conversation, Repair, Revision, loading
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.projections.catalogue import PROJECTIONS, UnknownProjection
 from inspector.readers.catalogue import UnknownReader, names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
+from inspector.repairs.recommend import recommended
 from inspector.reports import markdown, scan, show
 from inspector.reports.timeline import Strip, Timeline, merged_seqs, strip, timeline
 from inspector.reports.visible import size, visible
@@ -106,6 +109,10 @@ class ConversationPage:
     refused_from: int | None
     size: str
     then_and_now: str
+    recommended: tuple[str, ...]
+    repairs: list[Repair]
+    prompt_body: str
+    request_body: str
 
 
 def _choice(request: OperatorRequest, row: Conversation) -> Choice:
@@ -179,6 +186,7 @@ def _anchor(found: Analysis, number: int) -> tuple[str, int]:
 
 def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
     chunks = found.case.conversation.chunks
+    prompt_body, request_body = _bodies(choice, found)
     selected = _selected(found, choice.finding)
     every = {seq for _, finding in found.findings for seq in finding.seqs}
     positions = _matching(choice, chunks, every)
@@ -218,7 +226,25 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         refused_from=found.judgement.first_bad,
         size=size(sum(len(chunk.raw) for chunk in chunks)),
         then_and_now=_then_and_now(row, choice, found),
+        recommended=tuple(each.name for each in recommended(found.case, [finding for _, finding in found.findings])),
+        repairs=_repairs(row, found),
+        prompt_body=prompt_body,
+        request_body=request_body,
     )
+
+
+def _bodies(choice: Choice, found: Analysis) -> tuple[str, str]:
+    """Names of the bodies of the shown step: what the kernel believed, what was sent; "" where there is none."""
+    step = found.case.trace.step(choice.step) if found.case.trace and found.observed else None
+    prompt = step.prompt.body if step and step.prompt else None
+    request = step.request.body if step and step.request else None
+    return prompt or "", request or ""
+
+
+def _repairs(row: Conversation, found: Analysis) -> list[Repair]:
+    """Repairs that stand in the store: of this conversation, and the one that made it."""
+    standing = Repair.objects.filter(state__in=UNDOABLE, conversation__source=row.source).select_related("conversation")
+    return list(standing.filter(Q(conversation=row) | Q(options__fork_id=found.case.conversation.native_id)).order_by("pk"))
 
 
 def _then_and_now(row: Conversation, choice: Choice, found: Analysis) -> str:

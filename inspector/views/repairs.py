@@ -77,6 +77,7 @@ class NewRepairPage:
     modes: tuple[WriteMode, ...]
     reader: str
     readers: list[str]
+    may_write: bool
     part: PreviewPart | None
     problem: str
 
@@ -151,12 +152,22 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     except Refused as refusal:
         problem = str(refusal)
     return NewRepairPage(
-        row, chosen, STRATEGIES, tuple(each.name for each in found), mode, format_.modes, reader, names(row.source.format), part, problem
+        row,
+        chosen,
+        STRATEGIES,
+        tuple(each.name for each in found),
+        mode,
+        format_.modes,
+        reader,
+        names(row.source.format),
+        web_may_write(row.source),
+        part,
+        problem,
     )
 
 
 def _request(row: Conversation, chosen: tuple[str, ...], mode: str, reader: str) -> Request:
-    return request_for(row.source, loading.stored(row).conversation.title, chosen, mode, reader)
+    return request_for(row.source, loading.stored(row), chosen, mode, reader)
 
 
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -202,11 +213,21 @@ def _repair_page(repair: Repair) -> RepairPage:
         found = Conversation.objects.filter(source=source, native_id=visible(native), is_gone=False).first()
         target = found.oid if found else ""
         if native != part.preview.plan.conversation:
-            reach = f"The repaired history is a conversation of its own, “{repair.options.get('title', '')}” (id {native}): it stands in the program's list; tell its users to go on there. The original stays as it is."
+            reach = _reach(repair, native)
     return RepairPage(
         repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
         repair.state in UNDOABLE and stands, standing, stands, target, visible(reach),
     )  # fmt: skip
+
+
+def _reach(repair: Repair, native: str) -> str:
+    """How users get to a fork: what will be, what is, and nothing where it is no more."""
+    what = f"“{repair.options.get('title', '')}” (id {native})"
+    if repair.state in (Repair.State.PROPOSED, Repair.State.APPROVED):
+        return f"The repaired history will be a conversation of its own, {what}, beside the original, which stays as it is. It is not there yet."
+    if repair.state in UNDOABLE:
+        return f"The repaired history is a conversation of its own, {what}: it stands in the program's list. Tell its users to go on there; the original stays as it is."
+    return ""
 
 
 def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:

@@ -82,7 +82,7 @@ def texts(conversation: Conversation, revision: int | None = None) -> list[str]:
 
 
 def proposed(conversation: Conversation, *strategies: str, mode: str = "in-place", who: str = WHO) -> Repair:
-    return propose_repair(conversation, request_for(conversation.source, conversation.title, strategies, mode), who)
+    return propose_repair(conversation, request_for(conversation.source, loading.stored(conversation), strategies, mode), who)
 
 
 def approved(conversation: Conversation, *strategies: str, mode: str = "in-place") -> Repair:

@@ -66,7 +66,7 @@ class Command(AnsweringCommand):
 
     def _repair(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
         if options["apply"]:
-            preview = preview_of(chosen.stored, chosen.format, target.path, request)
+            preview = preview_of(chosen.stored, chosen.format, target.real_path, request)
             for warning in preview.warnings:
                 self.note(f"Warning: {warning}")
             applied = apply_now(target.path, chosen, request, options["traces"])
@@ -84,7 +84,7 @@ class Command(AnsweringCommand):
         if options["out"] is not None:
             preview = write_repaired_copy(Path(target.path), chosen.format, chosen.stored, request, Path(options["out"]))
         else:
-            preview = preview_of(chosen.stored, chosen.format, target.path, request)
+            preview = preview_of(chosen.stored, chosen.format, target.real_path, request)
         if options["json"]:
             self.say_json(plan_report(chosen.oid, preview))
             return
@@ -117,7 +117,7 @@ def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
     names = options["strategy"] or _recommended(chosen, reader_name)
     source = chosen.row.source if chosen.row else _unsaved(chosen)
     mode = "in-place" if options["out"] is not None else options["mode"]
-    request = request_for(source, chosen.stored.conversation.title, names, mode, reader_name)
+    request = request_for(source, chosen.stored, names, mode, reader_name)
     return replace(request, profile=options["goal"]) if options["goal"] else request
 
 
