@@ -4,6 +4,7 @@ import getpass
 import os
 import re
 import secrets
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -162,3 +163,9 @@ def _keep_new_key(path: Path) -> None:
             pass
     finally:
         aside.unlink(missing_ok=True)
+
+
+def program() -> str:
+    """How a person types our commands from here: with the virtual environment's own Python where that runs us."""
+    python = os.path.relpath(sys.prefix + "/bin/python") if sys.prefix != sys.base_prefix else "python"
+    return f"{'python' if python.startswith('..') else python} manage.py"

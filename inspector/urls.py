@@ -5,6 +5,8 @@ from django.urls import path
 
 from inspector.views import audit, catalogues, conversations, inbox, repairs, sources, traces
 
+handler404 = "inspector.views.pages.not_found"
+
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
     path("index.json", inbox.inbox_json),

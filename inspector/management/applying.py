@@ -12,7 +12,7 @@ from inspector.actions.import_source import import_targets
 from inspector.actions.planning import Request, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
-from inspector.environment import os_user
+from inspector.environment import os_user, program
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
 from inspector.repairs.preview import Preview
@@ -49,7 +49,7 @@ def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str]) ->
         raise
     target = chosen.format.target(preview.plan)
     written = f" The repaired conversation is {target}." if target != preview.plan.conversation else ""
-    sentence = f"Repair {repair.oid} is {repair.state}. {repair.outcome}{written} Take it back with: python manage.py undo {repair.oid}"
+    sentence = f"Repair {repair.oid} is {repair.state}. {repair.outcome}{written} Take it back with: {program()} undo {repair.oid}"
     return Applied(conversation, repair.oid, repair.state, sentence, preview)
 
 

@@ -27,7 +27,8 @@ class Source(models.Model):
 
     @property
     def name(self) -> str:
-        return self.path.rsplit("/", 1)[-1]
+        """File and folder: stores of one program are all called the same."""
+        return "/".join(self.path.rsplit("/", 2)[-2:])
 
     @staticmethod
     def oid_of(path: str) -> str:

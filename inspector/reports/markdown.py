@@ -6,6 +6,7 @@ from typing import Any
 
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Finding
+from inspector.detectors.catalogue import rule
 from inspector.reports.masking import masked
 from inspector.reports.visible import clipped, visible
 
@@ -21,7 +22,7 @@ _BACKTICKS = re.compile("`+")
 _NOT_IN_A_LINK = re.compile(r"[<>\s]")
 
 
-def conversation_md(report: Json, chunk_lines: Sequence[str], links: Mapping[str, str]) -> str:
+def conversation_md(report: Json, chunk_lines: Sequence[str], links: Mapping[str, str], notes: Sequence[str] = ()) -> str:
     """`report` as `scan` has it; `chunk_lines` are the evidence in notation; `links`: what each leads to -> its URL."""
     findings: Sequence[Json] = report["findings"]
     parts = [f"**{prose(report['verdict'])}**", _identity(report)]
@@ -35,7 +36,17 @@ def conversation_md(report: Json, chunk_lines: Sequence[str], links: Mapping[str
             parts.append(f"and {len(findings) - ROWS_SHOWN} more findings.")
     for name, judgement in report["profiles"].items():
         parts.append(_judgement(name, judgement))
-    return _joined([*parts, *_evidence(chunk_lines), *_links(links)])
+    parts += [prose(note) for note in notes]
+    return _joined([*parts, _mends(findings), *_evidence(chunk_lines), *_links(links)])
+
+
+def _mends(findings: Sequence[Json]) -> str:
+    """What mends each rule that fires, in code and in data."""
+    rows = []
+    for about in {found["code"]: rule(found["code"]) for found in findings}.values():
+        by = ", ".join(code(name) for name in about.repaired_by) or "nothing yet"
+        rows.append(f"- {about.code} in code: {prose(about.fixed_in_code)} In data: {by}.")
+    return "What mends it:\n\n" + "\n".join(rows) if rows else ""
 
 
 def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str]) -> str:
@@ -46,7 +57,7 @@ def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links
         f"{weight}; seq {_seqs(finding.seqs, finding.total)}",
         _identity(report),
     ]
-    for title, rows in (("Evidence", finding.evidence), ("Ruled out", finding.ruled_out)):
+    for title, rows in (("Evidence", finding.evidence), ("Other causes, and what speaks against them", finding.ruled_out)):
         if rows:
             parts.append(f"{title}:\n\n" + "\n".join(f"- {prose(what)}: {prose(shows)}" for what, shows in rows[:ROWS_SHOWN]))
     if finding.repaired_by:

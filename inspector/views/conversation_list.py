@@ -87,7 +87,8 @@ class ConversationListPage:
 
 
 def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    return conversations.select_related("source").order_by(F("last_activity").desc(nulls_last=True), "id")
+    """The demo's conversations stand behind one's own: they are there to try things on."""
+    return conversations.select_related("source").order_by("source__is_demo", F("last_activity").desc(nulls_last=True), "id")
 
 
 def open_findings() -> QuerySet[Finding]:

@@ -25,6 +25,7 @@ from inspector.repairs.recommend import recommended
 from inspector.reports import markdown, scan, show
 from inspector.reports.timeline import Strip, Timeline, merged_seqs, strip, timeline
 from inspector.reports.visible import size, visible
+from inspector.traces import observe
 from inspector.views.analysis import Analysis, analysis
 from inspector.views.conversation_list import conversation_list, conversation_list_json
 from inspector.views.pages import Link, absolute, as_json, as_markdown, page
@@ -287,7 +288,19 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, found = _found(request, oid)
     lines = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
     links = {"conversation": absolute(request, f"/conversations/{oid}/?rev={choice.revision}&reader={choice.reader}")}
-    return as_markdown(markdown.conversation_md(_report(row, choice, found), lines, links))
+    return as_markdown(markdown.conversation_md(_report(row, choice, found), lines, links, _told(row, choice, found)))
+
+
+def _told(row: Conversation, choice: Choice, found: Analysis) -> list[str]:
+    """What the trace adds to the store: the last request, and what it merged."""
+    steps = found.case.trace.steps() if found.case.trace else []
+    if not steps:
+        return ["No trace was imported: what was really sent is not known."]
+    finish, count = observe.finish_reason(steps[-1]), observe.tool_count(found.case.trace, steps[-1]) if found.case.trace else None
+    tools = "an unknown number of" if count is None else count
+    return [
+        f"Last observed request: {steps[-1].step_id}, finish reason {finish or 'unknown'}, {tools} tools. {_then_and_now(row, choice, found)}"
+    ]
 
 
 def _report(row: Conversation, choice: Choice, found: Analysis) -> dict[str, object]:

@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 
+from inspector.environment import program
+
 NAVIGATION = (
     ("Inbox", "/"),
     ("Conversations", "/conversations/"),
@@ -39,6 +41,7 @@ def page(request: HttpRequest, template: str, content: Any, part: str = "", twin
         "page": content,
         "navigation": navigation(request),
         "local_mode": settings.INSPECTOR_LOCAL,
+        "program": program(),
         "twins": [Link(f".{ending}", twin(request, ending)) for ending in twins],
     }
     response = render(request, f"{template}#{part}" if is_part else template, context, status=status)
@@ -71,3 +74,10 @@ def absolute(request: HttpRequest, path: str) -> str:
 def refusal(request: HttpRequest, sentence: str, status: int = 409) -> HttpResponse:
     """One sentence, on a page of its own; nothing was done."""
     return page(request, "refusal.html", {"sentence": sentence}, status=status)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The sentence of an Http404 of ours, on a page with the way back; Django's own texts name its classes."""
+    said = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
+    sentence = "" if "matches the given query" in said else said
+    return page(request, "404.html", {"sentence": sentence}, status=404)

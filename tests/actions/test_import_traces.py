@@ -39,7 +39,7 @@ def shape(found: Trace | None) -> list[tuple[str, int]]:
 
 def test_traces_of_one_call_belong_to_its_stores_whatever_they_hold(tmp_path: Path) -> None:
     bring(store(tmp_path / "a.db", "of-another-id"), trace(tmp_path / "traces.db"))
-    assert [source.name for source in Source.objects.get(path__endswith="a.db").traces.all()] == ["traces.db"]
+    assert [source.path.rsplit("/", 1)[1] for source in Source.objects.get(path__endswith="a.db").traces.all()] == ["traces.db"]
     found = seen("of-another-id")
     assert found is not None and found.turns == []
 

@@ -40,7 +40,7 @@ def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
 
 def test_demo_says_what_to_try(store: Path) -> None:
     out = run("demo").out
-    assert "python manage.py scan" in out and "python manage.py serve" in out
+    assert "manage.py scan" in out and "manage.py serve" in out
 
 
 def test_import_loads_all_or_nothing(tmp_path: Path) -> None:

@@ -115,7 +115,11 @@ def test_a_finding_comes_with_its_evidence() -> None:
     )
     text = finding_md(report(), finding, [HOSTILE], {"finding": "https://inspector.example.org/findings/1/"})
     assert calls_nobody(text) and text.startswith("**MSG101 `merged-messages`: ")
-    assert "seq 1-3 (11 in all)" in text and "Ruled out:\n\n- the tools were not sent: 3 tools" in text and "`renumber-messages`" in text
+    assert (
+        "seq 1-3 (11 in all)" in text
+        and "Other causes, and what speaks against them:\n\n- the tools were not sent: 3 tools" in text
+        and "`renumber-messages`" in text
+    )
 
 
 def test_a_repair_says_what_it_does_and_who_did_it() -> None:

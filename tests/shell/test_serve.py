@@ -81,7 +81,7 @@ def test_a_taken_port_is_told_and_the_next_one_serves(environ: dict[str, str]) -
 def test_an_unmigrated_database_is_refused(environ: dict[str, str]) -> None:
     ran = subprocess.run(manage("serve", "--port", "0"), env=environ, capture_output=True, text=True, timeout=SECONDS)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == "The database is not up to date with this version: run `python manage.py migrate` first.\n"
+    assert ran.stderr == "The database is not up to date with this version: run `manage.py migrate` first.\n"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "inspector.example.org", ""])

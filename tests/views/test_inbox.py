@@ -19,7 +19,7 @@ MaxQueries = Callable[[int], AbstractContextManager[object]]
 def test_an_empty_database_says_how_to_load_something(client: Client) -> None:
     page = client.get("/")
     assert page.status_code == 200
-    for words in ("make run STORE=", "python manage.py import_source", "python manage.py demo"):
+    for words in ("make run STORE=", "manage.py import_source", "manage.py demo"):
         assert words in page.content.decode()
     assert client.get("/index.json").json()["rules"] == []
 

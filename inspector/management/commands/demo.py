@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from inspector.actions.import_source import import_targets
-from inspector.environment import os_user
+from inspector.environment import os_user, program
 from inspector.management.answering import AnsweringCommand
 from inspector.models.identity import short_id
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
@@ -45,10 +45,10 @@ class Command(AnsweringCommand):
         if not written:
             self.say("They were there already and are as you left them; --fresh writes them anew.")
         self.say("Try:")
-        self.say("  python manage.py serve")
-        self.say(f"  python manage.py scan {_near(store)}")
-        self.say(f"  python manage.py show {incident} --as messages")
-        self.say(f"  python manage.py repair {incident} --strategy renumber-messages --plan")
+        self.say(f"  {program()} serve")
+        self.say(f"  {program()} scan {_near(store)}")
+        self.say(f"  {program()} show {incident} --as messages")
+        self.say(f"  {program()} repair {incident} --strategy renumber-messages --plan")
 
 
 def _remove(path: Path) -> None:
