@@ -40,7 +40,8 @@ def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -
         _end(repair, operator, Repair.State.STALE, str(problem), "stale")
         raise problem
     _refuse_unless_idle(stored)
-    preview = preview_of(stored, format_, source.path, request_of(repair))
+    case = loading.case(conversation, repair.reader, repair.revision).again(stored.conversation)
+    preview = preview_of(case, stored, format_, source.path, request_of(repair))
     if preview.digest != repair.approved_digest:
         raise Refused("The plan comes out otherwise than approved; propose it anew.")
     keep(repair, preview.changes)
@@ -103,7 +104,7 @@ def _prove(repair: Repair, operator: str, preview: Preview) -> None:
     ]:
         surprise = "what was written does not read back as previewed"
     else:
-        side = look(case_of(result.conversation, repair.reader), repair.projection, repair.profile)
+        side = look(preview.before.case.again(result.conversation), repair.projection, repair.profile)
         if [(found.code, found.seqs) for found in side.findings] != [(found.code, found.seqs) for found in preview.after.findings]:
             surprise = "the rules find something else than previewed"
     if not surprise:

@@ -16,7 +16,7 @@ from inspector.actions import audit
 from inspector.actions.own_database import refuse_own_database
 from inspector.conversation.model import Chunk
 from inspector.detectors.base import Finding as Found
-from inspector.detectors.base import Severity, case_of, findings
+from inspector.detectors.base import Severity, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Stored
 from inspector.models import Conversation, Finding, Payload, Record, Revision, Source, TraceRecord, loading
@@ -79,8 +79,11 @@ def import_targets(paths: Sequence[str], operator: str, format_name: str | None 
                     .filter(Q(verdict="") | ~Q(judged_by=inspector.__version__))
                     .values_list("pk", flat=True)
                 )
+        ids: dict[int, list[str]] = {}
         for conversation in Conversation.objects.filter(pk__in=touched).select_related("source").iterator(chunk_size=500):
-            examine(conversation, contents_of.get(conversation.oid))
+            if conversation.source_id not in ids:
+                ids[conversation.source_id] = loading.ids_of(conversation.source)
+            examine(conversation, contents_of.get(conversation.oid), ids[conversation.source_id])
         for imported in done:
             audit.record(
                 operator, "import", source_path=imported.source.path, conversations=imported.conversations, records=imported.records
@@ -287,12 +290,11 @@ def _attach(sources: Iterable[Source]) -> set[int]:
     return touched
 
 
-def examine(conversation: Conversation, stored: Stored | None = None) -> list[Found]:
+def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> list[Found]:
     """Judges the newest revision with the reader and provider of its source, and keeps findings and verdict for the lists."""
     source = conversation.source
     stored = stored or loading.stored(conversation)
-    taken_at = int(source.read_at.timestamp() * 1000)
-    case = case_of(stored.conversation, source.reader, loading.trace(conversation, stored.conversation.native_id), taken_at)
+    case = loading.case_around(conversation, stored.conversation, source.reader, ids)
     found = findings(case, RULES)
     judgement = profile(source.profile).judge(
         projection(source.projection).project(case.reading.messages), stored.conversation.fact("model")

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
+from inspector.detectors.base import Case
 from inspector.formats.base import Format, Stored, WriteRefused
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.readers.catalogue import UnknownReader
@@ -62,13 +63,13 @@ def _fresh_id(source: Source, stored: Stored, strategies: Sequence[str]) -> str:
     raise AssertionError("itertools.count ends")
 
 
-def preview_of(stored: Stored, format_: Format, source_path: str, request: Request) -> Preview:
-    """The plan on exactly these records. Raises Refused where there is nothing to do or the format cannot write it."""
+def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, request: Request) -> Preview:
+    """The plan on exactly these records; `case` is theirs, as `request.reader` has it. Raises Refused where there is nothing to do or the format cannot write it."""
     if not request.strategies:
         raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
     try:
         strategies: list[Strategy] = [strategy(name) for name in request.strategies]
-        edits = compose(stored.conversation, strategies, request.reader)
+        edits = compose(case, strategies)
     except (UnknownStrategy, UnknownReader) as problem:
         raise Refused(str(problem)) from None
     plan = Plan(
@@ -82,7 +83,7 @@ def preview_of(stored: Stored, format_: Format, source_path: str, request: Reque
         request.options,
     )
     try:
-        return preview(stored, format_, plan, strategies, request.reader, request.projection, request.profile)
+        return preview(case, stored, format_, plan, strategies, request.projection, request.profile)
     except NothingToDo:
         raise NothingToRepair(f"Nothing to do: {', '.join(request.strategies)} would change nothing in this conversation.") from None
     except (WriteRefused, EditMismatch) as problem:
@@ -96,9 +97,9 @@ def request_of(repair: Repair) -> Request:
 def preview_repair(repair: Repair) -> Preview:
     """The preview on the revision that the repair was proposed on: what was and is shown, whatever the store did since."""
     conversation = repair.conversation
-    return preview_of(
-        loading.stored(conversation, repair.revision), loading.format_of(conversation.source), conversation.source.path, request_of(repair)
-    )
+    case = loading.case(conversation, repair.reader, repair.revision)
+    stored = loading.stored(conversation, repair.revision)
+    return preview_of(case, stored, loading.format_of(conversation.source), conversation.source.path, request_of(repair))
 
 
 def current(conversation: Conversation, native_id: str | None = None) -> Stored | None:

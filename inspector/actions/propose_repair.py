@@ -11,6 +11,7 @@ from inspector.actions.planning import Request, current, moved, preview_of, stal
 from inspector.actions.problems import Refused
 from inspector.actions.rehearse import rehearse
 from inspector.models import Conversation, Repair, loading
+from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.preview import digest
 
 
@@ -22,7 +23,11 @@ def propose_repair(conversation: Conversation, request: Request, operator: str) 
     now = current(conversation)
     if now is None or digest(now) != digest(stored):
         raise stale(moved(stored, now))
-    preview = preview_of(stored, format_, source.path, request)
+    try:
+        case = loading.case(conversation, request.reader)
+    except UnknownReader as problem:
+        raise Refused(str(problem)) from None
+    preview = preview_of(case, stored, format_, source.path, request)
     rehearsal = rehearse(Path(source.path), format_, stored, preview)
     with transaction.atomic():
         repair = Repair.objects.create(

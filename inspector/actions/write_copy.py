@@ -6,22 +6,23 @@ from inspector.actions.own_database import refuse_own_database
 from inspector.actions.planning import Request, preview_of
 from inspector.actions.problems import Refused
 from inspector.actions.writing import write
+from inspector.detectors.base import Case
 from inspector.formats.base import Format, Stored
 from inspector.repairs.preview import Preview
 from inspector.sources import reading, sqlite
 
 
-def write_repaired_copy(path: Path, format_: Format, stored: Stored, request: Request, out: Path) -> Preview:
+def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored, request: Request, out: Path) -> Preview:
     """The plan as written to the new file `out`. Raises Refused, SourceProblem; then no file is left."""
     refuse_own_database(path)
-    preview_of(stored, format_, str(out), request)
+    preview_of(case, stored, format_, str(out), request)
     sqlite.backup(path, out)
     try:
         native_id = stored.conversation.native_id
         copied = reading.one(out, format_, native_id)
         if copied is None:
             raise Refused(f"The conversation is no longer in {path}: import the source again, or choose another conversation.")
-        preview = preview_of(copied, format_, str(out), request)
+        preview = preview_of(case.again(copied.conversation), copied, format_, str(out), request)
         write(out, format_, [copied], preview.changes)
         written = reading.one(out, format_, native_id)
         wanted = [chunk.raw for chunk in preview.after.case.conversation.chunks]

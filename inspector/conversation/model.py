@@ -97,12 +97,31 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnMetrics:
+    """What a store counted of one turn that reached its end: an independent witness of its steps, text-only ones included.
+
+    Tokens are sums over the turn as the program counted them, 0 where it did not; `reason` says why a row could not be read.
+    """
+
+    key: str
+    turn_id: str
+    step_ids: tuple[str, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
+    """`stranded` are whole messages of an older generation of the store, which the program of today never reads."""
+
     native_id: str
     format: str
     chunks: tuple[Chunk, ...]
     facts: Mapping[str, Fact] = field(default_factory=lambda: MappingProxyType({}))
     title: str = ""
+    metrics: tuple[TurnMetrics, ...] = ()
+    stranded: "tuple[Message, ...]" = ()
 
     def fact(self, name: str) -> str | None:
         fact = self.facts.get(name)

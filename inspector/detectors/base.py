@@ -35,7 +35,8 @@ class Case:
     """All that a rule may know. What is absent is None, and rules say what they could not know.
 
     `messages` are the true messages, `reading` is what the chosen reader makes of the same chunks; `taken_at` is when the
-    store was read (epoch ms).
+    store was read (epoch ms). `archive` is what the conversation was compacted from; `bleeding` are ids of other conversations
+    whose rows the program's own key listing returns with this one's.
     """
 
     conversation: Conversation
@@ -43,6 +44,12 @@ class Case:
     reading: Reading
     trace: Trace | None = None
     taken_at: int | None = None
+    archive: Conversation | None = None
+    bleeding: tuple[str, ...] = ()
+
+    def again(self, conversation: Conversation, reader_name: str = "") -> "Case":
+        """The same surroundings around another content of the conversation."""
+        return case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, self.archive, self.bleeding)
 
     @property
     def running(self) -> bool:
@@ -57,10 +64,17 @@ class Case:
         return self.taken_at - int(last) < RUNNING_MS
 
 
-def case_of(conversation: Conversation, reader_name: str, trace: Trace | None = None, taken_at: int | None = None) -> Case:
+def case_of(
+    conversation: Conversation,
+    reader_name: str,
+    trace: Trace | None = None,
+    taken_at: int | None = None,
+    archive: Conversation | None = None,
+    bleeding: tuple[str, ...] = (),
+) -> Case:
     """The case of a conversation as `reader_name` reads it. Raises UnknownReader."""
     reading = reader(reader_name).read(conversation)
-    return Case(conversation, queries.true_messages(conversation.chunks), reading, trace, taken_at)
+    return Case(conversation, queries.true_messages(conversation.chunks), reading, trace, taken_at, archive, bleeding)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ recipe are upstream's. `read` and `write` stand side by side; a row that cannot 
 """
 
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -13,7 +14,7 @@ from typing import Any
 from inspector.conversation import jsontext, queries
 from inspector.conversation.edits import Plan, apply
 from inspector.conversation.jsontext import Unreadable
-from inspector.conversation.model import Chunk, Conversation, Fact, Kind
+from inspector.conversation.model import Chunk, Conversation, Fact, Kind, Message, TurnMetrics
 from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode, WriteRefused
 
 TABLE = Table("kv", "key", "value", (("namespace", "conversation-store"),))
@@ -26,6 +27,7 @@ _FACT_KEY = re.compile(
     r"conv:(.*):(seq|meta|model|cwd|computer|reasoning-effort|compact-percent|metrics-seq|image-transcriptions)", re.DOTALL
 )
 _STEP_ID = re.compile(r"turn-(\d{12,14})-[0-9a-z]*#(\d+)")
+_LOWER = {ord(upper): upper.lower() for upper in string.ascii_uppercase}
 _NUMBER = re.compile(r"\s*([+-]?[0-9]+)")
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -155,7 +157,7 @@ def _turn_time(payload: Mapping[str, Any]) -> int | None:
 class _Parts:
     rows: list[tuple[str, Record]]
     facts: dict[str, Record]
-    counts: dict[str, int]
+    numbered: dict[str, list[tuple[int, Record]]]
     records: list[Record]
 
 
@@ -191,7 +193,7 @@ class Dispatch:
                 of(match.group(1)).records.append(record)
             elif match := _NUMBERED_KEY.fullmatch(record.key):
                 part = of(match.group(1))
-                part.counts[match.group(2)] = part.counts.get(match.group(2), 0) + 1
+                part.numbered.setdefault(match.group(2), []).append((parse_int(match.group(3)) or 0, record))
                 part.records.append(record)
             elif match := _FACT_KEY.fullmatch(record.key):
                 of(match.group(1)).facts[match.group(2)] = record
@@ -213,10 +215,12 @@ class Dispatch:
         state = None if index is None else "damaged" if listed is None else "listed" if native_id in listed else "not listed"
         facts["index"] = Fact("index", state, INDEX)
         for name, label in (("metrics", "metrics rows"), ("msg", "whole-message rows")):
-            if part.counts.get(name):
-                facts[label] = Fact(label, str(part.counts[name]))
+            if part.numbered.get(name):
+                facts[label] = Fact(label, str(len(part.numbered[name])))
         title = facts["title"].value or "" if "title" in facts else ""
-        return Stored(Conversation(native_id, self.name, chunks, facts, title), tuple(part.records))
+        metrics = tuple(read_metrics(record) for _, record in part.numbered.get("metrics", ()))
+        stranded = tuple(read_stranded(record, number) for number, record in part.numbered.get("msg", ()))
+        return Stored(Conversation(native_id, self.name, chunks, facts, title, metrics, stranded), tuple(part.records))
 
     def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
         """What `write` cannot derive. A fork stands in the list beside its original: it gets the same time, for nobody said anything new."""
@@ -233,6 +237,16 @@ class Dispatch:
         """Native id of the conversation that holds the result."""
         return plan.options["fork_id"] if plan.mode == self.modes[0].name else plan.conversation
 
+    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
+        """Of `others`, those whose rows upstream's listing (`LIKE`, ASCII case-insensitive, `_` and `%` unescaped) takes for this one's."""
+        if "%" not in native_id and "_" not in native_id:
+            same = (other for other in others if other.lower() == native_id.lower() and other != native_id)
+            return tuple(other for other in same if _ascii_lower(other) == _ascii_lower(native_id))
+        wild = {"%": ".*", "_": "."}
+        pattern = "".join(wild.get(letter) or re.escape(letter) for letter in _ascii_lower(native_id))
+        listing = re.compile(pattern, re.DOTALL)
+        return tuple(other for other in others if other != native_id and listing.fullmatch(_ascii_lower(other)))
+
     def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
         """What must be byte-equal when a plan is written: every row under the chunk prefix, the counter and the meta row."""
         native = stored.conversation.native_id
@@ -240,6 +254,46 @@ class Dispatch:
         rows = {record.key: record.value for record in stored.records}
         keys = [fact_key(native, name) for name in ("seq", "meta")]
         return {prefix: {key: cell for key, cell in rows.items() if key.startswith(prefix)}}, {key: rows.get(key) for key in keys}
+
+
+def _ascii_lower(text: str) -> str:
+    return text.translate(_LOWER)
+
+
+def read_metrics(record: Record) -> TurnMetrics:
+    """One metrics row; what cannot be read of it is said in `reason`."""
+    try:
+        row = jsontext.parse(jsontext.decode(record.value.data))
+    except Unreadable as problem:
+        return TurnMetrics(record.key, "", reason=problem.reason)
+    if not isinstance(row, dict) or not isinstance(row.get("turnId"), str):
+        return TurnMetrics(record.key, "", reason="the row is no object with a turnId")
+    steps = row.get("steps") if isinstance(row.get("steps"), list) else []
+    ids = tuple(step["stepId"] for step in steps or [] if isinstance(step, dict) and isinstance(step.get("stepId"), str))
+    usage = row.get("usage") if isinstance(row.get("usage"), dict) else {}
+    tokens = {name: value for name, value in (usage or {}).items() if isinstance(value, int) and not isinstance(value, bool)}
+    return TurnMetrics(record.key, row["turnId"], ids, tokens.get("inputTokens", 0), tokens.get("outputTokens", 0))
+
+
+def read_stranded(record: Record, number: int) -> Message:
+    """One whole-message row of the generation before chunk rows, numbered from 0; its chunks have no indexes of their own."""
+    raw = record.value.data
+
+    def unreadable(reason: str) -> Message:
+        return Message("", (Chunk(record.key, number, "", Kind.UNREADABLE, {}, raw=raw, damage="not-json", reason=reason),))
+
+    try:
+        row = jsontext.parse(jsontext.decode(raw))
+    except Unreadable as problem:
+        return unreadable(problem.reason)
+    if not isinstance(row, dict) or row.get("role") not in ROLES or not isinstance(row.get("chunks"), list):
+        return unreadable("the row is no message with a role and chunks")
+    role = str(row["role"])
+    chunks = []
+    for at, payload in enumerate(row["chunks"]):
+        spelled = jsontext.compact({"chunk": payload, "role": role, "msgIdx": number, "chunkIdx": at})
+        chunks.append(replace(read_chunk(Record(f"{record.key}#{at}", Cell(jsontext.encode(spelled))), number), raw=raw))
+    return Message(role, tuple(chunks))
 
 
 def index_ids(index: Record | None) -> list[str] | None:

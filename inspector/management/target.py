@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from inspector import models
 from inspector.actions.own_database import refuse_own_database
+from inspector.conversation.model import Conversation
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Format, Stored
 from inspector.management.observed import NO_SQLITE, PIPE, read_traces, trace_of
@@ -40,10 +41,12 @@ class Chosen:
     projection: str
     profile: str
     row: models.Conversation | None = None
+    archive: Conversation | None = None
+    bleeding: tuple[str, ...] = ()
 
     def case(self, reader: str | None = None) -> Case:
         """Raises UnknownReader."""
-        return case_of(self.stored.conversation, reader or self.reader, self.trace, self.taken_at)
+        return case_of(self.stored.conversation, reader or self.reader, self.trace, self.taken_at, self.archive, self.bleeding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,7 @@ def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Se
     store = read_store(path, format_name)
     real, format_ = visible(files.real(path)), store.format
     stored_by_oid = {short_id(real, format_.name, stored.conversation.native_id): stored for stored in store.conversations}
+    by_native_id = {stored.conversation.native_id: stored.conversation for stored in store.conversations}
     now = int(timezone.now().timestamp() * 1000)
     chosen = tuple(
         Chosen(
@@ -139,6 +143,9 @@ def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Se
             format_.default_reader,
             format_.default_projection,
             format_.default_profile,
+            None,
+            by_native_id.get(stored.conversation.fact("compactedFrom") or ""),
+            format_.bleeding(stored.conversation.native_id, by_native_id),
         )
         for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, path)).items()
     )
@@ -166,7 +173,9 @@ def _of_row(row: models.Conversation, format_name: str | None, wanted: str | Non
         raise CommandError(f"TARGET already names conversation {row.oid}: leave --conversation out, or name the path of its store.")
     trace = trace_of(traces, native_id) if traces else loading.trace(row, native_id)
     taken_at = int(source.read_at.timestamp() * 1000)
-    chosen = Chosen(row.oid, stored, loading.format_of(source), trace, taken_at, source.reader, source.projection, source.profile, row)
+    format_, found = loading.format_of(source), stored.conversation
+    archive, bleeding = loading.archive(source, found), format_.bleeding(native_id, loading.ids_of(source))
+    chosen = Chosen(row.oid, stored, format_, trace, taken_at, source.reader, source.projection, source.profile, row, archive, bleeding)
     return Target(source.path, source.format, (chosen,))
 
 

@@ -1,9 +1,11 @@
 """Rows of the database as the core's values. A revision never changes, so what was read from one is kept for the next page."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
 from inspector.conversation import model
+from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Fact
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Cell, Format, Stored
@@ -86,6 +88,23 @@ def body(name: str) -> bytes | None:
 
 def case(conversation: Conversation, reader: str, revision: int | None = None) -> Case:
     """Raises Revision.DoesNotExist, UnknownReader."""
-    found = stored(conversation, revision).conversation
-    taken_at = int(conversation.source.read_at.timestamp() * 1000)
-    return case_of(found, reader, trace(conversation, found.native_id), taken_at)
+    return case_around(conversation, stored(conversation, revision).conversation, reader)
+
+
+def case_around(conversation: Conversation, found: Core, reader: str, ids: Iterable[str] | None = None) -> Case:
+    """`found`, with what our database holds around it; `ids` are those of its source, where the caller has them. Raises UnknownReader."""
+    source = conversation.source
+    bleeding = format_of(source).bleeding(found.native_id, ids_of(source) if ids is None else ids)
+    taken_at = int(source.read_at.timestamp() * 1000)
+    return case_of(found, reader, trace(conversation, found.native_id), taken_at, archive(source, found), bleeding)
+
+
+def ids_of(source: Source) -> list[str]:
+    return list(source.conversations.filter(is_gone=False).values_list("native_id", flat=True))
+
+
+def archive(source: Source, found: Core) -> Core | None:
+    """What the conversation was compacted from, where its store holds that."""
+    native_id = found.fact("compactedFrom")
+    row = source.conversations.filter(native_id=visible(native_id), is_gone=False).first() if native_id else None
+    return stored(row).conversation if row else None

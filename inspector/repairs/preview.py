@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from inspector.conversation import notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
 from inspector.conversation.model import Chunk, Conversation
-from inspector.detectors.base import Case, Finding, Severity, at_least, case_of, findings
+from inspector.detectors.base import Case, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Change, Format, Stored, after
 from inspector.profiles.base import Judgement
@@ -32,12 +32,12 @@ def digest(stored: Stored) -> str:
     return sha.hexdigest()
 
 
-def compose(conversation: Conversation, strategies: Sequence[Strategy], reader: str) -> tuple[Edit, ...]:
+def compose(case: Case, strategies: Sequence[Strategy]) -> tuple[Edit, ...]:
     """The strategies one after the other, folded to one list of edits against the base."""
-    current = conversation
+    current = case
     for strategy in strategies:
-        current = apply(current, strategy.propose(case_of(current, reader)))
-    return between(conversation, current)
+        current = current.again(apply(current.conversation, strategy.propose(current)))
+    return between(case.conversation, current.conversation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ class Preview:
 
 
 def preview(
-    stored: Stored, format_: Format, plan: Plan, strategies: Sequence[Strategy], reader: str, projection_name: str, profile_name: str
+    case: Case, stored: Stored, format_: Format, plan: Plan, strategies: Sequence[Strategy], projection_name: str, profile_name: str
 ) -> Preview:
-    """Raises NothingToDo, WriteRefused, EditMismatch."""
+    """`case` is that of `stored`, as the chosen reader has it. Raises NothingToDo, WriteRefused, EditMismatch."""
     if not plan.edits:
         raise NothingToDo
     changes = tuple(format_.write(plan, stored))
@@ -99,8 +99,8 @@ def preview(
     found = [found.conversation for found in format_.read(after(stored.records, changes)) if found.conversation.native_id == target]
     # Nothing is left to find where a plan removes the only rows of a conversation that has no counter and no meta row.
     written = found[0] if found else replace(stored.conversation, chunks=(), facts={})
-    before = look(case_of(stored.conversation, reader), projection_name, profile_name)
-    later = look(case_of(written, reader), projection_name, profile_name)
+    before = look(case, projection_name, profile_name)
+    later = look(case.again(written), projection_name, profile_name)
     rows = _rows(stored.conversation, apply(stored.conversation, plan.edits), written)
     return Preview(
         plan,
@@ -110,7 +110,7 @@ def preview(
         later,
         rows,
         tuple(strategy.cost for strategy in strategies),
-        tuple(_warnings(before, later, plan, reader)),
+        tuple(_warnings(before, later, plan, case.reading.reader)),
     )
 
 

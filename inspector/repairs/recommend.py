@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from inspector.conversation.edits import apply
-from inspector.detectors.base import Case, Finding, Severity, at_least, case_of
+from inspector.detectors.base import Case, Finding, Severity, at_least
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 
@@ -16,5 +16,5 @@ def recommended(case: Case, findings: Sequence[Finding]) -> tuple[Strategy, ...]
         edits = list(strategy.propose(case)) if strategy.name in named else []
         if edits:
             chosen.append(strategy)
-            case = case_of(apply(case.conversation, edits), case.reading.reader, case.trace, case.taken_at)
+            case = case.again(apply(case.conversation, edits))
     return tuple(chosen)

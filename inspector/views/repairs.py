@@ -148,7 +148,9 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     try:
         mode = mode_named(format_, mode)
         if chosen:
-            part = _part(preview_of(loading.stored(row), format_, row.source.path, _request(row, chosen, mode, reader)))
+            part = _part(
+                preview_of(loading.case(row, reader), loading.stored(row), format_, row.source.path, _request(row, chosen, mode, reader))
+            )
     except Refused as refusal:
         problem = str(refusal)
     return NewRepairPage(

@@ -6,6 +6,7 @@ from typing import Any
 
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation, Message, Reading
+from inspector.detectors.base import case_of
 from inspector.formats.base import Stored
 from inspector.formats.dispatch import DISPATCH
 from inspector.projections.catalogue import projection
@@ -51,7 +52,7 @@ def plan_for(stored: Stored, mode: str, names: Sequence[str], reader_name: str =
         tuple(names),
         previews.safety_of(chosen),
         previews.digest(stored),
-        previews.compose(stored.conversation, chosen, reader_name),
+        previews.compose(case_of(stored.conversation, reader_name), chosen),
         OPTIONS,
     )
 
@@ -59,7 +60,7 @@ def plan_for(stored: Stored, mode: str, names: Sequence[str], reader_name: str =
 def preview_of(stored: Stored, mode: str, names: Sequence[str], reader_name: str = "dispatch-legacy") -> previews.Preview:
     plan = plan_for(stored, mode, names, reader_name)
     chosen = [strategy(name) for name in names]
-    return previews.preview(stored, DISPATCH, plan, chosen, reader_name, "dispatch-openai", "openai-chat")
+    return previews.preview(case_of(stored.conversation, reader_name), stored, DISPATCH, plan, chosen, "dispatch-openai", "openai-chat")
 
 
 def covered(names: Iterable[str], letter: str) -> set[str]:

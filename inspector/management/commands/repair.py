@@ -66,7 +66,7 @@ class Command(AnsweringCommand):
 
     def _repair(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
         if options["apply"]:
-            preview = preview_of(chosen.stored, chosen.format, target.real_path, request)
+            preview = preview_of(chosen.case(request.reader), chosen.stored, chosen.format, target.real_path, request)
             for warning in preview.warnings:
                 self.note(f"Warning: {warning}")
             applied = apply_now(target.path, chosen, request, options["traces"])
@@ -82,9 +82,11 @@ class Command(AnsweringCommand):
                 )
             return
         if options["out"] is not None:
-            preview = write_repaired_copy(Path(target.path), chosen.format, chosen.stored, request, Path(options["out"]))
+            preview = write_repaired_copy(
+                Path(target.path), chosen.format, chosen.case(request.reader), chosen.stored, request, Path(options["out"])
+            )
         else:
-            preview = preview_of(chosen.stored, chosen.format, target.real_path, request)
+            preview = preview_of(chosen.case(request.reader), chosen.stored, chosen.format, target.real_path, request)
         if options["json"]:
             self.say_json(plan_report(chosen.oid, preview))
             return
