@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from inspector.views import audit, catalogues, conversations, inbox, repairs, sources, traces
+from inspector.views import audit, bundles, catalogues, conversations, inbox, repairs, sources, traces, whatif
 
 handler404 = "inspector.views.pages.not_found"
 
@@ -16,6 +16,7 @@ urlpatterns = [
     path("conversations/<slug:oid>/", conversations.conversation, name="conversation"),
     path("conversations/<slug:oid>.json", conversations.conversation_json),
     path("conversations/<slug:oid>.md", conversations.conversation_md),
+    path("conversations/<slug:oid>/bundle.zip", bundles.bundle, name="bundle"),
     path("conversations/<slug:oid>/chunks/<int:position>/", conversations.chunk, name="chunk"),
     path("conversations/<slug:oid>/chunks/<int:position>/raw/", conversations.chunk_raw, name="chunk-raw"),
     path("conversations/<slug:oid>/prompt/", conversations.prompt, name="prompt"),
@@ -56,6 +57,8 @@ urlpatterns = [
     path("rules/<slug:code>.md", catalogues.rule_md),
     path("strategies/<slug:name>/", catalogues.strategy, name="strategy"),
     path("strategies/<slug:name>.json", catalogues.strategy_json),
+    path("whatif/", whatif.whatif, name="whatif"),
+    path("whatif.json", whatif.whatif_json),
     path("formats/", catalogues.formats, name="formats"),
     path("formats.json", catalogues.formats_json),
     path("login/", LoginView.as_view(template_name="login.html"), name="login"),

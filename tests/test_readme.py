@@ -33,7 +33,7 @@ def test_formats() -> None:
     rows = table(README, "format")
     assert [row[0] for row in rows] == [*(found.name for found in FORMATS), *TRACE_FORMATS]
     for found, row in zip(FORMATS, rows, strict=False):
-        assert row[2] == ", ".join(f"{mode.name} ({mode.alias})" for mode in found.modes)
+        assert row[2] == (", ".join(f"{mode.name} ({mode.alias})" for mode in found.modes) or "read only")
 
 
 def test_readers_projections_and_profiles() -> None:

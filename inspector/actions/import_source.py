@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from django.utils import timezone
 import inspector
 from inspector.actions import audit
 from inspector.actions.own_database import refuse_own_database
+from inspector.actions.seal_bundle import known_judges
 from inspector.conversation.model import Chunk
 from inspector.detectors.base import Finding as Found
 from inspector.detectors.base import Severity, findings
 from inspector.detectors.catalogue import RULES
+from inspector.formats import bundle
 from inspector.formats.base import Stored
 from inspector.models import Conversation, Finding, Payload, Record, Revision, Source, TraceRecord, loading
 from inspector.models.bulk import insert
@@ -37,6 +40,7 @@ from inspector.traces.log_record import LATEST
 
 TEXT_KEPT = 2000
 PROBLEMS_KEPT = 50
+FROM_KEPT = 200
 _BATCH = 2000
 _RECORD_FIELDS = (
     *("conversation", "key", "position", "storage", "payload", "key_bytes", "since", "until"),
@@ -60,16 +64,23 @@ class Imported:
     rejudged: dict[str, Stored] = field(default_factory=dict)
 
 
-def import_targets(paths: Sequence[str], operator: str, format_name: str | None = None, demo: bool = False) -> list[Imported]:
+def import_targets(
+    paths: Sequence[str], operator: str, format_name: str | None = None, demo: bool = False, came_from: str | None = None
+) -> list[Imported]:
     """Imports every path, or none of them. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
 
-    Raises SourceProblem, UnknownFormat.
+    `came_from` says where the files were copied from; None leaves what was said before. Raises SourceProblem, UnknownFormat.
     """
     for path in paths:
         refuse_own_database(Path(path))
     contents = [read(Path(path), format_name) for path in paths]
     with transaction.atomic():
         done = [_import_store(found, demo) if isinstance(found, Store) else _import_traces(found, demo) for found in contents]
+        if came_from is not None:
+            said = visible(" ".join(came_from.split()))[:FROM_KEPT]
+            for imported in done:
+                imported.source.came_from = said
+                imported.source.save(update_fields=["came_from"])
         touched = _attach([imported.source for imported in done])
         contents_of = {oid: stored for imported in done for oid, stored in {**imported.rejudged, **imported.fresh}.items()}
         for imported in done:
@@ -104,11 +115,15 @@ def _source(path: Path, format_name: str, is_trace: bool, demo: bool) -> Source:
     )
     source.format, source.is_trace, source.read_at = format_name, is_trace, timezone.now()
     source.is_demo = source.is_demo or demo
+    written = files.written_at(path)
+    source.written_at = None if written is None else datetime.fromtimestamp(written, UTC)
     return source
 
 
 def _import_store(store: Store, demo: bool) -> Imported:
     source = _source(store.path, store.format.name, False, demo)
+    if store.origin:
+        _say_origin(source, store.origin)
     source.reader = source.reader or store.format.default_reader
     source.projection = source.projection or store.format.default_projection
     source.profile = source.profile or store.format.default_profile
@@ -138,7 +153,33 @@ def _import_store(store: Store, demo: bool) -> Imported:
     imported.gone = Conversation.objects.filter(pk__in=[conversation.pk for conversation in known.values()], is_gone=False).update(
         is_gone=True
     )
+    if store.origin:
+        imported.records = _import_own_traces(source, store.traces)
     return imported
+
+
+def _say_origin(source: Source, origin: bundle.Origin) -> None:
+    """A bundle is judged as it was where it was sealed: at the same time (whether a turn runs), and by the same reader unless one is chosen here."""
+    source.read_at = datetime.fromtimestamp(origin.read_at / 1000, UTC)
+    # When the zip was written says nothing of the store.
+    source.written_at = None
+    reader, source.projection, source.profile = known_judges(origin)
+    source.reader = source.reader or reader
+    taken = (
+        f"An evidence bundle of {origin.path} ({origin.format}), which was read at {source.read_at:%Y-%m-%d %H:%M:%S} UTC by {origin.tool}."
+    )
+    source.problems = [{"where": bundle.MANIFEST, "reason": visible(f"{taken} {bundle.MASKED if origin.masked else ''}".strip())}]
+
+
+def _import_own_traces(source: Source, found: Traces | None) -> int:
+    """The bundle is its own trace source. Another bundle at the same path brings another trace: nothing of the old one stays."""
+    source.trace_records.all().delete()
+    source.traces.clear()
+    if found is None:
+        return 0
+    source.traces.add(source)
+    _write_traces(source, found)
+    return len(found.records)
 
 
 def _name(native_id: str, oid: str, taken: set[str]) -> str:
@@ -250,9 +291,13 @@ def _import_traces(found: Traces, demo: bool) -> Imported:
     source = _source(found.path, found.format, True, demo)
     source.problems = [asdict(problem) for problem in found.problems[:PROBLEMS_KEPT]]
     source.save()
+    _write_traces(source, found)
+    return Imported(source, records=len(found.records), problems=len(found.problems))
+
+
+def _write_traces(source: Source, found: Traces) -> None:
     Payload.objects.bulk_create(map(_body, found.bodies.values()), ignore_conflicts=True, batch_size=200)
     TraceRecord.objects.bulk_create((_trace_record(source, record) for record in found.records), ignore_conflicts=True, batch_size=_BATCH)
-    return Imported(source, records=len(found.records), problems=len(found.problems))
 
 
 def _body(body: Body) -> Payload:
@@ -277,14 +322,16 @@ def _trace_record(source: Source, record: traces.TraceRecord) -> TraceRecord:
 def _attach(sources: Iterable[Source]) -> set[int]:
     """Ties traces to stores; returns the conversations that now have another trace."""
     sources = list(sources)
-    stores = [source for source in sources if not source.is_trace]
+    stores = [source for source in sources if not source.is_trace and source.format != bundle.NAME]
     touched: set[int] = set()
     for source in sources:
         if not source.is_trace:
             continue
         ids = set(source.trace_records.exclude(conversation_id="").values_list("conversation_id", flat=True))
         matching = Conversation.objects.filter(native_id__in=ids) if len(ids) < 30000 else Conversation.objects.all()
-        for store in stores or Source.objects.filter(pk__in=matching.values_list("source_id", flat=True)):
+        # A bundle is sealed with the trace that was known; what is imported later is no part of it.
+        knowing = Source.objects.filter(pk__in=matching.values_list("source_id", flat=True)).exclude(format=bundle.NAME)
+        for store in stores or knowing:
             store.traces.add(source)
         touched |= set(matching.filter(source__in=source.stores.all()).values_list("pk", flat=True))
     return touched

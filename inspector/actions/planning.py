@@ -12,6 +12,8 @@ from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.detectors.base import Case
 from inspector.formats.base import Format, Stored, WriteRefused
+from inspector.formats.bundle import NAME as BUNDLE
+from inspector.formats.bundle import SEALED
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.base import Strategy
@@ -38,6 +40,8 @@ class Request:
 
 def mode_named(format_: Format, name: str | None) -> str:
     """The format's own name of a mode or alias; its first mode (the safest) unless named. Raises Refused."""
+    if format_.name == BUNDLE:
+        raise Refused(SEALED)
     for mode in format_.modes:
         if name in (None, "", mode.name, mode.alias):
             return mode.name
@@ -136,6 +140,8 @@ def listed(changes: list[tuple[str, str]]) -> str:
 
 def web_may_write(source: Source) -> bool:
     """Whether the pages may write to the source: the demo's at once in local mode, others only after a deliberate switch."""
+    if source.format == BUNDLE:
+        return False
     if settings.INSPECTOR_LOCAL:
         return source.is_demo or source.write_enabled or bool(settings.INSPECTOR_WRITE_BACK)
     return source.write_enabled and bool(settings.INSPECTOR_WRITE_BACK)

@@ -6,7 +6,7 @@ from inspector.actions import audit
 from inspector.actions.import_source import examine
 from inspector.actions.problems import Refused
 from inspector.models import Source
-from inspector.readers.catalogue import UnknownReader, reader
+from inspector.readers.catalogue import UnknownReader, names, reader
 
 
 def set_deployed_reader(source: Source, operator: str, name: str) -> int:
@@ -17,7 +17,7 @@ def set_deployed_reader(source: Source, operator: str, name: str) -> int:
         found = reader(name)
     except UnknownReader as problem:
         raise Refused(str(problem)) from None
-    if found.format != source.format:
+    if found.format != source.format and name not in names(source.format):
         raise Refused(f"{name} reads {found.format}, and this source is {source.format}; choose one of its own readers.")
     with transaction.atomic():
         before, source.reader = source.reader, found.name

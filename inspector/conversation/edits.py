@@ -9,6 +9,9 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact
 
+ID = "id"
+"""The fact that a plan sets where the conversation must take another id: no store keeps it as a value, it stands in the keys."""
+
 
 class Safety(StrEnum):
     """What a plan does beyond moving things: the empty set is safe."""
@@ -76,7 +79,7 @@ def apply(conversation: Conversation, edits: Iterable[Edit]) -> Conversation:
                     raise EditMismatch(f"chunk {old.key} is not as the edit has it")
                 chunks[old.key] = new
             case Set(_, name, old_value, new_value):
-                if (facts[name].value if name in facts else None) != old_value:
+                if (facts[name].value if name in facts else _value(conversation, name)) != old_value:
                     raise EditMismatch(f"fact {name} is not as the edit has it")
                 facts[name] = replace(facts[name], value=new_value) if name in facts else Fact(name, new_value)
     result: list[Chunk] = []
@@ -99,6 +102,10 @@ def apply(conversation: Conversation, edits: Iterable[Edit]) -> Conversation:
     return replace(conversation, chunks=tuple(result), facts=facts)
 
 
+def _value(conversation: Conversation, name: str) -> str | None:
+    return conversation.native_id if name == ID and ID not in conversation.facts else conversation.fact(name)
+
+
 def between(base: Conversation, final: Conversation) -> tuple[Edit, ...]:
     """The one list of edits that turns `base` into `final`: how composed strategies fold. Order of kept chunks must agree."""
     old = {chunk.key: chunk for chunk in base.chunks}
@@ -113,7 +120,7 @@ def between(base: Conversation, final: Conversation) -> tuple[Edit, ...]:
                 edits.append(Replace(old[chunk.key], chunk))
         previous = chunk.key
     for name, fact in final.facts.items():
-        before = base.fact(name)
+        before = _value(base, name)
         if fact.value != before:
             edits.append(Set("conversation", name, before, fact.value))
     return tuple(edits)

@@ -93,13 +93,31 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def splice(text: str, values: dict[str, Any]) -> str:
-    """`text` with top-level members set to other values; every other character stays. Raises Unreadable where a member is missing."""
+def amended(text: str, values: dict[str, Any]) -> str:
+    """`text`, an object, with top-level members set to other values; of one that is an object itself only what differs is spelled anew.
+
+    A missing member is put behind the others; every other character stays. Raises Unreadable where `text` is no object.
+    """
+    old = parse(text)
     spans = members(text)
-    for name in values:
-        if name not in spans:
-            raise Unreadable("missing-member", f"has no {name} to change")
-    for name in sorted(values, key=lambda name: spans[name], reverse=True):
-        start, end = spans[name]
-        text = text[:start] + compact(values[name]) + text[end:]
+    spelled: dict[str, str] = {}
+    for name, value in values.items():
+        before = old.get(name)
+        # An old spelling has no place for members that are gone.
+        if isinstance(value, dict) and isinstance(before, dict) and before.keys() <= value.keys():
+            inner = {key: item for key, item in value.items() if key not in before or compact(item) != compact(before[key])}
+            spelled[name] = _put(text[slice(*spans[name])], {key: compact(item) for key, item in inner.items()})
+        else:
+            spelled[name] = compact(value)
+    return _put(text, spelled)
+
+
+def _put(text: str, spelled: dict[str, str]) -> str:
+    spans = members(text)
+    end = text.rindex("}")
+    missing = ",".join(f"{compact(name)}:{value}" for name, value in spelled.items() if name not in spans)
+    text = text[:end] + ("," if spans and missing else "") + missing + text[end:]
+    for name in sorted(spelled.keys() & spans.keys(), key=lambda name: spans[name], reverse=True):
+        start, stop = spans[name]
+        text = text[:start] + spelled[name] + text[stop:]
     return text

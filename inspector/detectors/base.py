@@ -49,7 +49,9 @@ class Case:
 
     def again(self, conversation: Conversation, reader_name: str = "") -> "Case":
         """The same surroundings around another content of the conversation."""
-        return case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, self.archive, self.bleeding)
+        # Whose rows an id is mistaken for goes with the id: a fork has another one.
+        bleeding = self.bleeding if conversation.native_id == self.conversation.native_id else ()
+        return case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, self.archive, bleeding)
 
     @property
     def running(self) -> bool:

@@ -35,6 +35,6 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 assistant 1.0 tool-call a ls "{path: 1}"\n3 tool 2.0 tool-result a "f" name=ls',
     check=check,
     references=("Dispatch broken-chat-repair-handoff.md, conversation 77574596",),
-    repaired_by=(),
+    repaired_by=("sanitise-arguments",),
     fixed_in_code="Convert with the sanitizer of b58fb83, which sends the first 200 characters as a hint in a valid object.",
 )

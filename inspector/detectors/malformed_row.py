@@ -26,6 +26,6 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 - - unreadable "null" damage=null reason="the row is JSON null"',
     check=check,
     references=("derived from load() of Dispatch store.ts 71c635f",),
-    repaired_by=(),
+    repaired_by=("rebuild-unreadable-row", "replace-unreadable-row"),
     fixed_in_code="Check the shape of a row as well as that it parses.",
 )

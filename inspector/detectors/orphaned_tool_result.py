@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
+from inspector.detectors.abort_placeholder import placeholders
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.pair_cut_by_compaction import cut_off
+from inspector.detectors.repeated_output import superfluous
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -12,7 +15,8 @@ def check(case: Case) -> Iterator[Hit]:
     stored = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
     read = [chunk for _, chunk in queries.orphaned_results(case.reading.messages) if chunk.kind is Kind.TOOL_RESULT]
     calls = {call.call_id: call for message in case.messages for call in queries.calls(message)}
-    for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in stored):
+    unexplained = stored - _explained(case)
+    for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in unexplained):
         call = calls.get(chunk.call_id)
         where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
         yield Hit((chunk,), f"The result at seq {chunk.seq} answers no call of the message before it: {where}.")
@@ -20,6 +24,12 @@ def check(case: Case) -> Iterator[Hit]:
         if chunk.key in stored or chunk.key.startswith("synthesized:"):
             continue
         yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id)), fault=Fault.READER)
+
+
+def _explained(case: Case) -> set[str]:
+    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204, TOOL206."""
+    repeated = [chunk for chunks in superfluous(case) for chunk in chunks]
+    return {chunk.key for chunk in (*(chunk for _, chunk in placeholders(case)), *cut_off(case), *repeated)}
 
 
 def _buried(case: Case, result: Chunk, call: Chunk | None) -> str:
@@ -41,6 +51,6 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 tool 1.0 tool-result a "f" name=ls',
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
-    repaired_by=("renumber-messages",),
+    repaired_by=("renumber-messages", "drop-orphaned-results"),
     fixed_in_code="If the call is only buried by the reader, mend the grouping (MSG101); a result whose call is gone was cut off by compaction or a deleted row.",
 )

@@ -10,15 +10,15 @@ from inspector.detectors.merges import ruled_out
 
 # At the start of a line and outside a code fence: a sentence that only mentions the syntax is no call.
 # No \s after ^: over a run of empty lines that would take quadratic time.
-_CALL = re.compile(r"^[ \t]*(?:</think>\s*)?(<function=|<tool_call\b|<invoke\b)", re.MULTILINE)
-_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+CALL = re.compile(r"^[ \t]*(?:</think>\s*)?(<function=|<tool_call\b|<invoke\b)", re.MULTILINE)
+FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 def leaked_call(chunk: Chunk) -> str:
     """The marker with which call text starts in the chunk, or "" where there is none."""
     if chunk.kind not in (Kind.THINKING, Kind.TEXT):
         return ""
-    match = _CALL.search(_FENCE.sub("", chunk.text))
+    match = CALL.search(FENCE.sub("", chunk.text))
     return match.group(1) if match else ""
 
 
@@ -49,6 +49,6 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 assistant 0.0 thinking "<function=run>"',
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
-    repaired_by=(),
+    repaired_by=("promote-leaked-call", "drop-leaked-call"),
     fixed_in_code="Mend the cause first (MSG101); a stream parser that knows the text forms of a call is the second line of defence.",
 )

@@ -37,6 +37,6 @@ RULE = Rule(
     example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}\n3 user 0.0 text and?",
     check=check,
     references=("derived from reconcile() r3, 98b0638",),
-    repaired_by=("insert-interrupted-result",),
+    repaired_by=("recover-result-from-trace", "insert-interrupted-result"),
     fixed_in_code="Make up the missing result directly after its call instead of at the end.",
 )

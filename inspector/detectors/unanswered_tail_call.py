@@ -36,6 +36,6 @@ RULE = Rule(
     example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}",
     check=check,
     references=("Dispatch reconcile.ts 904c6d7",),
-    repaired_by=("insert-interrupted-result",),
+    repaired_by=("recover-result-from-trace", "insert-interrupted-result"),
     fixed_in_code="Store the results of a step in the same transaction as its calls.",
 )

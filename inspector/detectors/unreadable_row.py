@@ -25,6 +25,6 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 - - unreadable "{broken" damage=not-json reason="not JSON"',
     check=check,
     references=("Dispatch store tests, corrupt row",),
-    repaired_by=(),
+    repaired_by=("rebuild-unreadable-row", "replace-unreadable-row"),
     fixed_in_code="Skip and report a row that does not parse (b58fb83), in the history view as well.",
 )

@@ -2,8 +2,9 @@
 
 from inspector.formats.base import Format
 from inspector.formats.dispatch import DISPATCH
+from inspector.formats.evidence_bundle import EVIDENCE_BUNDLE
 
-FORMATS: tuple[Format, ...] = (DISPATCH,)
+FORMATS: tuple[Format, ...] = (DISPATCH, EVIDENCE_BUNDLE)
 
 
 class UnknownFormat(LookupError):

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any
 
 from inspector.conversation import jsontext, queries
-from inspector.conversation.edits import Plan, apply
+from inspector.conversation.edits import ID, Plan, Set, apply
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind, Message, TurnMetrics
 from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode, WriteRefused
@@ -332,36 +332,58 @@ def read_meta(meta: Fact | None) -> dict[str, str]:
 
 
 def _respelled(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> bytes:
-    """The row of `chunk`: its own bytes with only what differs spliced in, or a new row where it has none."""
+    """The row of `chunk`: its own bytes with only what differs spliced in, or a new row where it has none that can be read."""
     wanted = replace(chunk, **{name: value for name, value in indexes.items() if value is not None})  # type: ignore[arg-type]
+    if base is None and chunk.raw:
+        # A row of another conversation, such as the archive: its bytes are the record of what was said.
+        base = read_chunk(Record(chunk.key, Cell(chunk.raw)), chunk.seq)
     if base is None:
         return jsontext.encode(row_text(wanted))
-    values: dict[str, Any] = {}
-    if wanted.msg_idx != base.msg_idx:
-        values["msgIdx"] = wanted.msg_idx
-    if wanted.chunk_idx != base.chunk_idx:
-        values["chunkIdx"] = wanted.chunk_idx
-    if wanted.role != base.role:
-        values["role"] = wanted.role
-    if wanted.payload != base.payload:
-        values["chunk"] = dict(wanted.payload)
+    asked: dict[str, Any] = {"chunk": dict(wanted.payload), "role": wanted.role, "msgIdx": wanted.msg_idx, "chunkIdx": wanted.chunk_idx}
+    stored = {"chunk": dict(base.payload), "role": base.role, "msgIdx": base.msg_idx, "chunkIdx": base.chunk_idx}
+    values = {name: value for name, value in asked.items() if value != stored[name]}
     if not values:
         return base.raw
-    text = jsontext.decode(base.raw)
     try:
-        spliced = jsontext.splice(text, values)
+        before = jsontext.parse(jsontext.decode(base.raw))
+    except Unreadable:
+        before = None
+    if not isinstance(before, dict):
+        return jsontext.encode(row_text(wanted))
+    if base.damage and not chunk.damage:
+        # What was read of a damaged row is less than what stands there.
+        values = {
+            name: value for name, value in asked.items() if name not in before or jsontext.compact(value) != jsontext.compact(before[name])
+        }
+    try:
+        amended = jsontext.amended(jsontext.decode(base.raw), values)
+        kept = {**before, **values} == jsontext.parse(amended)
     except Unreadable as problem:
-        raise WriteRefused(f"Row seq {chunk.seq} {problem.reason}; repair it by hand or leave it out of the plan.") from None
-    before, after = jsontext.parse(text), jsontext.parse(spliced)
-    if {**before, **values} != after:
+        raise WriteRefused(f"Row seq {chunk.seq} would be {problem.reason}; repair it by hand or leave it out of the plan.") from None
+    if not kept:
         raise WriteRefused(f"Row seq {chunk.seq} would not read back as planned; report this with the row's bytes.")
-    return jsontext.encode(spliced)
+    return jsontext.encode(amended)
+
+
+def _kind_of_cell(chunk: Chunk, old: Chunk | None, before: Mapping[str, Cell]) -> str:
+    """A row that becomes readable becomes text, as the program writes it; any other keeps what it is stored as."""
+    return "text" if old is None or (old.damage and not chunk.damage) else before[chunk.key].type
 
 
 def _in_place(plan: Plan, stored: Stored) -> list[Change]:
     conversation = stored.conversation
     native = conversation.native_id
+    if any(isinstance(edit, Set) and edit.field == ID for edit in plan.edits):
+        raise WriteRefused(
+            "The id stands in every key of a conversation, so it cannot be renamed in place; repair into a new conversation (--mode fork)."
+        )
     final = apply(conversation, plan.edits)
+    stranded = {f"new:{chunk.key}" for message in conversation.stranded for chunk in message.chunks}
+    if any(chunk.key in stranded for chunk in final.chunks):
+        # The old messages would stay beside their rows, and every row that clients hold would get another number.
+        raise WriteRefused(
+            "Messages of the older generation become rows only in a new conversation; choose that mode (--mode fork), or leave convert-stranded-messages out."
+        )
     base = {chunk.key: chunk for chunk in conversation.chunks}
     before = {record.key: record.value for record in stored.records}
     after: dict[str, Cell] = {}
@@ -379,7 +401,7 @@ def _in_place(plan: Plan, stored: Stored) -> list[Change]:
             raise WriteRefused(
                 f"Two rows would both become seq {seq}; mend the row keys first, or repair into a new conversation (--mode fork)."
             )
-        after[key] = Cell(_respelled(chunk, old), before[chunk.key].type if old else "text")
+        after[key] = Cell(_respelled(chunk, old), _kind_of_cell(chunk, old, before))
     changes = [
         Change(key, before.get(key), after.get(key)) for key in sorted(after.keys() | base.keys()) if before.get(key) != after.get(key)
     ]
@@ -406,7 +428,7 @@ def _fork(plan: Plan, stored: Stored) -> list[Change]:
     readable_before = True
     for seq, chunk in enumerate(final.chunks, start=1):
         old = base.get(chunk.key)
-        message = message_of.get(chunk.key) if old is not None else None
+        message = message_of.get(chunk.key)
         if old is not None and message is None:
             data, readable_before = old.raw, False
         else:
@@ -416,7 +438,7 @@ def _fork(plan: Plan, stored: Stored) -> list[Change]:
                 first_seq, first_idx = started.setdefault(id(message), (seq, 0 if readable_before else chunk.chunk_idx or 0))
                 index = first_idx + seq - first_seq
             data, readable_before = _respelled(chunk, old, chunk_idx=index), True
-        changes.append(Change(chunk_key(target, seq), None, Cell(data, before[chunk.key].type if old else "text")))
+        changes.append(Change(chunk_key(target, seq), None, Cell(data, _kind_of_cell(chunk, old, before))))
     changes.append(Change(fact_key(target, "seq"), None, Cell(str(len(final.chunks)).encode())))
     meta: dict[str, Any] = {
         "createdAt": int(plan.options["now"]),

@@ -30,12 +30,18 @@ class Applied:
     waits_at: str = ""
 
 
-def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str]) -> Applied:
-    """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that was refused after its approval is withdrawn."""
+def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], seen: Preview | None = None) -> Applied:
+    """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that was refused after its approval is withdrawn.
+
+    Only the bytes of `seen` are written where it is given: what a plan file was checked against may lack what was imported before.
+    """
     operator = os_user()
     conversation = chosen.row or _imported(path, chosen, traces, operator)
     repair = propose_repair(conversation, request, operator)
     preview = preview_repair(repair)
+    if seen is not None and preview.changes != seen.changes:
+        reject_repair(repair, operator)
+        raise Refused("With what was imported of this store before, its traces above all, the plan comes out otherwise: make it anew here.")
     if settings.INSPECTOR_REQUIRE_SECOND_APPROVER:
         sentence = f"Repair {repair.oid} is proposed and rehearsed; it waits for a second person."
         return Applied(conversation, repair.oid, repair.state, sentence, preview, repair_url(repair.oid))

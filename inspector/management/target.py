@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from inspector import models
 from inspector.actions.own_database import refuse_own_database
+from inspector.actions.seal_bundle import known_judges
 from inspector.conversation.model import Conversation
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Format, Stored
@@ -21,7 +22,7 @@ from inspector.reports.visible import visible
 from inspector.sources import files
 from inspector.sources.opening import MAGIC
 from inspector.sources.problems import Missing, shown
-from inspector.sources.reading import Traces, read_store
+from inspector.sources.reading import Store, Traces, read_store
 from inspector.traces.model import Trace
 
 NAMED = 5
@@ -70,11 +71,11 @@ class Target:
         raise CommandError(f"{shown(self.path, 4096)} holds {_listed(ids)}: pick one with --conversation.")
 
 
-def add_target_arguments(parser: CommandParser, several: bool = False) -> None:
+def add_target_arguments(parser: CommandParser, several: bool = False, optional: bool = False) -> None:
     parser.add_argument(
         "target",
         metavar="TARGET",
-        nargs="+" if several else None,
+        nargs="+" if several else "?" if optional else None,
         help="the path of a store, or the id of an imported conversation (its first characters will do); an existing path wins",
     )
     parser.add_argument("--format", metavar="NAME", help="read the target as this format instead of detecting it (see `formats`)")
@@ -132,7 +133,9 @@ def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Se
     real, format_ = visible(files.real(path)), store.format
     stored_by_oid = {short_id(real, format_.name, stored.conversation.native_id): stored for stored in store.conversations}
     by_native_id = {stored.conversation.native_id: stored.conversation for stored in store.conversations}
-    now = int(timezone.now().timestamp() * 1000)
+    now = store.origin.read_at if store.origin else int(timezone.now().timestamp() * 1000)
+    traces = [*traces, *([store.traces] if store.traces else [])]
+    deployed = _deployed(store)
     chosen = tuple(
         Chosen(
             oid,
@@ -140,9 +143,7 @@ def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Se
             format_,
             trace_of(traces, stored.conversation.native_id),
             now,
-            format_.default_reader,
-            format_.default_projection,
-            format_.default_profile,
+            *deployed,
             None,
             by_native_id.get(stored.conversation.fact("compactedFrom") or ""),
             format_.bleeding(stored.conversation.native_id, by_native_id),
@@ -150,6 +151,12 @@ def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Se
         for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, path)).items()
     )
     return Target(str(path), format_.name, chosen)
+
+
+def _deployed(store: Store) -> tuple[str, str, str]:
+    """Reader, projection and profile: those that a bundle was judged by, or the format's own."""
+    format_, origin = store.format, store.origin
+    return known_judges(origin) if origin else (format_.default_reader, format_.default_projection, format_.default_profile)
 
 
 def _picked(stored_by_oid: Mapping[str, Stored], wanted: str, path: Path) -> dict[str, Stored]:

@@ -3,6 +3,7 @@
 from django.db import models
 
 from inspector.models.identity import short_id
+from inspector.reports.provenance import provenance
 
 
 class Source(models.Model):
@@ -16,6 +17,10 @@ class Source(models.Model):
     projection = models.CharField(max_length=80, blank=True)
     profile = models.CharField(max_length=80, blank=True)
     read_at = models.DateTimeField()
+    written_at = models.DateTimeField(null=True)
+    """When the file, or the -wal file beside it, was last written, as its file system said at the import."""
+    came_from = models.TextField(blank=True)
+    """Where a copy was taken, in the words of the person who imported it."""
     problems = models.JSONField(default=list)
     traces = models.ManyToManyField("self", symmetrical=False, related_name="stores", blank=True)
 
@@ -29,6 +34,12 @@ class Source(models.Model):
     def name(self) -> str:
         """File and folder: stores of one program are all called the same."""
         return "/".join(self.path.rsplit("/", 2)[-2:])
+
+    @property
+    def provenance(self) -> str:
+        """How old it was when it was read, and where it came from."""
+        written = None if self.written_at is None else int(self.written_at.timestamp() * 1000)
+        return provenance(self.came_from, written, int(self.read_at.timestamp() * 1000))
 
     @staticmethod
     def oid_of(path: str) -> str:

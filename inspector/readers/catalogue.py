@@ -1,5 +1,6 @@
 """Every reader, by name. A variant is written with a plus: `dispatch-legacy+r1`, `exact+keep-thinking`."""
 
+from inspector.formats import bundle
 from inspector.readers import dispatch
 from inspector.readers.base import Reader
 
@@ -22,7 +23,7 @@ def reader(name: str) -> Reader:
 
 def names(format_name: str) -> list[str]:
     """Names offered for a format: the readers, and those variants that change what is read."""
-    if format_name != "dispatch":
+    if format_name not in ("dispatch", bundle.NAME):
         return []
     result = []
     for base in READERS:

@@ -9,7 +9,9 @@ from inspector.detectors.base import Case
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """`write_kind` is the kind of write-back in the store (W1 suffixes, W2 removes rows, W3 inserts rows)."""
+    """`write_kind` is the kind of write-back in the store: W1 suffixes, W2 removes rows, W3 inserts rows, `content` rewrites what a row says,
+    `counter` and `id` the one beside the rows. `by_choice`: one of several ways, or not everywhere possible, so that a person picks it.
+    """
 
     name: str
     safety: frozenset[Safety]
@@ -20,3 +22,4 @@ class Strategy:
     argued_against: str
     write_kind: str
     propose: Callable[[Case], Iterator[Edit]]
+    by_choice: bool = False

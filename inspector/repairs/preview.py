@@ -5,9 +5,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from inspector.conversation import notation
+from inspector.conversation import jsontext, notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
-from inspector.conversation.model import Chunk, Conversation
+from inspector.conversation.model import Chunk, Conversation, Fact
 from inspector.detectors.base import Case, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Change, Format, Stored, after
@@ -16,6 +16,7 @@ from inspector.profiles.catalogue import profile
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import projection
 from inspector.repairs.base import Strategy
+from inspector.repairs.promote_leaked_call import promoted_calls
 
 
 class NothingToDo(Exception):
@@ -99,6 +100,8 @@ def preview(
     found = [found.conversation for found in format_.read(after(stored.records, changes)) if found.conversation.native_id == target]
     # Nothing is left to find where a plan removes the only rows of a conversation that has no counter and no meta row.
     written = found[0] if found else replace(stored.conversation, chunks=(), facts={})
+    if target == stored.conversation.native_id:
+        written = replace(written, facts={**written.facts, **_shared_facts(stored)})
     before = look(case, projection_name, profile_name)
     later = look(case.again(written), projection_name, profile_name)
     rows = _rows(stored.conversation, apply(stored.conversation, plan.edits), written)
@@ -112,6 +115,12 @@ def preview(
         tuple(strategy.cost for strategy in strategies),
         tuple(_warnings(before, later, plan, case.reading.reader)),
     )
+
+
+def _shared_facts(stored: Stored) -> dict[str, Fact]:
+    """Facts in records that the conversation shares with others (the index): no change of one conversation touches them."""
+    own = {record.key for record in stored.records}
+    return {name: fact for name, fact in stored.conversation.facts.items() if fact.key and fact.key not in own}
 
 
 def safety_of(strategies: Sequence[Strategy]) -> frozenset[Safety]:
@@ -143,7 +152,11 @@ def _op(before: Chunk | None, chunk: Chunk) -> str:
 
 def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
     """What stays broken, what gets worse, and what the next turn on an unfixed server does."""
-    warnings: list[str] = []
+    warnings = [
+        f"On resume the program sees the call {call.tool_name} with {jsontext.compact(call.payload.get('input'))[:500]}, closed as interrupted. "
+        "Inspector runs nothing; the model may make the call again, and then the program runs it."
+        for call in promoted_calls(before.case.conversation, later.case.conversation)
+    ]
     if later.case.conversation.format == "dispatch":
         warnings.append("A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.")
     for dropped in later.case.reading.dropped:

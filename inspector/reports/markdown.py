@@ -15,6 +15,7 @@ Json = Mapping[str, Any]
 LINES_SHOWN = 60
 LINE_LIMIT = 1000
 ROWS_SHOWN = 50
+RECORDED_SHOWN = 10
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()|~$])")
 # People and issues that a tracker would notify, and addresses that it would link, wherever it finds them in a text.
 _CALLING = re.compile(r"(@|#|&|!|%|(?<![A-Za-z])GH-|://|www\.)(?=\w)", re.IGNORECASE)
@@ -37,7 +38,18 @@ def conversation_md(report: Json, chunk_lines: Sequence[str], links: Mapping[str
     for name, judgement in report["profiles"].items():
         parts.append(_judgement(name, judgement))
     parts += [prose(note) for note in notes]
-    return _joined([*parts, _mends(findings), *_evidence(chunk_lines), *_links(links)])
+    return _joined([*parts, _recorded(report.get("recorded", ())), _mends(findings), *_evidence(chunk_lines), *_links(links)])
+
+
+def _recorded(recorded: Sequence[Json]) -> str:
+    """Errors that store and trace hold already, in their own words, with what each means."""
+    rows = []
+    for each in recorded[:RECORDED_SHOWN]:
+        rules = [name for name in (each["rule"], each["provider_rule"]) if name]
+        belongs = f" ({', '.join(rules)}{', found at ' + each['fires'] if each['fires'] else ''})" if rules else ""
+        rows.append(f"- {code(each['where'])}: {prose(each['text'][:300])}. Means: {prose(each['means'])}{belongs}.")
+    more = [f"- and {len(recorded) - RECORDED_SHOWN} more"] if len(recorded) > RECORDED_SHOWN else []
+    return "What was recorded:\n\n" + "\n".join([*rows, *more]) if rows else ""
 
 
 def _mends(findings: Sequence[Json]) -> str:
@@ -54,7 +66,7 @@ def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links
     weight = f"{finding.severity}, {'silent' if finding.silent else 'loud'}, fault of the {finding.fault}"
     parts = [
         f"**{finding.code} {code(finding.rule)}: {prose(finding.message)}**",
-        f"{weight}; seq {_seqs(finding.seqs, finding.total)}",
+        f"{weight}; {f'seq {_seqs(finding.seqs, finding.total)}' if finding.seqs else 'the whole conversation'}",
         _identity(report),
     ]
     for title, rows in (("Evidence", finding.evidence), ("Other causes, and what speaks against them", finding.ruled_out)):

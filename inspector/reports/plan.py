@@ -28,6 +28,24 @@ def plan_report(oid: str, preview: Preview) -> Json:
             preview.before.judgement.profile: {"before": preview.before.judgement.verdict, "after": preview.after.judgement.verdict}
         },
         "diff": preview.text_diff,
+        "request": request_report(preview),
+    }
+
+
+def request_report(preview: Preview) -> Json:
+    """What the plan is computed again from; `source` and `traces` are those it was made on, and `options` the rest that its digest covers."""
+    plan, before = preview.plan, preview.before
+    return {
+        "source": plan.source,
+        "format": before.case.conversation.format,
+        "native_id": plan.conversation,
+        "strategies": list(plan.strategies),
+        "mode": plan.mode,
+        "reader": before.case.reading.reader,
+        "projection": before.prompt.projection,
+        "profile": before.judgement.profile,
+        "options": dict(plan.options),
+        "traces": before.case.trace is not None,
     }
 
 

@@ -5,8 +5,11 @@ from typing import Any
 
 from inspector.detectors.base import Case, Finding
 from inspector.profiles.base import Judgement
+from inspector.reports.recorded_errors import Recorded, recorded_errors
 
 Json = dict[str, Any]
+
+TEXT_SHOWN = 2000
 
 
 def source_report(path: str, format: str, findings: Iterable[Finding] = ()) -> Json:
@@ -15,6 +18,7 @@ def source_report(path: str, format: str, findings: Iterable[Finding] = ()) -> J
 
 def conversation_report(oid: str, case: Case, findings: Iterable[Finding], judgements: Mapping[str, Judgement], verdict: str) -> Json:
     """`messages` counts what the reader reads before its own repair; `judgements` are those that were asked for, by profile."""
+    found = list(findings)
     return {
         "id": oid,
         "native_id": case.conversation.native_id,
@@ -23,8 +27,24 @@ def conversation_report(oid: str, case: Case, findings: Iterable[Finding], judge
         "chunks": len(case.conversation.chunks),
         "messages": len(case.reading.grouped),
         "verdict": verdict,
-        "findings": [finding_report(finding) for finding in findings],
+        "findings": [finding_report(finding) for finding in found],
         "profiles": {name: judgement_report(judgement) for name, judgement in judgements.items()},
+        "recorded": [recorded_report(each) for each in recorded_errors(case, found)],
+    }
+
+
+def recorded_report(recorded: Recorded) -> Json:
+    """An error as it stands in the store or the trace; `text` is cut, `means` is ours."""
+    return {
+        "where": recorded.where,
+        "seq": recorded.seq,
+        "step": recorded.step,
+        "times": recorded.times,
+        "text": recorded.text[:TEXT_SHOWN],
+        "means": recorded.means,
+        "rule": recorded.rule,
+        "provider_rule": recorded.provider_rule,
+        "fires": recorded.fires,
     }
 
 

@@ -10,7 +10,7 @@ from inspector.profiles.base import Judgement
 def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
     serious = [finding for finding in findings if finding.severity is not Severity.NOTE]
     if not case.conversation.chunks:
-        return "The store holds no chunks of this conversation."
+        return f"The store holds no chunks of this conversation{_known(findings)}."
     if case.reading.failure:
         return f"{_where(serious)}, and {case.reading.reader} cannot open it: {case.reading.failure}."
     done = _done_by_reader(case)
@@ -18,6 +18,15 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> st
     read = f", {'but' if _intact(serious) else 'and'} {case.reading.reader} {how}{' and '.join(done)}" if done else ""
     sentence = f"{_symptom(case, serious)}{_where(serious)}{read}; {_next(case, serious, judgement)}."
     return sentence[0].upper() + sentence[1:]
+
+
+def _known(findings: Sequence[Finding]) -> str:
+    """What rules say of a conversation of which there is nothing to read: the most dangerous finding, and how many more."""
+    if not findings:
+        return ""
+    more = f" (and {len(findings) - 1} more findings)" if len(findings) > 2 else " (and 1 more finding)" if len(findings) == 2 else ""
+    said = findings[0].message.removesuffix(".")
+    return f": {said[:1].lower()}{said[1:]}{more}"
 
 
 def _symptom(case: Case, serious: Sequence[Finding]) -> str:

@@ -14,6 +14,7 @@ from inspector.sources.problems import AlreadyThere, Failed, Missing, NoRoom, No
 
 LIMIT = 1 << 30
 """Bytes: what a file read at once and one line may hold, the same as SQLite's limit for one value (1e9) and a little more."""
+_YEAR_9999 = 253_000_000_000
 
 
 class Line(NamedTuple):
@@ -70,6 +71,17 @@ def exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
+
+
+def written_at(path: Path) -> float | None:
+    """Seconds since the epoch when the file was last written, or the -wal file beside it; None where nothing tells a time that can be."""
+    times = []
+    for each in (path, path.with_name(path.name + "-wal")):
+        try:
+            times.append(each.stat().st_mtime)
+        except (OSError, ValueError):
+            continue
+    return max((time for time in times if 0 <= time < _YEAR_9999), default=None)
 
 
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspector.formats import dispatch_traces
+from inspector.formats import bundle, dispatch_traces
 from inspector.formats.base import Format, Shape, Stored
 from inspector.formats.catalogue import FORMATS, format_named
-from inspector.sources import files, sqlite
+from inspector.sources import bundles, files, sqlite
 from inspector.sources.problems import SourceProblem, shown
-from inspector.traces.bodies import Body
+from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
@@ -40,9 +40,13 @@ class NotAStore(SourceProblem):
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """`origin` and `traces` are those of an evidence bundle, which brings its own along."""
+
     path: Path
     format: Format
     conversations: tuple[Stored, ...]
+    origin: bundle.Origin | None = None
+    traces: "Traces | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +91,17 @@ def one(path: Path, format_: Format, native_id: str) -> Stored | None:
 
 
 def _store(path: Path, format_: Format, shape: Shape) -> Store:
+    if format_.name == bundle.NAME:
+        return _bundle(path, format_)
     records = sqlite.reread(path, lambda store: list(store.records(format_.table)))
     return Store(path, format_, tuple(format_.read(records)))
+
+
+def _bundle(path: Path, format_: Format) -> Store:
+    sealed = bundles.open_bundle(path)
+    bodies = {name: plain(data) for name, data in sealed.bodies.items()}
+    traces = None if sealed.trace is None else Traces(path, bundle.NAME, sealed.trace, bodies, (), (path,))
+    return Store(path, format_, sealed.conversations, sealed.origin, traces)
 
 
 def _traces(path: Path) -> Traces:

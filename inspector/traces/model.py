@@ -137,6 +137,8 @@ class Trace:
     logs: list[TraceRecord] = field(default_factory=list)
     bodies: Callable[[str], bytes | None] = lambda name: None
     problems: tuple[str, ...] = ()
+    worked_out: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was read out of bodies once and is asked again: bodies are large (see witness.py)."""
 
     def steps(self) -> list[Step]:
         return [step for turn in self.turns for step in turn.steps]

@@ -6,8 +6,8 @@ from typing import Any
 from django.db.models import Count
 from django.http import Http404, HttpResponse
 
-from inspector.conversation import notation
-from inspector.detectors.base import Rule, case_of
+from inspector.detectors.base import Rule
+from inspector.detectors.case_notation import load_case
 from inspector.detectors.catalogue import RULES, UnknownRule
 from inspector.detectors.catalogue import rule as rule_named
 from inspector.formats.base import Format, WriteMode
@@ -28,6 +28,8 @@ from inspector.views.conversation_list import Row, newest_first, open_findings, 
 from inspector.views.pages import as_json, as_markdown, page
 
 SHOWN = 10
+EXAMPLE_READ_AT = 1_782_600_000_000
+"""When the store of an example was read (epoch ms), for the rules that ask how long ago something was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,14 @@ def _rule(code: str) -> Rule:
 
 def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], str]:
     """The lines of the rule's example, those marked that it fires on; what it says; and the reader it was run with."""
-    conversation, _ = notation.load(rule.example)
     reader = FORMATS[0].default_reader
-    hits = list(rule.check(case_of(conversation, reader)))
+    hits = list(rule.check(load_case(rule.example, reader, EXAMPLE_READ_AT)))
     seqs = {str(chunk.seq) for hit in hits for chunk in hit.chunks}
-    lines = rule.example.split("\n")
-    return tuple(ExampleLine(line, line.split(" ")[0] in seqs) for line in lines), tuple(hit.message for hit in hits), reader
+    # A finding about the whole conversation rests on what stands beside its chunks.
+    is_whole = any(not hit.chunks for hit in hits)
+    words = [(line, line.split(" ")[0]) for line in rule.example.split("\n")]
+    lines = tuple(ExampleLine(line, word in seqs or (is_whole and not word.isdecimal())) for line, word in words)
+    return lines, tuple(hit.message for hit in hits), reader
 
 
 def rule(request: OperatorRequest, code: str) -> HttpResponse:
@@ -130,7 +134,9 @@ _IN_PLACE = {
     "W1": "edits the numbers in the rows that differ; every other byte stays",
     "W2": "removes rows; the numbers of the others stay, with a gap",
     "W3": "inserts rows; the rows behind them move up, and the counter with them",
+    "content": "rewrites what differs inside a row; every other byte of it stays",
     "counter": "writes the counter; no row changes",
+    "id": "is refused: the id stands in every key of the conversation",
 }
 
 

@@ -23,6 +23,7 @@ from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.recommend import recommended
 from inspector.reports import markdown, scan, show
+from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.reports.timeline import Strip, Timeline, merged_seqs, strip, timeline
 from inspector.reports.visible import size, visible
 from inspector.traces import observe
@@ -79,9 +80,9 @@ class SelectedFinding:
     number: int
     total: int
     before: str
-    before_seq: int
+    before_seq: int | None
     after: str
-    after_seq: int
+    after_seq: int | None
     why: str
     fixed_in_code: str
     mends: tuple[tuple[str, str, str], ...]
@@ -114,6 +115,7 @@ class ConversationPage:
     repairs: list[Repair]
     prompt_body: str
     request_body: str
+    recorded: tuple[Recorded, ...]
 
 
 def _choice(request: OperatorRequest, row: Conversation) -> Choice:
@@ -177,12 +179,12 @@ def _selected(found: Analysis, wanted: str) -> SelectedFinding | None:
     return None
 
 
-def _anchor(found: Analysis, number: int) -> tuple[str, int]:
-    """Id and first seq of a finding by its number; "" where there is none."""
+def _anchor(found: Analysis, number: int) -> tuple[str, int | None]:
+    """Id and first seq of a finding by its number; "" where there is none, None where it is about the whole conversation."""
     if not 0 <= number < len(found.findings):
-        return "", 0
+        return "", None
     oid, finding = found.findings[number]
-    return oid, finding.seqs[0] if finding.seqs else 0
+    return oid, finding.seqs[0] if finding.seqs else None
 
 
 def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
@@ -231,6 +233,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         repairs=_repairs(row, found),
         prompt_body=prompt_body,
         request_body=request_body,
+        recorded=recorded_errors(found.case, [finding for _, finding in found.findings]),
     )
 
 

@@ -15,6 +15,8 @@ from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
+from inspector.formats.bundle import NAME as BUNDLE
+from inspector.formats.bundle import SEALED
 from inspector.formats.catalogue import UnknownFormat
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Payload, Record, Source, TraceRecord
@@ -65,6 +67,8 @@ def why_writable(source: Source) -> str:
     master = bool(settings.INSPECTOR_WRITE_BACK)
     if source.is_trace:
         return "Nothing is ever written to a trace."
+    if source.format == BUNDLE:
+        return SEALED
     if not settings.INSPECTOR_LOCAL:
         if not master:
             return "The pages write to no store: INSPECTOR_WRITE_BACK is off for this server, whatever the switch below says."
@@ -84,7 +88,11 @@ def why_writable(source: Source) -> str:
 
 def switch_is_needed(source: Source) -> bool:
     """Whether this source's own switch decides: not for traces, and not where something else has opened the store already."""
-    return not source.is_trace and (not settings.INSPECTOR_LOCAL or not (source.is_demo or settings.INSPECTOR_WRITE_BACK))
+    return (
+        not source.is_trace
+        and source.format != BUNDLE
+        and (not settings.INSPECTOR_LOCAL or not (source.is_demo or settings.INSPECTOR_WRITE_BACK))
+    )
 
 
 def source_list(request: OperatorRequest) -> HttpResponse:
@@ -107,6 +115,9 @@ def _row_report(row: SourceRow) -> dict[str, Any]:
         "projection": found.projection,
         "profile": found.profile,
         "read_at": found.read_at.isoformat(),
+        "written_at": found.written_at.isoformat() if found.written_at else None,
+        "came_from": found.came_from,
+        "provenance": found.provenance,
         "conversations": row.conversations,
         "damaged": row.damaged,
         "chunks": row.chunks,
@@ -174,6 +185,7 @@ def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _page(get_object_or_404(Source, oid=oid))
     more = {
         "gone": content.gone,
+        "last_activity": content.last_activity,
         "bytes_kept": content.kept,
         "traces": [trace.oid for trace in content.traces],
         "stores": [store.oid for store in content.stores],

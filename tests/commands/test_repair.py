@@ -15,7 +15,7 @@ from tests.sources.stores import prints
 RENUMBER = ("--strategy", "renumber-messages")
 FIELDS = [
     *("conversation", "base_digest", "plan_digest", "mode", "safety", "cost", "warnings", "edits"),
-    *("findings_before", "findings_after", "profiles", "diff"),
+    *("findings_before", "findings_after", "profiles", "diff", "request"),
 ]
 
 

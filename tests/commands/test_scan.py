@@ -17,7 +17,8 @@ ROW = '{"chunk":{"type":"text","text":"hello"},"role":"user","msgIdx":0,"chunkId
 
 
 def healthy(path: Path) -> Path:
-    rows = [("conv:c:chunk:0000000001", ROW), ("conv:c:seq", "1"), ("conv-index", '["c"]')]
+    meta = '{"createdAt":1,"lastActivityAt":1,"title":"hello","status":"idle"}'
+    rows = [("conv:c:chunk:0000000001", ROW), ("conv:c:meta", meta), ("conv:c:seq", "1"), ("conv-index", '["c"]')]
     return make(path, [("conversation-store", key, value) for key, value in rows])
 
 
@@ -34,7 +35,18 @@ def test_json_has_exactly_the_fields_that_scripts_rely_on(tmp_path: Path) -> Non
     assert set(scanned) == {"source", "conversations", "streams"}
     assert scanned["source"] == {"path": str(store), "format": "dispatch", "findings": []}
     (conversation,) = scanned["conversations"]
-    assert list(conversation) == ["id", "native_id", "format", "reader", "chunks", "messages", "verdict", "findings", "profiles"]
+    assert list(conversation) == [
+        "id",
+        "native_id",
+        "format",
+        "reader",
+        "chunks",
+        "messages",
+        "verdict",
+        "findings",
+        "profiles",
+        "recorded",
+    ]
     assert (conversation["native_id"], conversation["reader"], conversation["chunks"], conversation["messages"]) == (
         CONVERSATION,
         "dispatch-legacy",

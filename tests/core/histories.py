@@ -23,6 +23,7 @@ TEXTS = (
     "@counter 1",
     "-",
     "<function=run_shell>",
+    "I look.\n<function=ls>\n<parameter=path>/</parameter>\n</function>",
     "```\n<function=run>\n```",
     "\\u0023 \\ud800 \\",
     "x" * 300,

@@ -23,8 +23,29 @@ from tests.core.building import plan_for, preview_of, read, shown
 
 COUNT = int(os.environ.get("INSPECTOR_HISTORIES", "300"))
 READERS = ("dispatch-legacy", "dispatch-role-split", "exact")
-NAMES = [strategy.name for strategy in STRATEGIES]
-ASKED = [(mode.name, names) for mode in DISPATCH.modes for size in range(1, len(NAMES) + 1) for names in combinations(NAMES, size)]
+ALL = [strategy.name for strategy in STRATEGIES]
+# They need an archive, a trace or rows beside the chunks; the same laws are tried on those where their own tests are.
+EVIDENCE = {
+    "convert-stranded-messages",
+    "realign-with-archive",
+    "restore-call-from-archive",
+    "recover-result-from-trace",
+    "insert-lost-steering",
+}
+NAMES = [name for name in ALL if name not in EVIDENCE]
+# They mend what can be told and leave the rest as it is, on purpose; their own tests say which is which.
+CAREFUL = {"rebuild-unreadable-row", "replace-unreadable-row", "promote-leaked-call", "deduplicate-results"}
+
+
+def choices(names: list[str], larger: int = 40) -> list[tuple[str, ...]]:
+    """Each strategy alone, every two, all of them, and some of the larger choices (there are too many to try each)."""
+    random = Random(1)
+    more = {tuple(name for name in names if random.random() < 0.5) for _ in range(2 * larger)}
+    few = [few for size in (1, 2) for few in combinations(names, size)]
+    return [*few, tuple(names), *sorted(each for each in more if 2 < len(each) < len(names))[:larger]]
+
+
+ASKED = [(mode.name, names) for names in choices(NAMES) for mode in DISPATCH.modes]
 PLANNED = min(COUNT, 4000)
 
 Written = tuple[Store, Stored, str, tuple[str, ...], Preview]
@@ -53,7 +74,7 @@ def written(damaged: bool) -> Iterator[Written]:
 @pytest.fixture(scope="module", params=[False, True], ids=["whole", "damaged"])
 def previews(request: pytest.FixtureRequest) -> list[Written]:
     found = list(written(request.param))
-    assert len({(mode, names) for _, _, mode, names, _ in found}) > len(ASKED) / 2
+    assert len({(mode, names) for _, _, mode, names, _ in found}) > len(ASKED) / 3
     return found
 
 
@@ -120,14 +141,19 @@ def test_each_change_says_what_was_there(previews: list[Written]) -> None:
 
 
 def test_a_plan_removes_what_it_says_it_repairs(previews: list[Written]) -> None:
-    def promised(finding: Finding, preview: Preview) -> bool:
-        """Not a result whose call is gone for good, or is parted from it by a row that the loader misreads."""
-        misread = any(other.code == "STORE102" for other in preview.after.findings)
-        return finding.code != "TOOL202" or (finding.fault is Fault.READER and not misread)
+    def promised(finding: Finding, names: tuple[str, ...], preview: Preview) -> bool:
+        """Not a result that another of the strategies would be for, or whose call may stand in a row that cannot be read."""
+        misread = any(other.code in ("STORE101", "STORE102") for other in preview.after.findings)
+        if not set(finding.repaired_by) & set(names) - CAREFUL:
+            return False
+        if finding.code != "TOOL202":
+            return True
+        by = "renumber-messages" if finding.fault is Fault.READER else "drop-orphaned-results"
+        return by in names and not misread and "its call stands at" not in finding.message
 
     for _, stored, mode, names, preview in previews:
         repaired = [finding for finding in preview.after.findings if set(finding.repaired_by) & set(names)]
-        left = [finding.code for finding in repaired if promised(finding, preview)]
+        left = [finding.code for finding in repaired if promised(finding, names, preview)]
         assert not left, (mode, names, notation.dump(stored.conversation))
 
 
@@ -213,7 +239,7 @@ def _noted(chunk: Chunk) -> tuple[object, ...]:
 
 
 def test_rules_name_only_strategies_that_the_laws_above_try() -> None:
-    assert {name for rule in RULES for name in rule.repaired_by} <= set(NAMES)
+    assert {name for rule in RULES for name in rule.repaired_by} <= set(NAMES) | EVIDENCE
 
 
 def test_a_row_above_the_limits_is_kept_byte_for_byte_in_a_fork() -> None:

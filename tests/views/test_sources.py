@@ -1,5 +1,11 @@
 """Sources: what was read, the deployed reader, reading again, and the switch that opens a store to writes."""
 
+import html
+import os
+import re
+import shutil
+import subprocess
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,6 +14,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from inspector.actions.import_source import import_targets
 from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
@@ -18,6 +25,7 @@ from inspector.sources.creation import write_dispatch_store
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, rows, store, torn_journal
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parent.parent.parent
 MaxQueries = Callable[[int], AbstractContextManager[object]]
 
 
@@ -56,6 +64,50 @@ def test_a_store_and_its_trace_name_each_other(client: Client, tmp_path: Path) -
     text = client.get(f"/sources/{trace.oid}/").content.decode()
     assert f'href="/sources/{found.oid}/"' in text and "Nothing is ever written to a trace." in text and "write-back/" not in text
     assert client.get(f"/sources/{found.oid}.json").json()["traces"] == [trace.oid]
+
+
+def test_a_copy_says_where_it_was_taken_and_how_old_it_was(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    found = store(path, rows("one", MERGED, "One"))
+    assert "copied from" not in client.get(f"/sources/{found.oid}/").content.decode()
+    three_hours_ago = time.time() - 3 * 3600
+    os.utime(path, (three_hours_ago, three_hours_ago))
+    import_targets([str(path)], "tester", came_from=" arch1:/var/lib\n\u202e<b>")
+    said = "copied from arch1:/var/lib \\u202e&lt;b&gt;, last written 3 hours before it was read"
+    conversation = Conversation.objects.get()
+    for address in (f"/sources/{found.oid}/", f"/conversations/{conversation.oid}/"):
+        assert said in client.get(address).content.decode(), address
+    assert "came_from" in client.get(f"/sources/{found.oid}.json").json()
+
+
+def test_reading_again_keeps_where_a_copy_came_from(client: Client, source: Source) -> None:
+    import_targets([source.path], "tester", came_from="arch1")
+    client.post(f"/sources/{source.oid}/import/")
+    source.refresh_from_db()
+    assert source.came_from == "arch1" and source.written_at is not None
+    import_targets([source.path], "tester", came_from="")
+    source.refresh_from_db()
+    assert source.came_from == ""
+
+
+def test_the_line_that_copies_a_live_store_from_another_host_works(client: Client, source: Source, tmp_path: Path) -> None:
+    """Run as the page gives it, with a program `ssh` that gives its argument to a shell, as the far end does."""
+    text = html.unescape(client.get("/sources/").content.decode())
+    lines = re.findall(r'<pre class="type">(ssh HOST .*?)</pre>', text)
+    assert len(lines) == 2 and all(line in (ROOT / "docs" / "safe-copy.md").read_text() for line in lines)
+    (tmp_path / "ssh").write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    (tmp_path / "scp").write_text('#!/bin/sh\ncp "${1#HOST:}" "$2"\n')
+    for name in ("ssh", "scp"):
+        (tmp_path / name).chmod(0o755)
+    usable = lines if shutil.which("sqlite3") else lines[1:]
+    for number, line in enumerate(usable):
+        folder = tmp_path / f"here{number}"
+        folder.mkdir()
+        far = tmp_path / f"far{number}.db"
+        typed = line.replace("/path/dispatch.db", source.path).replace("/tmp/copy.db", str(far))
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        assert subprocess.run(["sh", "-c", typed], cwd=folder, env={**os.environ, "PATH": path}, timeout=60).returncode == 0
+        assert import_targets([str(folder / far.name)], "tester")[0].conversations == 1
 
 
 def test_problems_of_a_trace_are_shown_and_not_run(client: Client, tmp_path: Path) -> None:

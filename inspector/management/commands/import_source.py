@@ -11,18 +11,19 @@ from inspector.management.target import add_target_arguments, sources_named
 
 
 class Command(AnsweringCommand):
-    """`import_source TARGET... [--traces TARGET] [--format NAME]`; all of them or none."""
+    """`import_source TARGET... [--traces TARGET] [--format NAME] [--from TEXT]`; all of them or none."""
 
     help = "Loads stores, trace databases and journals, so that pages show them and repairs can be made; the files are only read."
 
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser, several=True)
+        parser.add_argument("--from", dest="came_from", metavar="TEXT", help="where these copies were taken, for people: a host and path")
 
     def answer(self, options: dict[str, Any]) -> None:
         if options["conversation"]:
             raise CommandError("import_source loads whole stores: leave --conversation out; scan, show and repair take it.")
         paths = sources_named([*options["target"], *options["traces"]])
-        done = import_targets(paths, os_user(), options["format"])
+        done = import_targets(paths, os_user(), options["format"], came_from=options["came_from"])
         if options["json"]:
             self.say_json({"sources": [_report(imported) for imported in done]})
             return

@@ -11,10 +11,11 @@ from inspector.actions.planning import Request, preview_of, request_for
 from inspector.actions.problems import NothingToRepair
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import findings
+from inspector.detectors.base import Finding, findings
 from inspector.detectors.catalogue import RULES
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import apply_now
+from inspector.management.plan_file import read_plan, verified
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.models import Source
 from inspector.profiles.catalogue import profile
@@ -27,27 +28,40 @@ from inspector.sources.problems import shown
 
 
 class Command(AnsweringCommand):
-    """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] (--plan | --apply | --out PATH)`; status 1: nothing to do."""
+    """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] (--plan | --apply | --out PATH)`; status 1: nothing to do.
+
+    Or `repair [TARGET] --apply-plan FILE`, where FILE is what `--plan --json` or `--out PATH --json` printed.
+    """
 
     help = (
         "Repairs a conversation: --plan shows what would change, --apply writes it to the store (undo takes it back), --out writes a copy."
     )
 
     def declare(self, parser: CommandParser) -> None:
-        add_target_arguments(parser)
-        what = parser.add_mutually_exclusive_group(required=True)
+        add_target_arguments(parser, optional=True)
+        what = parser.add_mutually_exclusive_group()
         what.add_argument("--strategy", metavar="NAME", nargs="+", action="extend", help="the strategies, in this order (see `strategies`)")
         what.add_argument("--for", dest="goal", metavar="PROFILE", help="the recommended strategies, judged by this provider's rules")
         how = parser.add_mutually_exclusive_group(required=True)
         how.add_argument("--plan", action="store_true", help="show what would change; nothing is written or imported")
         how.add_argument("--apply", action="store_true", help="import the store if need be, then propose, approve and apply as yourself")
         how.add_argument("--out", metavar="PATH", help="write a repaired copy of the store to a new file; the store stays as it is")
+        how.add_argument(
+            "--apply-plan", metavar="FILE", help="apply the plan that --json printed into FILE, where it comes out the same here"
+        )
         parser.add_argument(
             "--mode", metavar="MODE", help="where the result goes: fork, in-place, or the format's own name (see `formats`)"
         )
         parser.add_argument("--reader", metavar="NAME", help="read as this client does (see `readers`)")
 
     def answer(self, options: dict[str, Any]) -> None:
+        if options["apply_plan"] is not None:
+            self._apply_plan(options)
+            return
+        if options["target"] is None:
+            raise CommandError("Name the store or the conversation to repair as TARGET; only --apply-plan knows it from its file.")
+        if not options["strategy"] and not options["goal"]:
+            raise CommandError("Say what to do with --strategy NAME (`strategies` lists them), or --for PROFILE for what is recommended.")
         if options["out"] is not None and options["mode"]:
             raise CommandError("--out writes a copy of the store and repairs it in place: leave --mode out.")
         for name in options["strategy"] or ():
@@ -64,22 +78,37 @@ class Command(AnsweringCommand):
             self.note(str(nothing))
             sys.exit(1)
 
+    def _apply_plan(self, options: dict[str, Any]) -> None:
+        """Everything but the store is in the file. Raises Refused where the rows, or what follows from them, are not what it says."""
+        if any(options[name] for name in ("strategy", "goal", "mode", "reader", "conversation")):
+            raise CommandError("A plan file says strategies, mode, reader and conversation itself: leave these options out.")
+        plan = read_plan(options["apply_plan"])
+        named = {"target": options["target"] or plan.source, "format": options["format"] or plan.format, "conversation": plan.native_id}
+        target = load({**options, **named})
+        chosen = target.one()
+        self._apply(target, chosen, plan.request, options, verified(plan, chosen), is_seen=True)
+
+    def _apply(
+        self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any], preview: Preview, is_seen: bool = False
+    ) -> None:
+        for warning in preview.warnings:
+            self.note(f"Warning: {warning}")
+        applied = apply_now(target.path, chosen, request, options["traces"], preview if is_seen else None)
+        report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
+        if options["json"]:
+            self.say_json(report)
+        else:
+            self._print(chosen, applied.preview)
+            self.say(applied.sentence)
+        if applied.waits_at:
+            raise CommandError(
+                f"A second person must approve repair {applied.oid}, and nothing was written yet: send them {applied.waits_at}"
+            )
+
     def _repair(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
         if options["apply"]:
             preview = preview_of(chosen.case(request.reader), chosen.stored, chosen.format, target.real_path, request)
-            for warning in preview.warnings:
-                self.note(f"Warning: {warning}")
-            applied = apply_now(target.path, chosen, request, options["traces"])
-            report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
-            if options["json"]:
-                self.say_json(report)
-            else:
-                self._print(chosen, applied.preview)
-                self.say(applied.sentence)
-            if applied.waits_at:
-                raise CommandError(
-                    f"A second person must approve repair {applied.oid}, and nothing was written yet: send them {applied.waits_at}"
-                )
+            self._apply(target, chosen, request, options, preview)
             return
         if options["out"] is not None:
             preview = write_repaired_copy(
@@ -100,9 +129,9 @@ class Command(AnsweringCommand):
         marks = ", ".join(sorted(plan.safety)) or "nothing is lost or invented"
         self.say(f"  {len(plan.edits):,} edits, {len(preview.changes):,} records, {preview.bytes_written:,} bytes; {marks}")
         for found in before.findings:
-            self.say(f"  before: {found.code} {found.rule} ({found.severity}), seq {span_text(found.seqs)}")
+            self.say(f"  before: {found.code} {found.rule} ({found.severity}), {_where(found)}")
         for found in after.findings:
-            self.say(f"  after: {found.code} {found.rule} ({found.severity}), seq {span_text(found.seqs)}")
+            self.say(f"  after: {found.code} {found.rule} ({found.severity}), {_where(found)}")
         if not after.findings:
             self.say("  after: no findings")
         self.say(f"  {before.judgement.profile}: {before.judgement.verdict} before, {after.judgement.verdict} after")
@@ -111,6 +140,10 @@ class Command(AnsweringCommand):
         for warning in preview.warnings:
             self.say(f"  warning: {warning}")
         self.say(preview.text_diff)
+
+
+def _where(found: Finding) -> str:
+    return f"seq {span_text(found.seqs)}" if found.seqs else "the conversation"
 
 
 def _request(chosen: Chosen, options: dict[str, Any]) -> Request:

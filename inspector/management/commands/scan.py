@@ -14,11 +14,13 @@ from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.projections.catalogue import projection
+from inspector.reports.recorded_errors import recorded_errors
 from inspector.reports.scan import conversation_report, source_report
 from inspector.reports.verdict import verdict
 from inspector.sources.problems import shown
 
 MANY = 100
+RECORDED_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,10 @@ class Command(AnsweringCommand):
             self.say(f"      {found.message}")
             if found.repaired_by:
                 self.say(f"      repaired by {', '.join(found.repaired_by)}")
+        for recorded in recorded_errors(each.case, each.findings)[:RECORDED_SHOWN]:
+            belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
+            self.say(f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}")
+            self.say(f"      {recorded.means}{f' ({belongs})' if belongs else ''}")
         for name, judgement in each.asked.items():
             self.say(f"  {name}: {judgement.verdict}")
             for violation in judgement.violations[:5]:

@@ -1,0 +1,120 @@
+"""Seals one conversation with its evidence: exact records, archives, trace, findings and repairs, in a file that can be imported again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import inspector
+from inspector.actions import audit
+from inspector.actions.planning import preview_repair
+from inspector.actions.problems import Refused
+from inspector.detectors.base import Case, findings
+from inspector.detectors.catalogue import RULES
+from inspector.formats import bundle
+from inspector.formats.base import Stored
+from inspector.models import Conversation, Repair, loading
+from inspector.profiles.catalogue import UnknownProfile, profile
+from inspector.projections.catalogue import UnknownProjection, projection
+from inspector.readers.catalogue import UnknownReader, reader
+from inspector.reports import plan, scan
+from inspector.reports.masked_json import masked_bytes
+from inspector.reports.verdict import verdict
+from inspector.reports.visible import visible
+from inspector.sources import bundles
+from inspector.traces.walk import records as records_of
+
+REPAIRS_KEPT = 20
+ARCHIVES_KEPT = 20
+
+Find = Callable[[str], Stored | None]
+
+
+def seal_imported(conversation: Conversation, masked: bool, operator: str) -> bytes:
+    """The newest revision of an imported conversation as a bundle; the audit trail keeps that it was taken. Raises TooLargeToSeal, Refused."""
+    source = conversation.source
+    origin = origin_of(source.path, source.format, int(source.read_at.timestamp() * 1000), source.reader, source.projection, source.profile)
+    stored = loading.stored(conversation)
+
+    def find(native_id: str) -> Stored | None:
+        row = source.conversations.filter(native_id=visible(native_id), is_gone=False).first()
+        return loading.stored(row) if row else None
+
+    data = seal_case(conversation.oid, loading.case(conversation, source.reader), stored, origin, masked, find, _repairs(conversation))
+    audit.record(
+        operator, "seal", source_path=source.path, conversation=conversation.oid, masked=masked, bytes=len(data), sha256=bundle.digest(data)
+    )
+    return data
+
+
+def seal_case(
+    oid: str, case: Case, stored: Stored, origin: bundle.Origin, masked: bool, find: Find, repairs: list[dict[str, Any]]
+) -> bytes:
+    """`case` is that of `stored`; `find` gives another conversation of the same source by its id. Raises TooLargeToSeal, Refused."""
+    if origin.format == bundle.NAME:
+        raise Refused("This conversation comes out of an evidence bundle already: hand over that file itself.")
+    held, names = [stored], {stored.conversation.native_id}
+    # What was compacted twice names the archive before it: together they are all that was ever said.
+    while (native_id := held[-1].conversation.fact("compactedFrom")) and native_id not in names and len(held) <= ARCHIVES_KEPT:
+        archive = find(native_id)
+        if archive is None:
+            break
+        held.append(archive)
+        names.add(native_id)
+    trace = None if case.trace is None else tuple(records_of(case.trace))
+    bodies = {}
+    for name in {record.body for record in trace or () if record.body is not None}:
+        data = case.trace.bodies(name) if case.trace else None
+        if data is not None:
+            bodies[name] = data
+    sealed = bundle.Sealed(origin, tuple(held), trace, bodies)
+    members = bundle.seal(sealed, {"findings": _findings(oid, case, origin), "repairs": repairs}, masked_bytes if masked else None)
+    return bundles.pack(members, Path(origin.path))
+
+
+def origin_of(path: str, format_name: str, read_at: int, reader_name: str, projection_name: str, profile_name: str) -> bundle.Origin:
+    return bundle.Origin(path, format_name, read_at, reader_name, projection_name, profile_name, f"inspector {inspector.__version__}")
+
+
+def known_judges(origin: bundle.Origin) -> tuple[str, str, str]:
+    """Reader, projection and profile of a bundle; the format's own where this Inspector does not know one."""
+    format_ = bundle.inner(origin.format)
+    found = []
+    for name, default, named, problem in (
+        (origin.reader, format_.default_reader, reader, UnknownReader),
+        (origin.projection, format_.default_projection, projection, UnknownProjection),
+        (origin.profile, format_.default_profile, profile, UnknownProfile),
+    ):
+        try:
+            named(name)
+            found.append(name)
+        except problem:
+            found.append(default)
+    return found[0], found[1], found[2]
+
+
+def _findings(oid: str, case: Case, origin: bundle.Origin) -> dict[str, Any]:
+    found = findings(case, RULES)
+    prompt = projection(origin.projection).project(case.reading.messages)
+    judgement = profile(origin.profile).judge(prompt, case.conversation.fact("model"))
+    return scan.conversation_report(oid, case, found, {origin.profile: judgement}, verdict(case, found, judgement))
+
+
+def _repairs(conversation: Conversation) -> list[dict[str, Any]]:
+    """The newest repairs, each with its plan where that still comes out of the revision that it was made on."""
+    reports = []
+    for repair in Repair.objects.filter(conversation=conversation).select_related("conversation__source").order_by("-pk")[:REPAIRS_KEPT]:
+        try:
+            planned = plan.plan_report(conversation.oid, preview_repair(repair))
+        except Refused as problem:
+            planned = {"error": str(problem)}
+        times = {name: value.isoformat() if (value := getattr(repair, name)) else None for name in _TIMES}
+        facts = {name: getattr(repair, name) for name in _FACTS}
+        reports.append({"repair": repair.oid, **facts, **times, "plan": planned})
+    return reports
+
+
+_TIMES = ("proposed_at", "approved_at", "applied_at", "undone_at")
+_FACTS = (
+    *("state", "outcome", "revision", "strategies", "mode", "reader", "base_digest", "plan_digest", "rehearsal"),
+    *("proposed_by", "approved_by", "applied_by", "undone_by"),
+)

@@ -1,0 +1,56 @@
+"""TOOL205: calls that share an id, or have none, so that a result cannot be told to be one's own."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    """Ids that start anew with each step are no damage as long as each call has a result."""
+    results = Counter(chunk.call_id for message in case.messages for chunk in queries.results(message))
+    by_id: dict[str, list[tuple[int, Chunk]]] = {}
+    for index, message in enumerate(case.messages):
+        if message.role == "assistant":
+            for call in queries.calls(message):
+                by_id.setdefault(call.call_id, []).append((index, call))
+    for call_id, calls in by_id.items():
+        in_message = Counter(index for index, _ in calls)
+        chunks = [call for _, call in calls]
+        twice = [call for index, call in calls if in_message[index] > 1]
+        if not call_id:
+            yield Hit(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
+        elif twice:
+            yield Hit(twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: one result counts as the answer of all of them.")
+        elif 0 < results[call_id] < len(chunks) and not case.running:
+            held = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
+            yield Hit(chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: the loader takes every one for answered.")
+
+
+def _calls(chunks: list[Chunk]) -> str:
+    where = f"seq {queries.span_text([chunk.seq for chunk in chunks])}"
+    return f"{len(chunks)} calls ({where}) have" if len(chunks) > 1 else f"The call at {where} has"
+
+
+RULE = Rule(
+    code="TOOL205",
+    state="I1",
+    name="repeated-call-id",
+    severity=Severity.WARNING,
+    silent=True,
+    fault=Fault.STREAM,
+    summary="calls share an id or have none, so one result answers several",
+    why=(
+        "The loader matches calls and results by id alone, in the whole history. A call whose id another result has counts as answered: "
+        "no interrupted result is made up for it, and the model is told the wrong outcome."
+    ),
+    example="1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 tool-call a pwd {}\n4 tool 2.0 tool-result a f name=ls",
+    check=check,
+    references=(
+        "derived from stream.ts 4a71e06 of Dispatch: a missing id becomes an empty one, a second finish reason emits the calls again",
+    ),
+    repaired_by=(),
+    fixed_in_code="Give a call without an id, or with one that the step has already seen, a fresh id when the stream is read; emit the calls of a step once.",
+)

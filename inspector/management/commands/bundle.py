@@ -1,0 +1,55 @@
+"""Seals one conversation with its evidence into a file."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from inspector.actions.seal_bundle import origin_of, seal_case, seal_imported
+from inspector.environment import os_user
+from inspector.formats.base import Stored
+from inspector.management.answering import AnsweringCommand
+from inspector.management.target import Chosen, Target, add_target_arguments, load
+from inspector.reports.visible import size
+from inspector.sources import bundles, reading
+from inspector.sources.problems import shown
+
+
+class Command(AnsweringCommand):
+    """`bundle TARGET --out FILE [--mask]`; `import_source FILE` opens it again, anywhere."""
+
+    help = "Seals a conversation (rows, archive, trace, findings, repairs) into one zip with digests, which import_source opens again; it is never written back."
+
+    def declare(self, parser: CommandParser) -> None:
+        add_target_arguments(parser)
+        parser.add_argument("--out", metavar="FILE", required=True, help="the new file, for example evidence.zip; one that is there stays")
+        parser.add_argument("--mask", action="store_true", help="mask the secrets that are recognised; digests of the originals are kept")
+
+    def answer(self, options: dict[str, Any]) -> None:
+        target = load(options)
+        chosen, out, masked = target.one(), Path(options["out"]), options["mask"]
+        # With traces of the command line the conversation is more than what the database knows of it.
+        if chosen.row is not None and not options["traces"]:
+            data = seal_imported(chosen.row, masked, os_user())
+        else:
+            data = _sealed(target, chosen, masked)
+        bundles.write(out, data)
+        sha256 = hashlib.sha256(data).hexdigest()
+        if options["json"]:
+            self.say_json({"out": options["out"], "conversation": chosen.oid, "masked": masked, "bytes": len(data), "sha256": sha256})
+            return
+        secrets = (
+            "secrets masked where they are recognised" if masked else "secrets as they were stored: look before you share it, or use --mask"
+        )
+        self.say(f"Sealed {chosen.oid} in {shown(options['out'], 4096)}: {size(len(data))}, {secrets}.")
+        self.say(f"sha256 {sha256}")
+
+
+def _sealed(target: Target, chosen: Chosen, masked: bool) -> bytes:
+    origin = origin_of(target.real_path, target.format, chosen.taken_at, chosen.reader, chosen.projection, chosen.profile)
+
+    def find(native_id: str) -> Stored | None:
+        return reading.one(Path(target.path), chosen.format, native_id)
+
+    return seal_case(chosen.oid, chosen.case(), chosen.stored, origin, masked, find, [])

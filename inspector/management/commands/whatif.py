@@ -1,0 +1,122 @@
+"""Says what another reader would make of stored conversations: what a fix of the loader mends, and what it leaves."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from inspector.conversation.queries import span_text
+from inspector.management.answering import AnsweringCommand
+from inspector.management.target import add_target_arguments, load
+from inspector.models import Conversation, loading
+from inspector.models.comparing import difference
+from inspector.profiles.catalogue import profile
+from inspector.readers.catalogue import reader
+from inspector.reports.whatif import Difference, Summary, Tally, compare_cases, summarise
+from inspector.reports.whatif_report import difference_report, summary_report
+from inspector.sources.problems import shown
+
+MANY = 100
+SHOWN = 20
+
+Compared = tuple[str, str, Difference]
+"""Our id, the native id, and the difference."""
+
+
+class Command(AnsweringCommand):
+    """`whatif [TARGET] --reader A --reader B [--profile NAME]`; status 1 where something gets worse."""
+
+    help = "Reads stored conversations as two clients do, and says what the second makes better, worse, or leaves merged; exit status 1: something gets worse."
+
+    def declare(self, parser: CommandParser) -> None:
+        add_target_arguments(parser, optional=True)
+        parser.add_argument(
+            "--reader", metavar="NAME", action="append", required=True, help="twice: the reader that runs now, and the one that might ship"
+        )
+        parser.add_argument("--profile", metavar="NAME", help="judge by this provider's rules instead of the source's own")
+
+    def answer(self, options: dict[str, Any]) -> None:
+        names = options["reader"]
+        if len(names) != 2:
+            raise CommandError("whatif compares two readers: name each with --reader, first the one that runs now (`readers` lists them).")
+        for name in names:
+            reader(name)
+        if options["profile"]:
+            profile(options["profile"])
+        compared = list(self._compared(options))
+        summary = summarise(names[0], names[1], [(oid, found) for oid, _, found in compared])
+        if options["json"]:
+            self.say_json({**summary_report(summary), "differences": [difference_report(*each) for each in compared if each[2].differs]})
+        else:
+            self._print(summary, compared)
+        if summary.worse.count:
+            sys.exit(1)
+
+    def _compared(self, options: dict[str, Any]) -> Iterator[Compared]:
+        a, b = options["reader"]
+        if options["target"] is None:
+            if options["conversation"] or options["traces"] or options["format"]:
+                raise CommandError("--conversation, --traces and --format say how to read a TARGET: name one, or leave them out.")
+            rows = Conversation.objects.filter(is_gone=False).select_related("source").order_by("source__path", "native_id")
+            ids: dict[int, list[str]] = {}
+            for number, row in enumerate(rows.iterator(chunk_size=500), start=1):
+                if row.source_id not in ids:
+                    ids[row.source_id] = loading.ids_of(row.source)
+                yield row.oid, row.native_id, difference(row, a, b, options["profile"] or "", ids[row.source_id])
+                self._progress(number)
+            return
+        for number, chosen in enumerate(load(options).conversations, start=1):
+            judge = options["profile"] or chosen.profile
+            case = chosen.case(a)
+            found = compare_cases(case, case.again(chosen.stored.conversation, b), chosen.projection, judge)
+            yield chosen.oid, chosen.stored.conversation.native_id, found
+            self._progress(number)
+
+    def _progress(self, number: int) -> None:
+        if number % MANY == 0:
+            self.note(f"{number:,} conversations compared")
+
+    def _print(self, summary: Summary, compared: list[Compared]) -> None:
+        if not compared:
+            self.say("There are no conversations to compare: name a store as TARGET, or import one first.")
+            return
+        self.say(f"{summary.reader_b} instead of {summary.reader_a}, on {_many(summary.conversations)}:")
+        for words, found in (
+            ("read differently", summary.differ),
+            ("become sendable", summary.become_sendable),
+            ("get better", summary.better),
+            ("get worse", summary.worse),
+            ("stay merged", summary.merged),
+            ("are refused even so", summary.refused),
+        ):
+            self.say(f"  {found.count:>7,} {words}{_examples(found)}")
+        changed = [each for each in compared if each[2].differs]
+        # What a fix would break is what a person has to see before it ships.
+        for oid, native_id, each in sorted(changed, key=lambda row: not row[2].worse)[:SHOWN]:
+            self._print_one(oid, native_id, each)
+        if len(changed) > SHOWN:
+            self.say(f"And {len(changed) - SHOWN:,} more that are read differently; --json lists them all.")
+
+    def _print_one(self, oid: str, native_id: str, found: Difference) -> None:
+        counts = f"{found.messages_stored:,} messages stored, {found.messages_a:,} read before, {found.messages_b:,} after"
+        self.say()
+        self.say(f"{shown(native_id)} ({oid}): {counts}")
+        if found.first:
+            self.say(f"  they part at message {found.first.number}: {found.first.a or 'none'} | {found.first.b or 'none'}")
+        for label, sentences in (("better", found.better), ("worse", found.worse)):
+            for sentence in sentences:
+                self.say(f"  {label}: {sentence}")
+        if found.still_merged:
+            self.say(f"  still merged: seq {span_text(found.still_merged)}")
+        for label, findings in (("gone", found.go), ("new", found.come)):
+            for each in findings[:SHOWN]:
+                self.say(f"  finding {label}: {each.code} {each.rule}{f', seq {span_text(each.seqs)}' if each.seqs else ''}")
+
+
+def _many(count: int) -> str:
+    return f"{count:,} conversation{'' if count == 1 else 's'}"
+
+
+def _examples(found: Tally) -> str:
+    return f" ({', '.join(found.examples)}{', ...' if found.count > len(found.examples) else ''})" if found.examples else ""

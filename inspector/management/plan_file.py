@@ -1,0 +1,99 @@
+"""A plan that was saved as JSON and is carried to the store that it is meant for: read, computed again, and compared."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from inspector.actions.planning import Request, mode_named, preview_of
+from inspector.actions.problems import NothingToRepair, Refused
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.management.answering import json_text
+from inspector.management.target import Chosen
+from inspector.repairs.preview import Preview, digest
+from inspector.reports.plan import plan_report
+from inspector.sources import files
+from inspector.sources.problems import shown
+
+PIPE = "-"
+_LIMIT = 1 << 28
+_TEXTS = ("source", "format", "native_id", "mode", "reader", "projection", "profile")
+# What a person reads of what will be written: a file in which it was changed is not the plan that it says it is.
+_SHOWN = ("mode", "safety", "edits", "diff")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """`said` is the whole file; `source` is the path of the store that the plan was made on, which its digest covers."""
+
+    source: str
+    format: str
+    native_id: str
+    request: Request
+    base_digest: str
+    plan_digest: str
+    with_traces: bool
+    said: Mapping[str, Any]
+
+
+def read_plan(name: str) -> PlanFile:
+    """From a file, or standard input for `-`. Raises CommandError, SourceProblem."""
+    data = sys.stdin.buffer.read(_LIMIT + 1) if name == PIPE else files.read_bytes(Path(name), _LIMIT)
+    place = "Standard input" if name == PIPE else shown(name, 4096)
+    try:
+        said = jsontext.parse(jsontext.decode(data))
+    except Unreadable as problem:
+        raise CommandError(f"{place} is no plan ({problem.reason}): save one with repair ... --plan --json.") from None
+    found = _plan(said) if len(data) <= _LIMIT else None
+    if found is None:
+        raise CommandError(f"{place} is no plan that can be computed again: save one with repair ... --plan --json, and leave it as it is.")
+    return found
+
+
+def _plan(said: Any) -> PlanFile | None:
+    """None where a field is missing or of another type."""
+    asked = said.get("request") if isinstance(said, dict) else None
+    if not isinstance(asked, dict) or not all(isinstance(asked.get(name), str) for name in _TEXTS):
+        return None
+    names, options, digests = asked.get("strategies"), asked.get("options"), (said.get("base_digest"), said.get("plan_digest"))
+    if not isinstance(names, list) or not isinstance(options, dict):
+        return None
+    if not all(isinstance(each, str) for each in (*names, *options.values(), *digests)):
+        return None
+    request = Request(tuple(names), asked["mode"], asked["reader"], asked["projection"], asked["profile"], options)
+    with_traces = asked.get("traces") is True
+    return PlanFile(asked["source"], asked["format"], asked["native_id"], request, *digests, with_traces, said)
+
+
+def verified(plan: PlanFile, chosen: Chosen) -> Preview:
+    """The plan computed again on the rows of `chosen`, where it comes out as the file has it; else raises Refused.
+
+    The path that the file names stands in for the real one, since the digest covers it and a plan may be made on a copy.
+    """
+    if digest(chosen.stored) != plan.base_digest:
+        raise Refused(
+            f"The store holds other rows of {shown(plan.native_id)} than those that this plan was made on: make the plan anew on a fresh copy."
+        )
+    mode_named(chosen.format, plan.request.mode)
+    try:
+        preview = preview_of(chosen.case(plan.request.reader), chosen.stored, chosen.format, plan.source, plan.request)
+        same = preview.digest == plan.plan_digest and _as_read(plan_report("", preview)) == {name: plan.said.get(name) for name in _SHOWN}
+    except (NothingToRepair, KeyError, ValueError):
+        same = False
+    if not same:
+        traces = " It was made beside traces: name them with --traces." if plan.with_traces and chosen.trace is None else ""
+        raise Refused(
+            f"The plan comes out otherwise than the file says, so the file was changed or another version of Inspector made it: make it anew.{traces}"
+        )
+    return preview
+
+
+def _as_read(report: dict[str, Any]) -> dict[str, Any]:
+    """As it comes back from a file: numbers that JSON cannot carry are null there."""
+    back: dict[str, Any] = json.loads(json_text({name: report[name] for name in _SHOWN}))
+    return back

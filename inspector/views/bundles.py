@@ -1,0 +1,27 @@
+"""The evidence of one conversation as a download."""
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_GET
+
+from inspector.actions.problems import Refused
+from inspector.actions.seal_bundle import seal_imported
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation
+from inspector.reports.visible import visible
+from inspector.sources.problems import SourceProblem
+from inspector.views.pages import refusal
+
+
+@require_GET
+def bundle(request: OperatorRequest, oid: str) -> HttpResponse:
+    """`?mask=0` gives the stored bytes; anything else masks, since a download is made to be handed on."""
+    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    masked = request.GET.get("mask") != "0"
+    try:
+        data = seal_imported(row, masked, request.operator)
+    except (Refused, SourceProblem) as problem:
+        return refusal(request, visible(str(problem)))
+    name = f"{oid}-{'masked' if masked else 'exact'}.zip"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return HttpResponse(data, content_type="application/zip", headers=headers)

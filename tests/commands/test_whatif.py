@@ -1,0 +1,69 @@
+"""`whatif`: two readers side by side on a path without an import, and on all that was imported."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.models import Source
+from tests.commands.running import CONVERSATION, incident, make, run
+from tests.sources.stores import prints
+
+EXACT = ("--reader", "dispatch-legacy", "--reader", "exact")
+OPTION_B = ("--reader", "dispatch-legacy", "--reader", "dispatch-global-index")
+
+
+def test_a_path_needs_no_import_and_is_not_changed(tmp_path: Path) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    before = prints(store)
+    ran = run("whatif", store, *EXACT)
+    assert ran.status == 0 and ran.out.startswith("exact instead of dispatch-legacy, on 1 conversation:")
+    assert "they part at message 1: user, seq 1-11 | user, seq 1" in ran.out and "finding gone: MSG101 merged-messages" in ran.out
+    assert prints(store) == before
+
+
+def test_json_says_counts_examples_and_places(tmp_path: Path) -> None:
+    ran = run("whatif", incident(tmp_path / "dispatch.db"), *EXACT, "--json")
+    tallies = ["differ", "become_sendable", "better", "worse", "merged", "refused"]
+    assert list(ran.json) == ["reader_a", "reader_b", "conversations", *tallies, "differences"]
+    (found,) = ran.json["differences"]
+    assert [ran.json[name]["count"] for name in tallies] == [1, 1, 1, 0, 0, 0]
+    assert ran.json["differ"]["examples"] == [found["id"]] and found["native_id"] == CONVERSATION
+    assert found["messages"] == {"stored": 9, "a": 3, "b": 8} and found["sendable"] == {"a": False, "b": True}
+    assert [each["code"] for each in found["findings_gone"]] == ["MSG101", "TOOL202", "TOOL202"] and found["findings_come"] == []
+
+
+def test_option_b_alone_mends_nothing_that_is_stored(tmp_path: Path) -> None:
+    ran = run("whatif", incident(tmp_path / "dispatch.db"), *OPTION_B, "--json")
+    assert ran.status == 0 and ran.json["differ"]["count"] == 0 and ran.json["merged"]["count"] == 1 and ran.json["differences"] == []
+
+
+def test_something_that_gets_worse_is_status_1_and_stands_first(tmp_path: Path) -> None:
+    ran = run("whatif", make(tmp_path / "dispatch.db"), *EXACT)
+    assert ran.status == 1
+    first = ran.out.split("\n\n")[1]
+    assert first.startswith("52f8c6d9") and "worse: the next request is refused" in first
+
+
+@pytest.mark.django_db
+def test_without_a_target_all_that_was_imported_is_compared(tmp_path: Path) -> None:
+    assert "import one first" in run("whatif", *EXACT).out
+    run("import_source", make(tmp_path / "a.db"), incident(tmp_path / "b.db"))
+    found = run("whatif", *EXACT, "--json").json
+    assert (found["conversations"], found["become_sendable"]["count"]) == (7, 3)
+    assert run("whatif", CONVERSATION[:8], *EXACT, "--traces", tmp_path / "none.db").status == 2
+    assert Source.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--reader", "exact"), "whatif compares two readers"),
+        (("--reader", "exact", "--reader", "nobody"), "There is no reader 'nobody'"),
+        ((*EXACT, "--profile", "nobody"), "There is no profile 'nobody'"),
+        ((*EXACT, "--conversation", "c"), "name one, or leave them out"),
+        (("missing.db", *EXACT), "does not exist"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments: tuple[str, ...], words: str) -> None:
+    ran = run("whatif", *arguments)
+    assert ran.status == 2 and words in ran.err and ran.err.count("\n") == 1 and not ran.out
