@@ -64,7 +64,7 @@ def main() -> int:
         environment = {**os.environ, "INSPECTOR_DATABASE_URL": f"sqlite:///{folder}/inspector.sqlite3"}
         manage = [sys.executable, str(ROOT / "manage.py")]
         subprocess.run([*manage, "migrate", "--verbosity", "0"], env=environment, check=True)
-        subprocess.run([*manage, "demo", "--fresh", "--folder", folder], env=environment, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*manage, "demo", "--fresh", "--folder", f"{folder}/demo"], env=environment, check=True, stdout=subprocess.DEVNULL)
         port = free_port()
         base = f"http://127.0.0.1:{port}/"
         server = subprocess.Popen([*manage, "serve", "--port", str(port)], env=environment, stdout=subprocess.DEVNULL)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
@@ -14,6 +15,10 @@ from django_htmx.middleware import HtmxDetails
 from inspector.environment import os_user
 
 FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
+BUSY = (
+    "Inspector's own database is busy or cannot be written: wait a moment and do it again; "
+    "a repair that was being applied says on its page whether it stands in the store."
+)
 NOT_LOCAL = (
     "Inspector runs in local single-operator mode and answers this machine only, but this request came through a proxy or from another machine: "
     "set DJANGO_ALLOWED_HOSTS to the host name that people use, and they can sign in."
@@ -80,3 +85,20 @@ def _to_login(request: HttpRequest) -> HttpResponse:
 
 def _sentence(text: str, status: int) -> HttpResponse:
     return HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
+
+
+def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """No body for HEAD (waitress would send it, and the connection's next answer would be garbage); one sentence where our database is busy."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if request.method == "HEAD" and not response.streaming:
+            response["Content-Length"] = str(len(response.content))
+            response.content = b""
+        return response
+
+    def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return _sentence(BUSY, 503) if isinstance(exception, OperationalError) else None
+
+    middleware.process_exception = process_exception  # type: ignore[attr-defined]
+    return middleware

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from inspector.actions import audit
+from inspector.actions.claim import claimed
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, moved, preview_of, preview_repair, request_of, stale, web_may_write
 from inspector.actions.problems import Refused, Stale
@@ -25,18 +26,23 @@ def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -
     """Raises Refused (nothing was written) or Stale. `at_the_keyboard`: a command, whose person may write what their account may."""
     if repair.state != Repair.State.APPROVED:
         raise Refused(f"This repair is {repair.state}; only an approved one can be applied.")
-    conversation = repair.conversation
-    source = conversation.source
+    source = repair.conversation.source
     if not at_the_keyboard and not web_may_write(source):
         raise Refused(f"Writing to {source.name} is switched off: switch it on on the page of the source first.")
-    if is_written(repair):
-        _applied(repair, operator, preview_repair(repair), 0.0)
-        return
+    with claimed(repair):
+        if is_written(repair):
+            _applied(repair, operator, preview_repair(repair), 0.0)
+        else:
+            _write(repair, operator)
+
+
+def _write(repair: Repair, operator: str) -> None:
+    conversation = repair.conversation
+    source = conversation.source
     format_ = loading.format_of(source)
     stored = current(conversation)
     if stored is None or digest(stored) != repair.base_digest:
         problem = stale(moved(loading.stored(conversation, repair.revision), stored))
-        _refuse_unless_still_approved(repair)
         _end(repair, operator, Repair.State.STALE, str(problem), "stale")
         raise problem
     _refuse_unless_idle(stored)
@@ -48,7 +54,6 @@ def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -
     try:
         held = write(Path(source.path), format_, [stored], preview.changes)
     except Moved as problem:
-        _refuse_unless_still_approved(repair)
         _end(repair, operator, Repair.State.STALE, problem.sentence, "stale")
         raise Stale(problem.sentence, []) from None
     except SourceProblem as problem:
@@ -74,12 +79,6 @@ def _applied(repair: Repair, operator: str, preview: Preview, held: float) -> No
     )
     _prove(repair, operator, preview)
     import_after_write(source.path, operator)
-
-
-def _refuse_unless_still_approved(repair: Repair) -> None:
-    """Two people, or two clicks, may apply at the same moment: the second must not call stale what the first one wrote."""
-    if not Repair.objects.filter(pk=repair.pk, state=Repair.State.APPROVED).exists():
-        raise Refused("Somebody else applied or decided on this repair a moment ago; open it again.")
 
 
 def _refuse_unless_idle(stored: Stored) -> None:

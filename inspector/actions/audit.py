@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from inspector.models import AuditEntry
@@ -9,19 +10,21 @@ from inspector.reports.visible import visible
 
 
 def record(who: str, verb: str, *, source_path: str = "", conversation: str = "", repair: str = "", **detail: Any) -> AuditEntry:
-    last = AuditEntry.objects.order_by("-id").first()
-    entry = AuditEntry(
-        at=timezone.now(),
-        who=who,
-        verb=verb,
-        source_path=visible(source_path),
-        conversation=conversation,
-        repair=repair,
-        detail=detail,
-        previous=last.digest if last else "",
-    )
-    entry.digest = entry.content_digest()
-    entry.save()
+    # One after the other: two lines that follow the same one would look like tampering.
+    with transaction.atomic():
+        last = AuditEntry.objects.select_for_update().order_by("-id").first()
+        entry = AuditEntry(
+            at=timezone.now(),
+            who=who,
+            verb=verb,
+            source_path=visible(source_path),
+            conversation=conversation,
+            repair=repair,
+            detail=detail,
+            previous=last.digest if last else "",
+        )
+        entry.digest = entry.content_digest()
+        entry.save()
     return entry
 
 

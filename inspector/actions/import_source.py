@@ -64,6 +64,21 @@ class Imported:
     rejudged: dict[str, Stored] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
+class AnotherFormat(SourceProblem):
+    """A path that is known as something else."""
+
+    known: str
+    found: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} is known as {self.known}, and holds {self.found} now: give the new file another name, "
+            "so that what was read before stays what it is."
+        )
+
+
 def import_targets(
     paths: Sequence[str], operator: str, format_name: str | None = None, demo: bool = False, came_from: str | None = None
 ) -> list[Imported]:
@@ -105,15 +120,18 @@ def import_targets(
 def import_after_write(path: str, operator: str) -> None:
     """Shows what a write left. A store that cannot be read at this moment is imported the next time somebody asks for it."""
     with suppress(SourceProblem):
-        import_targets([path], operator)
+        known = Source.objects.get(path=visible(path)).format
+        import_targets([path], operator, known)
 
 
 def _source(path: Path, format_name: str, is_trace: bool, demo: bool) -> Source:
     real = visible(files.real(path))
-    source, _ = Source.objects.get_or_create(
-        path=real, defaults={"oid": Source.oid_of(real), "read_at": timezone.now(), "format": format_name}
+    source, is_new = Source.objects.get_or_create(
+        path=real, defaults={"oid": Source.oid_of(real), "read_at": timezone.now(), "format": format_name, "is_trace": is_trace}
     )
-    source.format, source.is_trace, source.read_at = format_name, is_trace, timezone.now()
+    if not is_new and (source.format, source.is_trace) != (format_name, is_trace):
+        raise AnotherFormat(path, source.format, format_name)
+    source.read_at = timezone.now()
     source.is_demo = source.is_demo or demo
     written = files.written_at(path)
     source.written_at = None if written is None else datetime.fromtimestamp(written, UTC)
@@ -127,8 +145,10 @@ def _import_store(store: Store, demo: bool) -> Imported:
     source.reader = source.reader or store.format.default_reader
     source.projection = source.projection or store.format.default_projection
     source.profile = source.profile or store.format.default_profile
+    if not store.origin:
+        source.problems = [asdict(problem) for problem in store.problems]
     source.save()
-    imported = Imported(source)
+    imported = Imported(source, problems=len(store.problems))
     known = {conversation.oid: conversation for conversation in source.conversations.all()}
     names = {conversation.native_id for conversation in known.values()}
     last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__source=source).order_by("number")}

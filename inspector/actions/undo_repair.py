@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from inspector.actions import audit
+from inspector.actions.claim import claimed
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, listed, web_may_write
 from inspector.actions.problems import Refused
@@ -78,10 +79,16 @@ def undo_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) ->
     """Raises Refused; then nothing was written."""
     if repair.state not in UNDOABLE:
         raise Refused(f"This repair is {repair.state}; only an applied one can be undone.")
-    conversation = repair.conversation
-    source = conversation.source
+    source = repair.conversation.source
     if not at_the_keyboard and not web_may_write(source):
         raise Refused(f"Writing to {source.name} is switched off: switch it on on the page of the source first.")
+    with claimed(repair):
+        _give_back(repair, operator)
+
+
+def _give_back(repair: Repair, operator: str) -> None:
+    conversation = repair.conversation
+    source = conversation.source
     format_ = loading.format_of(source)
     changed = differences(repair)
     held = 0.0

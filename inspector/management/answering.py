@@ -1,7 +1,5 @@
 """What every command shares: --json, safe text on standard output, and refusals as one sentence."""
 
-import json
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +15,7 @@ from inspector.profiles.catalogue import UnknownProfile
 from inspector.projections.catalogue import UnknownProjection
 from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.catalogue import UnknownStrategy
+from inspector.reports.json_text import json_text
 from inspector.reports.visible import visible
 from inspector.sources.problems import SourceProblem
 
@@ -84,19 +83,3 @@ class AnsweringCommand(BaseCommand):
     def note(self, text: str) -> None:
         """Progress and hints: standard error."""
         self.stderr.write(visible(text))
-
-
-def json_text(value: Any) -> str:
-    """ASCII only, so that no terminal obeys it and no encoding refuses it; a number over the range of a double becomes null."""
-    try:
-        return json.dumps(value, indent=2, allow_nan=False)
-    except ValueError:
-        return json.dumps(_finite(value), indent=2, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

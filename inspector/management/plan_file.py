@@ -13,9 +13,9 @@ from inspector.actions.planning import Request, mode_named, preview_of
 from inspector.actions.problems import NothingToRepair, Refused
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
-from inspector.management.answering import json_text
 from inspector.management.target import Chosen
 from inspector.repairs.preview import Preview, digest
+from inspector.reports.json_text import json_text
 from inspector.reports.plan import plan_report
 from inspector.sources import files
 from inspector.sources.problems import shown

@@ -43,6 +43,8 @@ class Repair(models.Model):
     applied_at = models.DateTimeField(null=True)
     undone_by = models.TextField(blank=True)
     undone_at = models.DateTimeField(null=True)
+    claimed_at = models.DateTimeField(null=True)
+    """While somebody applies or undoes it."""
 
     class Meta:
         ordering = ("-id",)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.formats import bundle, dispatch_traces
-from inspector.formats.base import Format, Shape, Stored
+from inspector.formats.base import Format, Stored
 from inspector.formats.catalogue import FORMATS, format_named
 from inspector.sources import bundles, files, sqlite
 from inspector.sources.problems import SourceProblem, shown
@@ -28,6 +28,17 @@ class NotRecognised(SourceProblem):
 
 
 @dataclass(eq=False)
+class OtherShape(SourceProblem):
+    """A file that is not of the format which it was said to be."""
+
+    format: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} is not of the format {self.format}: leave --format out, and it is detected."
+
+
+@dataclass(eq=False)
 class NotAStore(SourceProblem):
     """A trace source where a store is wanted."""
 
@@ -40,11 +51,15 @@ class NotAStore(SourceProblem):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`origin` and `traces` are those of an evidence bundle, which brings its own along."""
+    """`problems` is what SQLite's own check says of the file: where it finds damage, rows may be missing without a trace.
+
+    `origin` and `traces` are those of an evidence bundle, which brings its own along.
+    """
 
     path: Path
     format: Format
     conversations: tuple[Stored, ...]
+    problems: tuple[Problem, ...] = ()
     origin: bundle.Origin | None = None
     traces: "Traces | None" = None
 
@@ -71,10 +86,14 @@ def read(path: Path, format_name: str | None = None) -> Store | Traces:
         if score <= 0:
             raise NotRecognised(path, tuple(shape.tables))
     if format_name == dispatch_traces.NAME:
+        if "records" not in shape.tables:
+            raise OtherShape(path, format_name)
         return _traces(path)
     if format_name == dispatch_traces.JOURNAL:
+        if shape.tables or shape.head.startswith(b"SQLite format 3"):
+            raise OtherShape(path, format_name)
         return _journal(path)
-    return _store(path, format_named(format_name), shape)
+    return _store(path, format_named(format_name), check=True)
 
 
 def read_store(path: Path, format_name: str | None = None) -> Store:
@@ -87,21 +106,26 @@ def read_store(path: Path, format_name: str | None = None) -> Store:
 
 def one(path: Path, format_: Format, native_id: str) -> Stored | None:
     """One conversation as the store holds it now; None where it is gone. Raises SourceProblem."""
-    return next((stored for stored in _store(path, format_, Shape()).conversations if stored.conversation.native_id == native_id), None)
+    return next((stored for stored in _store(path, format_).conversations if stored.conversation.native_id == native_id), None)
 
 
-def _store(path: Path, format_: Format, shape: Shape) -> Store:
+def _store(path: Path, format_: Format, check: bool = False) -> Store:
     if format_.name == bundle.NAME:
         return _bundle(path, format_)
-    records = sqlite.reread(path, lambda store: list(store.records(format_.table)))
-    return Store(path, format_, tuple(format_.read(records)))
+
+    def use(store: sqlite.Snapshot) -> Store:
+        said = store.damage() if check else ()
+        conversations = tuple(format_.read(list(store.records(format_.table))))
+        return Store(path, format_, conversations, tuple(Problem("the file", text) for text in said))
+
+    return sqlite.reread(path, use)
 
 
 def _bundle(path: Path, format_: Format) -> Store:
     sealed = bundles.open_bundle(path)
     bodies = {name: plain(data) for name, data in sealed.bodies.items()}
     traces = None if sealed.trace is None else Traces(path, bundle.NAME, sealed.trace, bodies, (), (path,))
-    return Store(path, format_, sealed.conversations, sealed.origin, traces)
+    return Store(path, format_, sealed.conversations, (), sealed.origin, traces)
 
 
 def _traces(path: Path) -> Traces:

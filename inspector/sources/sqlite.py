@@ -39,6 +39,12 @@ class Snapshot:
             for key, data, kind in records(self._connection, table, prefix):
                 yield Record(key.decode("utf-8", "surrogateescape"), Cell(data, kind))
 
+    def damage(self) -> tuple[str, ...]:
+        """What SQLite's quick_check finds wrong with the file, the first few lines; () where it finds nothing."""
+        with told(self._path):
+            lines = [str(row[0]) for row in self._connection.execute("PRAGMA quick_check(5)")]
+        return () if lines == ["ok"] else tuple(lines)
+
     def rows(
         self, name: str, columns: Sequence[str], where: str = "", params: Sequence[object] = (), order: str = ""
     ) -> Iterator[tuple[object, ...]]:

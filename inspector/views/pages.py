@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 
 from inspector.environment import program
+from inspector.reports.json_text import json_text
 
 NAVIGATION = (
     ("Inbox", "/"),
@@ -56,9 +57,9 @@ def twin(request: HttpRequest, ending: str) -> str:
     return f"{path}.{ending}" + (f"?{query}" if query else "")
 
 
-def as_json(content: Any, status: int = 200) -> JsonResponse:
-    """The `.json` twin. ASCII only, so that lone surrogates and control characters of stored text survive."""
-    return JsonResponse(content, safe=False, status=status, json_dumps_params={"indent": 1, "ensure_ascii": True})
+def as_json(content: Any, status: int = 200) -> HttpResponse:
+    """The `.json` twin, as the commands print it."""
+    return HttpResponse(json_text(content), status=status, content_type="application/json")
 
 
 def as_markdown(text: str, status: int = 200) -> HttpResponse:

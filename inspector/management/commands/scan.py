@@ -79,8 +79,9 @@ class Command(AnsweringCommand):
     def _print(self, path: str, examined: list[Examined], fail_on: str) -> None:
         if not examined:
             self.say(f"{path} holds no conversations.")
-        folded = [each for each in examined if each.healthy and fail_on != "note" and len(examined) > 1]
-        for each in sorted((each for each in examined if each not in folded), key=_danger):
+        folds = fail_on != "note" and len(examined) > 1
+        folded = [each for each in examined if folds and each.healthy]
+        for each in sorted((each for each in examined if not (folds and each.healthy)), key=_danger):
             self._print_one(each)
         if folded:
             notes = sum(len(each.findings) for each in folded)

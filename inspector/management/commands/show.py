@@ -8,11 +8,12 @@ from django.core.management.base import CommandError, CommandParser
 from inspector.conversation import notation
 from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
-from inspector.management.answering import AnsweringCommand, json_text
+from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
 from inspector.projections.catalogue import projection
 from inspector.readers.catalogue import reader
+from inspector.reports.json_text import json_text
 from inspector.reports.show import messages_report, prompt_report
 
 
@@ -72,6 +73,8 @@ class Command(AnsweringCommand):
 
 
 def _revision(chosen: Chosen, number: int | None) -> Conversation:
+    if number is not None and number < 1:
+        raise CommandError("Revisions are counted from 1: name one of them.")
     if number is None:
         return chosen.stored.conversation
     if chosen.row is None:

@@ -1,0 +1,72 @@
+"""Several at once: one act on a repair wins, the audit chain holds, and a known path keeps its format."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from inspector.actions import audit
+from inspector.actions.apply_repair import apply_repair
+from inspector.actions.import_source import AnotherFormat, import_targets
+from inspector.actions.problems import Refused
+from inspector.actions.undo_repair import undo_repair
+from inspector.actions.writing import write
+from inspector.models import Repair, Source
+from inspector.seeds import dispatch_incident
+from inspector.sources.creation import write_dispatch_store, write_trace_store
+from tests.actions.building import approved, imported, merged
+from tests.sources.stores import everything
+
+
+def again(repair: Repair) -> Repair:
+    """The repair as a second person's request loads it."""
+    return Repair.objects.select_related("conversation__source").get(pk=repair.pk)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("mode", ["in-place", "fork"])
+def test_a_second_apply_in_the_middle_of_the_first_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    path = tmp_path / "a.db"
+    before_import = imported(path, merged())
+    before = everything(path)
+    repair = approved(before_import, "renumber-messages", mode=mode)
+    writes = 0
+
+    def write_while_another_comes(*arguments: Any) -> float:
+        nonlocal writes
+        writes += 1
+        with pytest.raises(Refused, match="Somebody else is at work on this repair"):
+            apply_repair(again(repair), "another", at_the_keyboard=True)
+        return write(*arguments)
+
+    monkeypatch.setattr("inspector.actions.apply_repair.write", write_while_another_comes)
+    apply_repair(again(repair), "someone", at_the_keyboard=True)
+    assert again(repair).state == Repair.State.VERIFIED and writes == 1 and everything(path) != before
+    undo_repair(again(repair), "someone", at_the_keyboard=True)
+    assert again(repair).state == Repair.State.UNDONE and everything(path) == before
+    assert audit.broken_at() is None
+
+
+@pytest.mark.django_db
+def test_a_claim_of_a_process_that_died_runs_out(tmp_path: Path) -> None:
+    repair = approved(imported(tmp_path / "a.db", merged()), "renumber-messages", mode="in-place")
+    Repair.objects.update(claimed_at=timezone.now() - timedelta(seconds=30))
+    with pytest.raises(Refused, match="Somebody else is at work"):
+        apply_repair(again(repair), "someone", at_the_keyboard=True)
+    Repair.objects.update(claimed_at=timezone.now() - timedelta(seconds=61))
+    apply_repair(again(repair), "someone", at_the_keyboard=True)
+    assert again(repair).state == Repair.State.VERIFIED
+
+
+@pytest.mark.django_db
+def test_a_known_path_keeps_its_format(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    write_dispatch_store(path, dispatch_incident.store_rows())
+    import_targets([str(path)], "someone")
+    path.unlink()
+    write_trace_store(path, dispatch_incident.trace_records())
+    with pytest.raises(AnotherFormat, match="is known as dispatch, and holds dispatch-traces now"):
+        import_targets([str(path)], "someone")
+    assert Source.objects.get().format == "dispatch"
