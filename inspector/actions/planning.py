@@ -12,8 +12,7 @@ from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.detectors.base import Case
 from inspector.formats.base import Format, Stored, WriteRefused
-from inspector.formats.bundle import NAME as BUNDLE
-from inspector.formats.bundle import SEALED
+from inspector.formats.catalogue import READ_ONLY
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.base import Strategy
@@ -40,8 +39,8 @@ class Request:
 
 def mode_named(format_: Format, name: str | None) -> str:
     """The format's own name of a mode or alias; its first mode (the safest) unless named. Raises Refused."""
-    if format_.name == BUNDLE:
-        raise Refused(SEALED)
+    if format_.name in READ_ONLY:
+        raise Refused(READ_ONLY[format_.name])
     for mode in format_.modes:
         if name in (None, "", mode.name, mode.alias):
             return mode.name
@@ -140,7 +139,7 @@ def listed(changes: list[tuple[str, str]]) -> str:
 
 def web_may_write(source: Source) -> bool:
     """Whether the pages may write to the source: the demo's at once in local mode, others only after a deliberate switch."""
-    if source.format == BUNDLE:
+    if source.format in READ_ONLY:
         return False
     if settings.INSPECTOR_LOCAL:
         return source.is_demo or source.write_enabled or bool(settings.INSPECTOR_WRITE_BACK)

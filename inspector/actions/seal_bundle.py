@@ -52,6 +52,12 @@ def seal_case(
     """`case` is that of `stored`; `find` gives another conversation of the same source by its id. Raises TooLargeToSeal, Refused."""
     if origin.format == bundle.NAME:
         raise Refused("This conversation comes out of an evidence bundle already: hand over that file itself.")
+    try:
+        bundle.inner(origin.format)
+    except bundle.BrokenBundle:
+        raise Refused(
+            f"A bundle cannot hold a conversation of the format {origin.format}: hand over a copy of the rows that its page gives."
+        ) from None
     held, names = [stored], {stored.conversation.native_id}
     # What was compacted twice names the archive before it: together they are all that was ever said.
     while (native_id := held[-1].conversation.fact("compactedFrom")) and native_id not in names and len(held) <= ARCHIVES_KEPT:

@@ -4,7 +4,7 @@ from django.db import transaction
 
 from inspector.actions import audit
 from inspector.actions.problems import Refused
-from inspector.formats.bundle import NAME, SEALED
+from inspector.formats.catalogue import READ_ONLY
 from inspector.models import Source
 
 
@@ -12,8 +12,8 @@ def set_write_back(source: Source, operator: str, on: bool, answers_for_it: bool
     """`answers_for_it`: the person said so at the same moment; closing needs no such word. Raises Refused."""
     if source.is_trace:
         raise Refused("Nothing is ever written to a trace, so there is no switch; open the store that it belongs to.")
-    if on and source.format == NAME:
-        raise Refused(SEALED)
+    if on and source.format in READ_ONLY:
+        raise Refused(READ_ONLY[source.format])
     if on and not answers_for_it:
         raise Refused("Tick \u201cI answer for writes to this store\u201d first: an approved repair then changes the store's own bytes.")
     with transaction.atomic():

@@ -1,6 +1,6 @@
 """MSG301: compaction stored messages as they were read merged, so that wrong roles and boundaries stand in the rows themselves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from inspector.conversation.alignment import kept
 from inspector.conversation.model import Chunk, Kind, Message
@@ -21,19 +21,22 @@ def check(case: Case) -> Iterator[Hit]:
         return
     places = kept(case.conversation, case.archive) if case.archive else {}
     archived = true_messages(case.archive.chunks) if case.archive else ()
+    part_of = {chunk.key: number for number, part in enumerate(archived) for chunk in part.chunks}
     for message in case.messages:
         wrong = [chunk for chunk in message.chunks if chunk.kind in IMPOSSIBLE.get(message.role, ())]
-        held = _held(case, message, places, archived)
+        held = _held(case, message, places, archived, part_of)
         if wrong or len(held) > 1 or any(part.role != message.role for part in held):
             yield Hit(message.chunks, _said(message, wrong, held), evidence=_evidence(held), ruled_out=_unknown(case, held))
 
 
-def _held(case: Case, message: Message, places: dict[str, int], archived: Sequence[Message]) -> list[Message]:
-    """The messages of the archive whose rows stand in this one."""
-    if case.archive is None or not any(chunk.key in places for chunk in message.chunks):
+def _held(
+    case: Case, message: Message, places: Mapping[str, int], archived: Sequence[Message], part_of: Mapping[str, int]
+) -> list[Message]:
+    """The messages of the archive whose rows stand in this one, in the archive's order."""
+    if case.archive is None:
         return []
-    keys = {case.archive.chunks[places[chunk.key]].key for chunk in message.chunks if chunk.key in places}
-    return [part for part in archived if keys & {chunk.key for chunk in part.chunks}]
+    keys = [case.archive.chunks[places[chunk.key]].key for chunk in message.chunks if chunk.key in places]
+    return [archived[number] for number in sorted({part_of[key] for key in keys if key in part_of})]
 
 
 def _said(message: Message, wrong: list[Chunk], held: list[Message]) -> str:

@@ -13,6 +13,8 @@ from inspector.traces.model import Trace
 SHOWN_SEQS = 50
 # A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
 RUNNING_MS = 15 * 60 * 1000
+# A tool may run for hours while its turn is open in the trace; a crash leaves the turn open for ever.
+OPEN_TURN_MS = 6 * 60 * 60 * 1000
 
 
 class Severity(StrEnum):
@@ -58,12 +60,11 @@ class Case:
         """Whether a turn seems to be under way: its open tail is no damage."""
         if self.conversation.fact("status") != "active":
             return False
-        if self.trace is not None and observe.open_turns(self.trace):
-            return True
         last = self.conversation.fact("lastActivityAt")
         if self.taken_at is None or last is None or not last.removeprefix("-").isdecimal():
             return True
-        return self.taken_at - int(last) < RUNNING_MS
+        is_open = self.trace is not None and bool(observe.open_turns(self.trace))
+        return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS)
 
 
 def case_of(

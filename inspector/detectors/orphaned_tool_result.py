@@ -1,6 +1,6 @@
 """TOOL202: a tool result that answers no call of the message before it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
@@ -20,10 +20,11 @@ def check(case: Case) -> Iterator[Hit]:
         call = calls.get(chunk.call_id)
         where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
         yield Hit((chunk,), f"The result at seq {chunk.seq} answers no call of the message before it: {where}.")
+    place_of = {chunk.key: index for index, message in enumerate(case.reading.messages) for chunk in message.chunks}
     for chunk in read:
         if chunk.key in stored or chunk.key.startswith("synthesized:"):
             continue
-        yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id)), fault=Fault.READER)
+        yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), fault=Fault.READER)
 
 
 def _explained(case: Case) -> set[str]:
@@ -32,10 +33,11 @@ def _explained(case: Case) -> set[str]:
     return {chunk.key for chunk in (*(chunk for _, chunk in placeholders(case)), *cut_off(case), *repeated)}
 
 
-def _buried(case: Case, result: Chunk, call: Chunk | None) -> str:
-    for index, message in enumerate(case.reading.messages):
-        if call is not None and call in message.chunks:
-            return f"The result at seq {result.seq} is read without its call: the call (seq {call.seq}) is inside MSG {index}, which is read as {message.role}."
+def _buried(case: Case, result: Chunk, call: Chunk | None, place_of: Mapping[str, int]) -> str:
+    if call is not None and call.key in place_of:
+        index = place_of[call.key]
+        role = case.reading.messages[index].role
+        return f"The result at seq {result.seq} is read without its call: the call (seq {call.seq}) is inside MSG {index}, which is read as {role}."
     return f"The result at seq {result.seq} is read without its call, though the store holds both."
 
 

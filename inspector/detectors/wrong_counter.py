@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.formats import dispatch_g0
 from inspector.formats.dispatch import parse_int
 
 
 def check(case: Case) -> Iterator[Hit]:
     chunks = case.conversation.chunks
-    if not chunks or case.running:
+    # The old store kept no counter: it numbered by its rows.
+    if not chunks or case.running or case.conversation.format == dispatch_g0.NAME:
         return
     text = case.conversation.fact("counter")
     counter = parse_int(text or "")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation
@@ -57,6 +57,23 @@ class Table:
     key: str
     value: str
     where: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table of which a format reads whole rows: exactly these columns, a record's key from `key` and, where set, the number `order`."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: str
+    order: str = ""
+
+
+@runtime_checkable
+class InRows(Protocol):
+    """A format whose records are rows of tables instead of key-value pairs; no other table of the file is read."""
+
+    rows: tuple[Rows, ...]
 
 
 class WriteRefused(Exception):

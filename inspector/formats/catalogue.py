@@ -1,10 +1,15 @@
 """Every stored shape that can be read as conversations, and what `formats` says of the others."""
 
+from inspector.formats import bundle, dispatch_g0
 from inspector.formats.base import Format
 from inspector.formats.dispatch import DISPATCH
+from inspector.formats.dispatch_g0 import DISPATCH_G0
 from inspector.formats.evidence_bundle import EVIDENCE_BUNDLE
 
-FORMATS: tuple[Format, ...] = (DISPATCH, EVIDENCE_BUNDLE)
+FORMATS: tuple[Format, ...] = (DISPATCH, DISPATCH_G0, EVIDENCE_BUNDLE)
+
+# Why nothing is ever written to a format without modes; each sentence says what to do instead.
+READ_ONLY = {bundle.NAME: bundle.SEALED, dispatch_g0.NAME: dispatch_g0.READ_ONLY}
 
 
 class UnknownFormat(LookupError):

@@ -1,6 +1,6 @@
 """Every reader, by name. A variant is written with a plus: `dispatch-legacy+r1`, `exact+keep-thinking`."""
 
-from inspector.formats import bundle
+from inspector.formats import bundle, dispatch_g0
 from inspector.readers import dispatch
 from inspector.readers.base import Reader
 
@@ -23,6 +23,9 @@ def reader(name: str) -> Reader:
 
 def names(format_name: str) -> list[str]:
     """Names offered for a format: the readers, and those variants that change what is read."""
+    if format_name == dispatch_g0.NAME:
+        # It has no msgIdx by which the others go, and its program knew no version of reconcile.
+        return [dispatch_g0.DISPATCH_G0.default_reader]
     if format_name not in ("dispatch", bundle.NAME):
         return []
     result = []

@@ -1,5 +1,6 @@
 """Evidence bundles as zip files: packed so that the same members give the same bytes, opened within limits that a zip bomb does not fit."""
 
+import errno
 import struct
 import zipfile
 import zlib
@@ -86,6 +87,9 @@ def open_bundle(path: Path) -> Sealed:
     ) as e:
         raise NotABundle(path, f"its zip structure is damaged: {e}") from None
     except OSError as error:
+        # A directory that says it begins before the file does: zipfile seeks there.
+        if error.errno == errno.EINVAL:
+            raise NotABundle(path, "its zip structure is damaged: a place outside the file is named") from None
         raise files.problem(error, path) from error
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.formats import bundle, dispatch_traces
-from inspector.formats.base import Format, Stored
+from inspector.formats.base import Format, InRows, Stored
 from inspector.formats.catalogue import FORMATS, format_named
-from inspector.sources import bundles, files, sqlite
+from inspector.sources import bundles, files, sqlite, table_rows
 from inspector.sources.problems import SourceProblem, shown
 from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
@@ -115,7 +115,8 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
 
     def use(store: sqlite.Snapshot) -> Store:
         said = store.damage() if check else ()
-        conversations = tuple(format_.read(list(store.records(format_.table))))
+        records = table_rows.records(store, format_.rows) if isinstance(format_, InRows) else store.records(format_.table)
+        conversations = tuple(format_.read(list(records)))
         return Store(path, format_, conversations, tuple(Problem("the file", text) for text in said))
 
     return sqlite.reread(path, use)

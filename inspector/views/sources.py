@@ -15,9 +15,7 @@ from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
-from inspector.formats.bundle import NAME as BUNDLE
-from inspector.formats.bundle import SEALED
-from inspector.formats.catalogue import UnknownFormat
+from inspector.formats.catalogue import READ_ONLY, UnknownFormat
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Payload, Record, Source, TraceRecord
 from inspector.readers.base import Reader
@@ -67,8 +65,8 @@ def why_writable(source: Source) -> str:
     master = bool(settings.INSPECTOR_WRITE_BACK)
     if source.is_trace:
         return "Nothing is ever written to a trace."
-    if source.format == BUNDLE:
-        return SEALED
+    if source.format in READ_ONLY:
+        return READ_ONLY[source.format]
     if not settings.INSPECTOR_LOCAL:
         if not master:
             return "The pages write to no store: INSPECTOR_WRITE_BACK is off for this server, whatever the switch below says."
@@ -90,7 +88,7 @@ def switch_is_needed(source: Source) -> bool:
     """Whether this source's own switch decides: not for traces, and not where something else has opened the store already."""
     return (
         not source.is_trace
-        and source.format != BUNDLE
+        and source.format not in READ_ONLY
         and (not settings.INSPECTOR_LOCAL or not (source.is_demo or settings.INSPECTOR_WRITE_BACK))
     )
 

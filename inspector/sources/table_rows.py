@@ -1,0 +1,38 @@
+"""Rows of SQL tables as records: a key made of columns, and a JSON object of the columns that the format names, and of no others."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from inspector.conversation import jsontext
+from inspector.formats.base import Cell, Record, Rows
+from inspector.sources.sqlite import Snapshot
+from inspector.sources.statements import quoted
+
+
+def records(store: Snapshot, wanted: Sequence[Rows]) -> Iterator[Record]:
+    """Key `table:id` or `table:id:seq` (ten digits), `#2` behind the second row of one key. Raises NoTable.
+
+    A blob is an object with the member `blob` (hex). Columns that a store does not have are left out.
+    """
+    for rows in wanted:
+        columns = [name for name in rows.columns if name in store.tables.get(rows.name, ()) or name in (rows.key, rows.order)]
+        order = f"{quoted(rows.key)}, {quoted(rows.order)}" if rows.order else quoted(rows.key)
+        seen: dict[str, int] = {}
+        for found in store.rows(rows.name, columns, order=order):
+            row = {name: _value(value) for name, value in zip(columns, found, strict=True)}
+            key = f"{rows.name}:{_part(row[rows.key])}" + (f":{_part(row[rows.order])}" if rows.order else "")
+            seen[key] = seen.get(key, 0) + 1
+            yield Record(key if seen[key] == 1 else f"{key}#{seen[key]}", Cell(jsontext.encode(jsontext.compact(row))))
+
+
+def _value(value: object) -> object:
+    if isinstance(value, bytes):
+        return {"blob": value.hex()}
+    # JSON has no infinity.
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _part(value: object) -> str:
+    if isinstance(value, int):
+        return f"{value:010d}"
+    return value if isinstance(value, str) else jsontext.compact(value)
