@@ -112,6 +112,8 @@ class Rule:
     references: tuple[str, ...] = ()
     repaired_by: tuple[str, ...] = ()
     fixed_in_code: str = ""
+    unmended: str = ""
+    """Why no strategy mends the data, where none does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,5 +36,6 @@ RULE = Rule(
     check=check,
     references=("Dispatch notes on memory: the comparison is 50 KB or 2,000 lines",),
     repaired_by=(),
+    unmended="The result is whole; cutting it is a choice about content.",
     fixed_in_code="Cut a result at a limit when it is stored, and say in it how much was cut.",
 )

@@ -112,5 +112,6 @@ RULE = Rule(
     ),
     check=check,
     references=("derived from replaceHistory() and forkHistory() of Dispatch store.ts 71c635f",),
+    unmended="What was lost stands in the archive or in a prompt, and where it belongs in the compacted history is for a person to say.",
     fixed_in_code="Let compaction refuse to run beside a turn, or append what came in since it read the history.",
 )

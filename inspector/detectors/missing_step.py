@@ -90,5 +90,6 @@ RULE = Rule(
     ),
     check=check,
     references=("derived from TurnMetrics and run-turn.ts of Dispatch 1444bc1",),
+    unmended="Metrics and trace count steps but do not hold their rows.",
     fixed_in_code="Write the rows of a step in one transaction, and say where one fails.",
 )

@@ -52,5 +52,6 @@ RULE = Rule(
         "derived from stream.ts 4a71e06 of Dispatch: a missing id becomes an empty one, a second finish reason emits the calls again",
     ),
     repaired_by=(),
+    unmended="Results that share an id cannot be told apart again from the rows alone.",
     fixed_in_code="Give a call without an id, or with one that the step has already seen, a fresh id when the stream is read; emit the calls of a step once.",
 )

@@ -148,5 +148,6 @@ RULE = Rule(
     example=_example(),
     check=check,
     references=("derived from the step spans of Dispatch run-turn.ts 1444bc1",),
+    unmended="The requests are done; the loop is ended in the program, not in its store.",
     fixed_in_code="End a turn, or tell the model, when a call with equal input was answered equally several times in a row.",
 )

@@ -31,5 +31,6 @@ RULE = Rule(
     check=check,
     references=("derived; Dispatch keys.ts",),
     repaired_by=(),
+    unmended="A gap is harmless to every reader, and what stood there is gone from the store.",
     fixed_in_code="Nothing to fix in code.",
 )

@@ -37,5 +37,6 @@ RULE = Rule(
     check=check,
     references=("Dispatch boot sweep; about 20 restarts on 2026-06-28",),
     repaired_by=(),
+    unmended="The program resets the status at its next start; writing it for a running program could let two turns run at once.",
     fixed_in_code="Nothing to fix in code: the sweep at start mends it.",
 )

@@ -33,5 +33,6 @@ RULE = Rule(
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28, fix 2",),
     repaired_by=(),
+    unmended="The row is whole and only the reader drops it; writing it as text would show the model its own thinking as an answer.",
     fixed_in_code="Count thinking as content in reconcile (fix 2), together with fix 3: untagged, leaked call text is shown to the model as its own answer.",
 )

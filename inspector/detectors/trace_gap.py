@@ -88,5 +88,6 @@ RULE = Rule(
     ),
     check=check,
     references=("derived from the collector of Dispatch: its offset does not notice rotation",),
+    unmended="What was never recorded cannot be restored.",
     fixed_in_code="Let the collector notice rotation, and close the span of an abandoned request.",
 )

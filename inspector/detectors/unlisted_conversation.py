@@ -41,5 +41,6 @@ RULE = Rule(
     check=check,
     references=("Dispatch store tests, S-28 and S-30: ghost ids are skipped, a meta row that does not parse counts as missing",),
     repaired_by=(),
+    unmended="Listing is the program's own business: it writes the row anew at the next append, and a repair into a new conversation is listed.",
     fixed_in_code="Write rows, meta and index in one transaction; list conversations from their keys when the store is opened.",
 )

@@ -118,7 +118,7 @@ def imported(name: str) -> models.Conversation:
     if len(found) > 1:
         count = matching.count()
         ids = ", ".join(conversation.oid for conversation in found[:NAMED])
-        raise CommandError(f"{shown(name)!r} may be any of {count} imported conversations ({ids}{_more(count)}): write more of the id.")
+        raise CommandError(f"{shown(name)!r} may be any of {count} imported conversations ({ids}{_more(count)}): name one of these ids.")
     return found[0]
 
 

@@ -112,6 +112,7 @@ def _rule(found: Rule) -> Json:
         "why": found.why,
         "example": found.example,
         "repaired_by": list(found.repaired_by),
+        "unmended": found.unmended,
         "fixed_in_code": found.fixed_in_code,
         "references": list(found.references),
     }

@@ -56,7 +56,7 @@ def _mends(findings: Sequence[Json]) -> str:
     """What mends each rule that fires, in code and in data."""
     rows = []
     for about in {found["code"]: rule(found["code"]) for found in findings}.values():
-        by = ", ".join(code(name) for name in about.repaired_by) or "nothing yet"
+        by = ", ".join(code(name) for name in about.repaired_by) or prose(about.unmended)
         rows.append(f"- {about.code} in code: {prose(about.fixed_in_code)} In data: {by}.")
     return "What mends it:\n\n" + "\n".join(rows) if rows else ""
 

@@ -85,6 +85,7 @@ class SelectedFinding:
     after_seq: int | None
     why: str
     fixed_in_code: str
+    unmended: str
     mends: tuple[tuple[str, str, str], ...]
 
 
@@ -174,7 +175,7 @@ def _selected(found: Analysis, wanted: str) -> SelectedFinding | None:
             )
             total = len(found.findings)
             return SelectedFinding(
-                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, mends
+                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, about.unmended, mends
             )  # fmt: skip
     return None
 

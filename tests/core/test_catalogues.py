@@ -114,3 +114,8 @@ def test_unknown_names_are_refused_in_a_sentence(name: str) -> None:
     for look_up, refusal in (*asked, (reader, UnknownReader)):
         with pytest.raises(refusal, match=r"^There is no \w+ .*; `\w+` lists them"):
             look_up(name)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_every_rule_is_mended_by_a_strategy_or_says_why_by_none(rule: Rule) -> None:
+    assert bool(rule.repaired_by) != bool(rule.unmended)

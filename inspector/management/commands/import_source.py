@@ -52,4 +52,10 @@ def _sentence(imported: Imported) -> str:
         return f"{source.path}: {imported.records:,} trace records{problems} ({source.format})"
     same = f", {imported.unchanged:,} as they were" if imported.unchanged else ""
     gone = f", {imported.gone:,} no longer there" if imported.gone else ""
-    return f"{source.path}: {imported.conversations:,} conversations, {imported.chunks:,} chunks ({source.format}){same}{gone}"
+    return (
+        f"{source.path}: {_count(imported.conversations, 'conversation')}, {_count(imported.chunks, 'chunk')} ({source.format}){same}{gone}"
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
