@@ -9,7 +9,7 @@ DEV := .venv/.installed-to-develop
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-browser test-all check format bench screenshots clean
+.PHONY: help venv dev run test test-quick test-browser check format bench screenshots clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,15 +24,15 @@ run: $(RUN) ## Show a store (make run STORE=PATH [TRACES=PATH]), or the demo
 	@if [ -n "$$STORE" ]; then $(PY) manage.py import_source "$$STORE" $${TRACES:+"$$TRACES"}; else $(PY) manage.py demo; fi
 	@exec $(PY) manage.py serve --port "$$PORT"
 
-test: $(DEV) ## Run the tests, without a browser
+# Playwright keeps an event loop in the thread of the tests, and Django would refuse its database there.
+test: $(DEV) ## Run all tests, those in Chromium too where there is one
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'not corpus' $(ARGS)
+
+test-quick: $(DEV) ## Run the tests that need no browser
 	@$(PY) -m pytest -m 'not browser and not corpus' $(ARGS)
 
-# Playwright keeps an event loop in the thread of the tests, and Django would refuse its database there.
 test-browser: $(DEV) ## Run the tests that drive Chromium
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'browser and not corpus' $(ARGS)
-
-test-all: $(DEV) ## Run every test that needs nothing from outside this repository
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'not corpus' $(ARGS)
 
 check: $(DEV) ## Check format, lint, types, imports, settings and migrations
 	.venv/bin/ruff format --check .
