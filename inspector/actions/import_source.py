@@ -25,8 +25,7 @@ from inspector.formats.base import Stored
 from inspector.models import Conversation, Finding, Payload, Record, Revision, Source, TraceRecord, loading
 from inspector.models.bulk import insert
 from inspector.models.identity import short_id
-from inspector.profiles.catalogue import profile
-from inspector.projections.catalogue import projection
+from inspector.profiles.judging import judged
 from inspector.repairs.preview import digest
 from inspector.reports.timeline import arguments
 from inspector.reports.verdict import verdict
@@ -363,9 +362,7 @@ def examine(conversation: Conversation, stored: Stored | None = None, ids: Seque
     stored = stored or loading.stored(conversation)
     case = loading.case_around(conversation, stored.conversation, source.reader, ids)
     found = findings(case, RULES)
-    judgement = profile(source.profile).judge(
-        projection(source.projection).project(case.reading.messages), stored.conversation.fact("model")
-    )
+    _, judgement = judged(case.reading, stored.conversation, source.profile, source.projection)
     conversation.message_count = len(case.messages)
     conversation.read_count = len(case.reading.messages)
     conversation.verdict = visible(verdict(case, found, judgement))

@@ -7,7 +7,7 @@ from inspector.actions.writing import back, write
 from inspector.formats.base import Format, Stored
 from inspector.repairs.preview import Preview
 from inspector.reports.visible import visible
-from inspector.sources import files, sqlite
+from inspector.sources import files, stores
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import read_store
 
@@ -16,8 +16,9 @@ def rehearse(path: Path, format_: Format, stored: Stored, preview: Preview) -> d
     """What happened on a copy: {ok, milliseconds, records, sentence}. Never raises for what the store does."""
     try:
         with files.workspace() as folder:
-            copy = folder / "rehearsal.db"
-            sqlite.backup(path, copy)
+            # Under its own name: keys of files start with the name of the source.
+            copy = folder / path.resolve().name
+            stores.copy(path, copy, format_)
             return _on(copy, format_, stored, preview)
     except SourceProblem as problem:
         return {"ok": False, "sentence": f"The rehearsal on a copy failed: {visible(problem.sentence)}"}
@@ -40,5 +41,4 @@ def _on(copy: Path, format_: Format, stored: Stored, preview: Preview) -> dict[s
 
 
 def _everything(path: Path, format_: Format) -> list[tuple[str, bytes, str]]:
-    with sqlite.snapshot(path) as store:
-        return [(record.key, record.value.data, record.value.type) for record in store.records(format_.table)]
+    return [(record.key, record.value.data, record.value.type) for record in stores.records(path, format_)]

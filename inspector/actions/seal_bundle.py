@@ -14,6 +14,7 @@ from inspector.formats import bundle
 from inspector.formats.base import Stored
 from inspector.models import Conversation, Repair, loading
 from inspector.profiles.catalogue import UnknownProfile, profile
+from inspector.profiles.judging import judged
 from inspector.projections.catalogue import UnknownProjection, projection
 from inspector.readers.catalogue import UnknownReader, reader
 from inspector.reports import plan, scan
@@ -100,8 +101,7 @@ def known_judges(origin: bundle.Origin) -> tuple[str, str, str]:
 
 def _findings(oid: str, case: Case, origin: bundle.Origin) -> dict[str, Any]:
     found = findings(case, RULES)
-    prompt = projection(origin.projection).project(case.reading.messages)
-    judgement = profile(origin.profile).judge(prompt, case.conversation.fact("model"))
+    _, judgement = judged(case.reading, case.conversation, origin.profile, origin.projection)
     return scan.conversation_report(oid, case, found, {origin.profile: judgement}, verdict(case, found, judgement))
 
 

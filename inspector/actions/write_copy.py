@@ -9,14 +9,14 @@ from inspector.actions.writing import write
 from inspector.detectors.base import Case
 from inspector.formats.base import Format, Stored
 from inspector.repairs.preview import Preview
-from inspector.sources import reading, sqlite
+from inspector.sources import reading, stores
 
 
 def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored, request: Request, out: Path) -> Preview:
     """The plan as written to the new file `out`. Raises Refused, SourceProblem; then no file is left."""
     refuse_own_database(path)
     preview_of(case, stored, format_, str(out), request)
-    sqlite.backup(path, out)
+    stores.copy(path, out, format_)
     try:
         native_id = stored.conversation.native_id
         copied = reading.one(out, format_, native_id)
@@ -29,6 +29,6 @@ def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored,
         if written is None or [chunk.raw for chunk in written.conversation.chunks] != wanted:
             raise Refused("The copy did not read back as planned, so it was removed: report this with the plan's digest.")
     except BaseException:
-        out.unlink(missing_ok=True)
+        stores.remove(out)
         raise
     return preview

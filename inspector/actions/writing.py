@@ -7,7 +7,7 @@ from django.db import transaction
 
 from inspector.formats.base import Cell, Change, Format, Stored
 from inspector.models import Repair, RepairChange
-from inspector.sources import sqlite
+from inspector.sources import stores
 
 
 def keep(repair: Repair, changes: Sequence[Change]) -> None:
@@ -56,7 +56,7 @@ def write(path: Path, format_: Format, stored: Sequence[Stored], changes: Sequen
         prefixes, keys = format_.guard(each)
         guard |= prefixes
         watch |= keys
-    return sqlite.commit(path, format_.table, guard, watch, changes)
+    return stores.commit(path, format_, guard, watch, changes)
 
 
 def back(changes: Sequence[Change]) -> list[Change]:

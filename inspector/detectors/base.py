@@ -11,6 +11,8 @@ from inspector.traces import observe
 from inspector.traces.model import Trace
 
 SHOWN_SEQS = 50
+DISPATCH = ("dispatch", "dispatch-g0")
+"""Formats of rules that know the one program's loader, counters and compaction."""
 # A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
 RUNNING_MS = 15 * 60 * 1000
 # A tool may run for hours while its turn is open in the trace; a crash leaves the turn open for ever.
@@ -114,6 +116,11 @@ class Rule:
     fixed_in_code: str = ""
     unmended: str = ""
     """Why no strategy mends the data, where none does."""
+    formats: tuple[str, ...] = ()
+    """Formats whose program this is known of; () = it holds for any."""
+
+    def holds_for(self, format_name: str) -> bool:
+        return not self.formats or format_name in self.formats
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +171,7 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
             hit.ruled_out,
         )
         for rule in rules
+        if rule.holds_for(case.conversation.format)
         for hit in rule.check(case)
     ]
     return sorted(found, key=rank)

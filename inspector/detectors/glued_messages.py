@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
 from inspector.detectors.merges import merges
 
 
@@ -33,6 +33,7 @@ RULE = Rule(
     ),
     example="1 user 0.0 text one\n2 user 0.0 text two\n3 assistant 0.0 text ok",
     check=check,
+    formats=DISPATCH,
     references=("derived; 4,751 of 20,000 random append histories differ under option A for this reason",),
     repaired_by=("renumber-messages",),
     fixed_in_code="Group by seq - chunkIdx; splitting on role is not enough here.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
 from inspector.detectors.unreadable_row import NOT_JSON
 
 
@@ -25,6 +25,7 @@ RULE = Rule(
     why="Only the parsing of a row is guarded. On null, or a row without chunk, load throws; a row without msgIdx is gathered into a message that is never emitted.",
     example='1 user 0.0 text go\n2 - - unreadable "null" damage=null reason="the row is JSON null"',
     check=check,
+    formats=DISPATCH,
     references=("derived from load() of Dispatch store.ts 71c635f",),
     repaired_by=("rebuild-unreadable-row", "replace-unreadable-row"),
     fixed_in_code="Check the shape of a row as well as that it parses.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text, turns
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
 from inspector.detectors.merges import foreign, indexes, listing, merges, ruled_out
 
 
@@ -33,6 +33,7 @@ RULE = Rule(
     ),
     example="1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye",
     check=check,
+    formats=DISPATCH,
     references=(
         "Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",
         "Dispatch commits 44e2717 (chunk rows) and 519b799 (an append per step)",

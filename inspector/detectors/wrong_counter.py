@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
 from inspector.formats import dispatch_g0
 from inspector.formats.dispatch import parse_int
 
@@ -35,6 +35,7 @@ RULE = Rule(
     why="A counter that does not parse counts as 0: the next append overwrites the history from seq 1, and nothing errors.",
     example="@counter x\n1 user 0.0 text go\n2 assistant 1.0 text ok",
     check=check,
+    formats=DISPATCH,
     references=("derived from append() of Dispatch store.ts 71c635f",),
     repaired_by=("mend-counter",),
     fixed_in_code="Refuse to append where the counter does not parse or rows stand above it.",

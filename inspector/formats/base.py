@@ -76,6 +76,16 @@ class InRows(Protocol):
     rows: tuple[Rows, ...]
 
 
+@runtime_checkable
+class InFiles(Protocol):
+    """A format whose records are whole files (cells of type `file`): keys are paths below the folder that holds the source.
+
+    `wants` says by its key whether a file is read; nothing else of the folder is opened.
+    """
+
+    def wants(self, key: str) -> bool: ...
+
+
 class WriteRefused(Exception):
     """The format cannot write this plan into these records. `reason` is a sentence that ends with what to do next."""
 
@@ -93,11 +103,12 @@ class WriteMode:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What `sniff` gets to see of a source: its first bytes and, for a database, tables with their columns."""
+    """What `sniff` gets to see of a source: its first bytes and, for a database, tables with their columns; of a folder the keys of its files."""
 
     head: bytes = b""
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     name: str = ""
+    files: tuple[str, ...] = ()
 
 
 class Format(Protocol):

@@ -1,15 +1,40 @@
 """What a profile is: a dated table of one provider's rules, and the verdict of one pass over a prompt."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.projections.base import Prompt
+from inspector.projections.base import OPENAI_CHAT, Prompt
+
+EVIDENCE = {
+    "X": "seen when the provider's own published code was run",
+    "R": "recorded: an answer of the production API was kept",
+    "I": "quoted in a public issue by somebody who got it",
+    "C": "stands in public code only",
+    "U": "unknown: no report was found",
+}
+
+# What a placeholder of an error text may stand for; whatever is not named here is any text. The dossier's N, M and ID.
+_PLACEHOLDERS = {
+    "n": r"\d+",
+    "m": r"\d+",
+    "count": r"\d+",
+    "length": r"\d+",
+    "limit": r"\d+",
+    "ids": r"[^\s,\"'`]+(?:\s*,\s*[^\s,\"'`]+)*?",
+    "id": r"[^\s\"'`]*?",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderRule:
-    """`text` is the provider's own error text with upper-case placeholders; `evidence`: I = seen in issues, C = in public code."""
+    """`text` is the provider's own error text with placeholders: {n} message, {m} block, {id}, {ids}, {role}, and others by name.
+
+    `also` are other wordings of the same refusal. `evidence` is a key of EVIDENCE, several where reports differ. `unjudged` says why no
+    look at the request alone can decide the rule; `obsolete` why it is no error any more. Both are recognised in error texts all the same.
+    """
 
     id: str
     summary: str
@@ -17,6 +42,40 @@ class ProviderRule:
     evidence: str
     date: str
     references: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    unjudged: str = ""
+    obsolete: str = ""
+    advice: str = ""
+    """What it means and what mends it, for `explain`, where the summary is not enough."""
+    mended_by: tuple[str, ...] = ()
+    """Names of strategies that may mend it, the gentlest first."""
+
+    def say(self, **values: Any) -> str:
+        """The error text with its placeholders filled in; one that is not given stays as it is printed in tables (N, M, ID)."""
+        return _Told().vformat(self.text, (), values)
+
+    def patterns(self) -> tuple[re.Pattern[str], ...]:
+        """One for each wording; named groups are the placeholders."""
+        return tuple(_pattern(text) for text in (self.text, *self.also))
+
+
+class _Told(string.Formatter):
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return kwargs.get(str(key), str(key).upper())
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """White space and quotes are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
+    seen: set[str] = set()
+    built = []
+    for literal, name, _, _ in string.Formatter().parse(text):
+        words = re.split(r"(\s+|[`'\"])", literal)
+        built.append("".join(r"\s+" if word.isspace() else r"\\?[`'\"]?" if word in "`'\"" and word else re.escape(word) for word in words))
+        if name:
+            inner = _PLACEHOLDERS.get(name, r".{0,200}?")
+            built.append(f"(?P<{name}>{inner})" if name not in seen else inner)
+            seen.add(name)
+    return re.compile("".join(built), re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +87,17 @@ class Violation:
     seqs: tuple[int, ...]
     text: str
     open_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a profile judges: the list as it is sent, and what is known of the rest. None = not known, and rules that need it are silent."""
+
+    messages: Sequence[dict[str, Any]]
+    system: Any = None
+    model: str | None = None
+    thinking: bool | None = None
+    """Whether extended thinking is switched on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +129,38 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
+    """`check` yields violations without seqs, in one pass over `Request.messages`; bodies are hostile, and it never raises.
+
+    `models` are starts of names of models that it is right for; () = it does not say.
+    """
+
     name: str
     title: str
     unknowable: str
     rules: tuple[ProviderRule, ...]
-    check: Callable[[Sequence[dict[str, Any]]], Iterator[Violation]]
+    check: Callable[[Request], Iterator[Violation]]
+    wire: str = OPENAI_CHAT
+    date: str = "2026-07"
+    models: tuple[str, ...] = ()
 
-    def judge(self, prompt: Prompt, model: str | None = None) -> Judgement:
-        """One pass over the prompt; seqs are filled in from its source map."""
+    def judge(self, prompt: Prompt, model: str | None = None, thinking: bool | None = None) -> Judgement:
+        """One pass over the prompt; seqs are filled in from its source map, of the message where a block has none of its own."""
         sources = prompt.sources()
+        request = Request(prompt.values, prompt.system, model, thinking)
         violations = tuple(
-            Violation(found.id, found.path, tuple(sources.get(found.path, ())), found.text, found.open_ended)
-            for found in self.check(prompt.values)
+            Violation(found.id, found.path, tuple(_seqs(sources, found.path)), found.text, found.open_ended)
+            for found in self.check(request)
         )
         return Judgement(self.name, violations, self._notes(model))
 
     def _notes(self, model: str | None) -> tuple[str, ...]:
-        if model is None or model.split("/")[0] == "openai":
+        if model is None or not self.models or any(part.startswith(self.models) for part in (model, *model.split("/"))):
             return ()
         return (f"the endpoint of {model} is not modelled, judged as {self.name}",)
+
+
+def _seqs(sources: Mapping[str, list[int]], path: str) -> list[int]:
+    """Of the path, or of the nearest thing that holds it: a rule may point at a field inside a block."""
+    while path not in sources and "." in path:
+        path = path.rpartition(".")[0]
+    return sources.get(path, [])

@@ -3,7 +3,7 @@
 from inspector.profiles import openai_chat
 from inspector.profiles.base import Profile
 
-PROFILES: tuple[Profile, ...] = (openai_chat.PROFILE,)
+PROFILES: tuple[Profile, ...] = (*openai_chat.OFFERED,)
 
 
 class UnknownProfile(LookupError):

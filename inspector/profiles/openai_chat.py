@@ -1,9 +1,8 @@
 """OpenAI Chat Completions: the rules on tool calls and their results."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
-from inspector.profiles.base import Profile, ProviderRule, Violation
+from inspector.profiles.base import Profile, ProviderRule, Request, Violation
 
 _UNANSWERED = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
@@ -15,7 +14,7 @@ RULES = (
     ProviderRule(
         "OC-1",
         "a call is not answered directly after its message",
-        _UNANSWERED.format(ids="ID[, ID]"),
+        _UNANSWERED,
         "I",
         "2026-07",
         ("CLIProxyAPI #2798", "ellmer #459", "litellm #10083"),
@@ -31,7 +30,7 @@ RULES = (
 )
 
 
-def check(messages: Sequence[dict[str, Any]]) -> Iterator[Violation]:
+def check(request: Request) -> Iterator[Violation]:
     """One pass: `waiting` is what the last assistant message called and no tool message has answered yet."""
     waiting: list[str] = []
     called = False
@@ -41,7 +40,7 @@ def check(messages: Sequence[dict[str, Any]]) -> Iterator[Violation]:
         if waiting:
             yield Violation("OC-1", f"messages.{caller}", (), _UNANSWERED.format(ids=", ".join(waiting)), open_ended)
 
-    for index, message in enumerate(messages):
+    for index, message in enumerate(request.messages):
         if message.get("role") == "tool":
             if not called:
                 yield Violation("OC-2", f"messages.{index}", (), _NO_CALL)
@@ -56,10 +55,13 @@ def check(messages: Sequence[dict[str, Any]]) -> Iterator[Violation]:
     yield from unanswered(open_ended=True)
 
 
-PROFILE = Profile(
+OPENAI_CHAT = Profile(
     "openai-chat",
     "OpenAI Chat Completions",
     "Only the two rules on pairing are known yet: limits on sizes, ids and content types are not judged.",
     RULES,
     check,
+    models=("openai", "gpt", "o1", "o3", "o4"),
 )
+
+OFFERED = (OPENAI_CHAT,)

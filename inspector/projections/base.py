@@ -6,6 +6,18 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Message
 
+# Every wire shape, by the name that projections, profiles and `show --as` share.
+OPENAI_CHAT = "openai-chat"
+OPENAI_RESPONSES = "openai-responses"
+ANTHROPIC = "anthropic"
+GEMINI = "gemini"
+BEDROCK = "bedrock"
+MISTRAL = "mistral"
+AI_SDK = "ai-sdk"
+
+AS_SENT = "as-sent"
+"""The variant of a projection that merges nothing: each message as the reader has it is one message of the request."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -18,6 +30,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class WireMessage:
+    """One element of the request's list. `source` is the message that it was made of; None for one that the projection made up."""
+
     value: dict[str, Any]
     parts: tuple[Part, ...]
     source: Message | None
@@ -25,9 +39,17 @@ class WireMessage:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
+    """`root` is the name of the request's list (`messages`, `contents`, `input`), with which every path starts.
+
+    `system` is what the wire shape keeps outside the list, as it is sent; its chunks stand in `system_parts`, paths `system.0` and on.
+    """
+
     projection: str
     messages: tuple[WireMessage, ...]
     lost: tuple[Dropped, ...]
+    root: str = "messages"
+    system: Any = None
+    system_parts: tuple[Part, ...] = ()
 
     @property
     def values(self) -> list[dict[str, Any]]:
@@ -36,19 +58,25 @@ class Prompt:
     def sources(self) -> dict[str, list[int]]:
         """Path -> seqs of the chunks that stand there; a message's own path names all of its chunks. Made-up chunks have none."""
         paths: dict[str, dict[int, None]] = {}
+        for part in self.system_parts:
+            paths.setdefault("system", {})[part.chunk.seq] = None
+            paths.setdefault(part.path, {})[part.chunk.seq] = None
         for index, message in enumerate(self.messages):
             if message.source is not None and message.source.synthetic:
                 continue
             for part in message.parts:
-                for path in (f"messages.{index}", part.path):
+                for path in (f"{self.root}.{index}", part.path):
                     paths.setdefault(path, {})[part.chunk.seq] = None
         return {path: list(seqs) for path, seqs in paths.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
+    """`wire` is the shape that it makes; several projections may make one shape (a client's own converter loses what the clean one keeps)."""
+
     name: str
     title: str
     note: str
     project: Callable[[Sequence[Message]], Prompt]
     variants: tuple[tuple[str, str], ...] = ()
+    wire: str = OPENAI_CHAT

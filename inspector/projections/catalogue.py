@@ -16,3 +16,9 @@ def projection(name: str) -> Projection:
         if found.name == name:
             return found
     raise UnknownProjection(name)
+
+
+def for_wire(wire: str, own: str) -> Projection:
+    """The projection by which a profile of this wire shape judges: `own` where that makes the shape, else the plain one of the shape's name."""
+    mine = projection(own)
+    return mine if mine.wire == wire else projection(wire)

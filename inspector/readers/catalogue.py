@@ -1,11 +1,13 @@
 """Every reader, by name. A variant is written with a plus: `dispatch-legacy+r1`, `exact+keep-thinking`."""
 
-from inspector.formats import bundle, dispatch_g0
-from inspector.readers import dispatch
+from inspector.formats import bundle, dispatch_g0, request_names
+from inspector.readers import as_sent, dispatch
 from inspector.readers.base import Reader
 
 _GROUPINGS = {grouping.name: grouping for grouping in dispatch.GROUPINGS}
-READERS: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))
+_DISPATCH: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))
+_SINGLE: tuple[Reader, ...] = (as_sent.READER,)
+READERS: tuple[Reader, ...] = (*_DISPATCH, *_SINGLE)
 
 
 class UnknownReader(LookupError):
@@ -15,7 +17,11 @@ class UnknownReader(LookupError):
 
 def reader(name: str) -> Reader:
     base, *words = name.split("+")
-    found = dispatch.variant(_GROUPINGS[base], words) if base in _GROUPINGS else None
+    found = (
+        next((each for each in _SINGLE if each.name == name), None) or dispatch.variant(_GROUPINGS[base], words)
+        if base in _GROUPINGS
+        else None
+    )
     if found is None:
         raise UnknownReader(name)
     return found
@@ -26,9 +32,11 @@ def names(format_name: str) -> list[str]:
     if format_name == dispatch_g0.NAME:
         # It has no msgIdx by which the others go, and its program knew no version of reconcile.
         return [dispatch_g0.DISPATCH_G0.default_reader]
+    if format_name in request_names.WIRES:
+        return [as_sent.NAME]
     if format_name not in ("dispatch", bundle.NAME):
         return []
     result = []
-    for base in READERS:
+    for base in _DISPATCH:
         result += [base.name, *(f"{base.name}+{word}" for word, _ in base.variants if word != "r3")]
     return result

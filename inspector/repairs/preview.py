@@ -12,9 +12,8 @@ from inspector.detectors.base import Case, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Change, Format, Stored, after
 from inspector.profiles.base import Judgement
-from inspector.profiles.catalogue import profile
+from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
-from inspector.projections.catalogue import projection
 from inspector.repairs.base import Strategy
 from inspector.repairs.promote_leaked_call import promoted_calls
 
@@ -52,8 +51,7 @@ class Side:
 
 
 def look(case: Case, projection_name: str, profile_name: str) -> Side:
-    prompt = projection(projection_name).project(case.reading.messages)
-    judgement = profile(profile_name).judge(prompt, case.conversation.fact("model"))
+    prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
     return Side(case, tuple(findings(case, RULES)), prompt, judgement)
 
 

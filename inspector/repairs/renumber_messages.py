@@ -5,13 +5,19 @@ from dataclasses import replace
 
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Replace, between
-from inspector.conversation.model import Conversation
-from inspector.detectors.base import Case
+from inspector.conversation.model import Chunk, Conversation
+from inspector.detectors.base import DISPATCH, Case
 from inspector.repairs.base import Strategy
 
 
 def renumbered(conversation: Conversation) -> Conversation:
-    """From 1 and never ending on 0, so that the next plain append (msgIdx 0) starts a message under every known rule."""
+    """Each message with a number of its own, where the program of the store goes by such numbers.
+
+    From 1 and never ending on 0, so that the next plain append (msgIdx 0) starts a message under every known rule of Dispatch.
+    Elsewhere a number names a line or an element of the request, and chunks of several roles may share it: these stay together.
+    """
+    if conversation.format not in DISPATCH:
+        return _in_order(conversation)
     number = {
         chunk.key: index for index, message in enumerate(queries.true_messages(conversation.chunks), start=1) for chunk in message.chunks
     }
@@ -20,9 +26,25 @@ def renumbered(conversation: Conversation) -> Conversation:
     )
 
 
+def _in_order(conversation: Conversation) -> Conversation:
+    """Runs of equal numbers, counted from 0; what stands before the list (a system prompt, below 0) and what has no number keeps what it has."""
+    chunks: list[Chunk] = []
+    number, before = -1, None
+    for chunk in conversation.chunks:
+        if chunk.msg_idx is None or chunk.msg_idx < 0:
+            chunks.append(chunk)
+            continue
+        if chunk.msg_idx != before:
+            number, before = number + 1, chunk.msg_idx
+        chunks.append(replace(chunk, msg_idx=number))
+    return replace(conversation, chunks=tuple(chunks))
+
+
 def propose(case: Case) -> Iterator[Edit]:
     """Nothing where the reader's messages already are the true ones under every grouping, that is, where no neighbours share a msgIdx."""
-    if any(first.chunks[-1].msg_idx == second.chunks[0].msg_idx for first, second in zip(case.messages, case.messages[1:], strict=False)):
+    if case.conversation.format in DISPATCH and any(
+        first.chunks[-1].msg_idx == second.chunks[0].msg_idx for first, second in zip(case.messages, case.messages[1:], strict=False)
+    ):
         yield from (edit for edit in between(case.conversation, renumbered(case.conversation)) if isinstance(edit, Replace))
 
 

@@ -8,8 +8,7 @@ from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Case, Finding, case_of, findings
 from inspector.detectors.catalogue import RULES
-from inspector.profiles.catalogue import profile as profile_named
-from inspector.projections.catalogue import projection as projection_named
+from inspector.profiles.judging import judged
 
 EXAMPLES = 3
 
@@ -86,8 +85,7 @@ def compare_cases(a: Case, b: Case, projection: str, profile: str) -> Difference
 def outcome(case: Case, projection: str, profile: str) -> Outcome:
     """Without the rules, which take most of the time where thousands of conversations are compared."""
     reading = case.reading
-    prompt = projection_named(projection).project(reading.messages)
-    judgement = profile_named(profile).judge(prompt, case.conversation.fact("model"))
+    prompt, judgement = judged(reading, case.conversation, profile, projection)
     verdict = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
     merged, split = _boundaries(case)
     return Outcome(

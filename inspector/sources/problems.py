@@ -190,6 +190,15 @@ class AlreadyThere(SourceProblem):
 
 
 @dataclass(eq=False)
+class TooMany(SourceProblem):
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} holds more than {self.limit:,} files; give the folder of one store, or of one session."
+
+
+@dataclass(eq=False)
 class TooLarge(SourceProblem):
     what: str
     limit: int

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.formats import bundle, dispatch_traces
-from inspector.formats.base import Format, InRows, Stored
+from inspector.formats.base import Format, InFiles, Stored
 from inspector.formats.catalogue import FORMATS, format_named
-from inspector.sources import bundles, files, sqlite, table_rows
+from inspector.sources import bundles, files, folders, sqlite, stores
 from inspector.sources.problems import SourceProblem, shown
 from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
@@ -78,7 +78,7 @@ class Traces:
 
 def read(path: Path, format_name: str | None = None) -> Store | Traces:
     """Detects the shape (unless named) and reads it. Raises SourceProblem, UnknownFormat."""
-    shape = sqlite.identify(path)
+    shape = stores.identify(path)
     if format_name is None:
         scores: list[tuple[float, str]] = [(found.sniff(shape), found.name) for found in FORMATS]
         scores += [(dispatch_traces.sniff(shape), dispatch_traces.NAME), (dispatch_traces.sniff_journal(shape), dispatch_traces.JOURNAL)]
@@ -113,10 +113,12 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
     if format_.name == bundle.NAME:
         return _bundle(path, format_)
 
+    if isinstance(format_, InFiles):
+        return Store(path, format_, tuple(format_.read(folders.records(path, format_))))
+
     def use(store: sqlite.Snapshot) -> Store:
         said = store.damage() if check else ()
-        records = table_rows.records(store, format_.rows) if isinstance(format_, InRows) else store.records(format_.table)
-        conversations = tuple(format_.read(list(records)))
+        conversations = tuple(format_.read(stores.from_snapshot(store, format_)))
         return Store(path, format_, conversations, tuple(Problem("the file", text) for text in said))
 
     return sqlite.reread(path, use)

@@ -10,8 +10,9 @@ from inspector.detectors.catalogue import RULES
 from inspector.models import Conversation, loading
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
+from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
-from inspector.projections.catalogue import projection
+from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import Observed, observed
 from inspector.reports.timeline import Columns, columns
 from inspector.reports.verdict import verdict
@@ -46,10 +47,8 @@ def _analysis(
     conversation = Conversation.objects.select_related("source").get(pk=pk)
     case = loading.case(conversation, reader, revision)
     found = tuple(finding_ids(conversation.oid, findings(case, RULES)))
-    shape, judge = projection(projection_name), profile(profile_name)
-    model = case.conversation.fact("model")
-    prompt = shape.project(case.reading.messages)
-    judgement = judge.judge(prompt, model)
+    shape = for_wire(profile(profile_name).wire, projection_name)
+    prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
     said = verdict(case, [finding for _, finding in found], judgement)
     seen = None
     if step and case.trace is not None:
@@ -61,7 +60,7 @@ def _analysis(
         return Analysis(case, found, prompt, judgement, said, made, None)
     matched = {chunk.key for message in seen.believed for chunk in message.chunks}
     later = Dropped(tuple(chunk for chunk in case.conversation.chunks if chunk.key not in matched), LATER)
-    judgement = judge.judge(seen.prompt, model)
+    judgement = judgement_of(seen.prompt, case.conversation, profile_name)
     # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
     marked = [finding for _, finding in found if finding.fault is not Fault.READER]
     made = columns(case, seen.believed, [later], seen.prompt, judgement, marked, LATER)

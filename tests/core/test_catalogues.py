@@ -74,11 +74,12 @@ def test_what_removes_rows_is_lossy_and_only_what_adds_rows_is_invented() -> Non
 def test_every_module_that_defines_one_is_listed() -> None:
     assert {module.RULE.code for module in modules(detectors) if hasattr(module, "RULE")} == {of.code for of in RULES}
     assert {module.STRATEGY.name for module in modules(repairs) if hasattr(module, "STRATEGY")} == {of.name for of in STRATEGIES}
-    assert {module.PROFILE.name for module in modules(profiles) if hasattr(module, "PROFILE")} == {of.name for of in PROFILES}
+    assert {of.name for module in modules(profiles) if hasattr(module, "OFFERED") for of in module.OFFERED} == {of.name for of in PROFILES}
     listed = {of.name for module in modules(projections) if hasattr(module, "variants") for of in module.variants()}
     assert listed == {of.name for of in PROJECTIONS}
     grouped = {of.name for module in modules(readers) if hasattr(module, "GROUPINGS") for of in module.GROUPINGS}
-    assert grouped == {of.name for of in READERS}
+    single = {module.READER.name for module in modules(readers) if hasattr(module, "READER")}
+    assert grouped | single == {of.name for of in READERS}
     assert {module.DISPATCH.name for module in modules(formats) if hasattr(module, "DISPATCH")} <= {of.name for of in FORMATS}
 
 
@@ -89,8 +90,7 @@ def test_every_rule_has_a_case_file_and_every_case_file_a_rule() -> None:
 def test_every_name_that_a_format_offers_is_found() -> None:
     for offered in FORMATS:
         assert format_named(offered.name) is offered
-        # A bundle holds a conversation of another format, and is read by that one's readers; the old store by the one that needs no msgIdx.
-        assert reader(offered.default_reader).format == ("dispatch" if offered.name in ("dispatch-g0", "evidence-bundle") else offered.name)
+        assert offered.default_reader in names(offered.name)
         assert projection(offered.default_projection) in PROJECTIONS
         assert profile(offered.default_profile) in PROFILES
         assert [reader(name).name for name in names(offered.name)] == names(offered.name)

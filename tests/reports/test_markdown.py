@@ -7,7 +7,7 @@ import pytest
 from inspector.conversation import notation
 from inspector.detectors.base import Fault, Finding, Severity, case_of, findings
 from inspector.detectors.catalogue import RULES
-from inspector.profiles.openai_chat import PROFILE
+from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
 from inspector.projections.catalogue import projection
 from inspector.reports import catalogues
 from inspector.reports.markdown import code, conversation_md, fenced, finding_md, prose, repair_md, rule_md

@@ -7,7 +7,7 @@ import pytest
 from inspector.conversation import notation
 from inspector.detectors.base import Case, case_of, findings
 from inspector.detectors.catalogue import RULES, rule
-from inspector.profiles.openai_chat import PROFILE
+from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
 from inspector.reports.markdown import conversation_md
 from inspector.reports.recorded_errors import MEANINGS, MOST, meaning, recorded_errors
 from inspector.reports.scan import conversation_report

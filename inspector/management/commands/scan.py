@@ -13,7 +13,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
-from inspector.projections.catalogue import projection
+from inspector.profiles.judging import judged
 from inspector.reports.recorded_errors import recorded_errors
 from inspector.reports.scan import conversation_report, source_report
 from inspector.reports.verdict import verdict
@@ -130,10 +130,8 @@ def _profile_names(asked: list[str]) -> list[str]:
 def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     case = chosen.case(reader)
     found = findings(case, RULES)
-    prompt = projection(chosen.projection).project(case.reading.messages)
-    model = case.conversation.fact("model")
-    usual = profile(chosen.profile).judge(prompt, model)
-    asked = {name: profile(name).judge(prompt, model) for name in names}
+    _, usual = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
+    asked = {name: judged(case.reading, case.conversation, name, chosen.projection)[1] for name in names}
     return Examined(
         chosen.oid, case, found, asked, verdict(case, found, usual), usual.sendable and all(each.sendable for each in asked.values())
     )

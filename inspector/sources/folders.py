@@ -1,0 +1,232 @@
+"""Stores that are plain files: one file, or the files of a folder, read as they are at one moment and written all or none.
+
+A record's key is its path below the folder that holds the source, with slashes: `request.json`, `.rollouts/sessions/ID/session.json`.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import perf_counter
+
+from inspector.formats.base import Cell, Change, InFiles, Record, Shape
+from inspector.sources import files
+from inspector.sources.problems import NAMED, AlreadyThere, Changing, Missing, Moved, NotKept, NotWritable, SourceProblem, TooMany
+
+MOST = 200_000
+DEPTH = 6
+TRIES = 4
+_TEMPORARY = ".inspector-new"
+
+
+def is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def names(path: Path) -> tuple[str, ...]:
+    """Keys of the regular files of the source, sorted; links are not followed and nothing below DEPTH folders is looked at. Raises TooMany."""
+    if not is_folder(path):
+        return (path.resolve().name,)
+    found: list[str] = []
+    base = path.resolve()
+    for folder, below, held in os.walk(base, onerror=None):
+        at = Path(folder)
+        if len(at.relative_to(base).parts) >= DEPTH:
+            below.clear()
+        found += [f"{base.name}/{(at / name).relative_to(base).as_posix()}" for name in held if _is_regular(at / name)]
+        if len(found) > MOST:
+            raise TooMany(path, MOST)
+    return tuple(sorted(found))
+
+
+def _is_regular(path: Path) -> bool:
+    with suppress(OSError):
+        return path.is_file() and not path.is_symlink()
+    return False
+
+
+def shape(path: Path) -> Shape:
+    """What a format gets to see of a folder: its name and the names of its files."""
+    return Shape(b"", {}, path.resolve().name, names(path))
+
+
+def root(path: Path) -> Path:
+    """The folder that keys count from."""
+    return path.resolve().parent
+
+
+def records(path: Path, format_: InFiles) -> list[Record]:
+    """Every file that the format wants, whole; read again while one of them changes under it. Raises Missing, Changing, TooLarge, NotReadable."""
+    if not files.exists(path):
+        raise Missing(path)
+    for _ in range(TRIES):
+        wanted = [name for name in names(path) if format_.wants(name)]
+        before = {name: _stamp(root(path) / name) for name in wanted}
+        try:
+            found = [Record(_key(name), Cell(files.read_bytes(root(path) / name), "file")) for name in wanted]
+        except SourceProblem:
+            if all(_stamp(root(path) / name) == before[name] for name in wanted):
+                raise
+            continue
+        if before == {name: _stamp(root(path) / name) for name in wanted}:
+            return found
+    raise Changing(path)
+
+
+def _key(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "surrogateescape")
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+    return None
+
+
+def copy(path: Path, out: Path, format_: InFiles) -> None:
+    """The files that the format wants, in a new file or folder `out`. Raises AlreadyThere."""
+    held = records(path, format_)
+    if not is_folder(path):
+        with files.new_file(out) as descriptor:
+            _fill(descriptor, held[0].value.data)
+        return
+    if out.exists():
+        raise AlreadyThere(out)
+    for record in held:
+        below = Path(*Path(record.key).parts[1:])
+        (out / below).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with files.new_file(out / below) as descriptor:
+            _fill(descriptor, record.value.data)
+
+
+def commit(path: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change]) -> float:
+    """Writes `changes`, all or none, and returns the milliseconds from the last comparison to the last rename.
+
+    `watch`: key -> its content, None = no such file. New files are complete under a temporary name, on the disk, before the first rename;
+    a rename that fails puts back those before it. Raises Moved, NotWritable, NotKept.
+    """
+    base = root(path)
+    made: list[tuple[Path, Path]] = []
+    try:
+        for change in changes:
+            if change.after is not None:
+                made.append((_prepared(base, change.key, change.after.data), _place(base, change.key)))
+        start = perf_counter()
+        _compare(path, base, watch, changes)
+        _rename(path, base, made, changes)
+        return (perf_counter() - start) * 1000
+    except OSError as error:
+        raise NotWritable(path, error.strerror or str(error)) from error
+    finally:
+        for temporary, target in made:
+            temporary.unlink(missing_ok=True)
+            _remove_if_empty(target.parent, base)
+
+
+def _place(base: Path, key: str) -> Path:
+    """Raises ValueError for a key that leads out of the folder: keys come from plans, and those may come from a file."""
+    place = base / key
+    if not key or any(part in ("..", ".") for part in Path(key).parts) or Path(key).is_absolute():
+        raise ValueError(f"{key!r} leads out of the source")
+    return place
+
+
+def _prepared(base: Path, key: str, data: bytes) -> Path:
+    place = _place(base, key)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_name(f".{place.name}{_TEMPORARY}")
+    mode = place.stat().st_mode & 0o777 if place.exists() else 0o600
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC, mode)
+    try:
+        os.fchmod(descriptor, mode)
+        _fill(descriptor, data)
+    finally:
+        os.close(descriptor)
+    return temporary
+
+
+def _fill(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.fsync(descriptor)
+
+
+def _compare(path: Path, base: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change]) -> None:
+    wanted = dict(watch) | {change.key: change.before for change in changes}
+    moved = [(key, what) for key, cell in wanted.items() if (what := _difference(cell, _content(base / key)))]
+    if moved:
+        raise Moved(path, moved[:NAMED], len(moved))
+
+
+def _content(place: Path) -> bytes | None:
+    return files.read_bytes(place) if place.exists() else None
+
+
+def _difference(wanted: Cell | None, found: bytes | None) -> str:
+    if (wanted.data if wanted else None) == found:
+        return ""
+    if wanted is None:
+        return "is new"
+    return "is gone" if found is None else "has another content"
+
+
+def _rename(path: Path, base: Path, made: Sequence[tuple[Path, Path]], changes: Sequence[Change]) -> None:
+    done: list[Change] = []
+    temporaries = {target: temporary for temporary, target in made}
+    try:
+        for change in changes:
+            place = _place(base, change.key)
+            if change.after is None:
+                place.unlink(missing_ok=True)
+            else:
+                temporaries[place].replace(place)
+            done.append(change)
+            _sync(place.parent)
+    except OSError as error:
+        for change in reversed(done):
+            _put_back(base, change)
+        raise NotWritable(path, error.strerror or str(error)) from error
+    for change in changes:
+        if _difference(change.after, _content(_place(base, change.key))):
+            raise NotKept(path, f"{change.key} reads back with other bytes")
+        if change.after is None:
+            _remove_if_empty(_place(base, change.key).parent, base)
+
+
+def _put_back(base: Path, change: Change) -> None:
+    if change.before is None:
+        _place(base, change.key).unlink(missing_ok=True)
+    else:
+        _prepared(base, change.key, change.before.data).replace(_place(base, change.key))
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_if_empty(folder: Path, base: Path) -> None:
+    """A folder that a plan made goes again with its last file; one with anything in it stays."""
+    while folder != base and folder.is_relative_to(base):
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent
+
+
+def remove(out: Path) -> None:
+    """The copy that `copy` made, after a failure."""
+    if is_folder(out):
+        shutil.rmtree(out, ignore_errors=True)
+    else:
+        out.unlink(missing_ok=True)
