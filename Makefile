@@ -9,7 +9,7 @@ DEV := .venv/.installed-to-develop
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-quick test-browser check format bench screenshots clean
+.PHONY: help venv dev run test test-quick test-browser judges check format bench screenshots clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,13 +26,17 @@ run: $(RUN) ## Show a store (make run STORE=PATH [TRACES=PATH]), or the demo
 
 # Playwright keeps an event loop in the thread of the tests, and Django would refuse its database there.
 test: $(DEV) ## Run all tests, those in Chromium too where there is one
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'not corpus' $(ARGS)
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'not corpus and not judges' $(ARGS)
 
 test-quick: $(DEV) ## Run the tests that need no browser
-	@$(PY) -m pytest -m 'not browser and not corpus' $(ARGS)
+	@$(PY) -m pytest -m 'not browser and not corpus and not judges' $(ARGS)
 
 test-browser: $(DEV) ## Run the tests that drive Chromium
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'browser and not corpus' $(ARGS)
+
+judges: $(DEV) ## Install the real judges of histories (npm, pip) and ask them again; INSPECTOR_JUDGES=FOLDER
+	@PYTHON="$(PYTHON)" sh tests/judges/install.sh
+	@$(PY) -m pytest -m judges -rs tests/judges $(ARGS)
 
 check: $(DEV) ## Check format, lint, types, imports, settings and migrations
 	.venv/bin/ruff format --check .

@@ -1,6 +1,5 @@
 """What TARGET names: a store by its path, or an imported conversation by its id, with the traces that belong to it."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,12 @@ from inspector.actions.seal_bundle import known_judges
 from inspector.conversation.model import Conversation
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Format, Stored
-from inspector.management.observed import NO_SQLITE, PIPE, read_traces, trace_of
+from inspector.management.observed import PIPE, read_traces, trace_of
+from inspector.management.piped import read_body
 from inspector.models import loading
 from inspector.models.identity import short_id
 from inspector.reports.visible import visible
 from inspector.sources import files
-from inspector.sources.opening import MAGIC
 from inspector.sources.problems import Missing, shown
 from inspector.sources.reading import Store, Traces, read_store
 from inspector.traces.model import Trace
@@ -59,7 +58,12 @@ class Target:
     @property
     def real_path(self) -> str:
         """As a source is known by it, so that a plan has the same digest however its path was typed."""
-        return visible(files.real(Path(self.path)))
+        return self.path if self.is_piped else visible(files.real(Path(self.path)))
+
+    @property
+    def is_piped(self) -> bool:
+        """What came through standard input: there is no file that could be read again or written to."""
+        return self.path == PIPE
 
     def one(self) -> Chosen:
         """Raises CommandError where there are none or several."""
@@ -76,8 +80,13 @@ def add_target_arguments(parser: CommandParser, several: bool = False, optional:
         "target",
         metavar="TARGET",
         nargs="+" if several else "?" if optional else None,
-        help="the path of a store, or the id of an imported conversation (its first characters will do); an existing path wins",
+        help="the path of a store or request body, - for a request body on standard input, or the id of an imported conversation "
+        "(its first characters will do); an existing path wins",
     )
+    add_options_of_target(parser)
+
+
+def add_options_of_target(parser: CommandParser) -> None:
     parser.add_argument("--format", metavar="NAME", help="read the target as this format instead of detecting it (see `formats`)")
     parser.add_argument("--conversation", metavar="ID", help="pick one conversation: its own id or the start of it, or ours")
     parser.add_argument(
@@ -92,9 +101,11 @@ def add_target_arguments(parser: CommandParser, several: bool = False, optional:
 def load(options: Mapping[str, Any]) -> Target:
     """The target that a command's options name. Raises CommandError, SourceProblem, UnknownFormat."""
     name, wanted = options["target"], options["conversation"]
-    if name == PIPE:
-        raise CommandError(_of_pipe(options))
+    if name == PIPE and PIPE in options["traces"]:
+        raise CommandError("Standard input can be the TARGET or the traces, not both: save one of them to a file and name that.")
     traces = [read_traces(each) for each in options["traces"]]
+    if name == PIPE:
+        return _chosen(PIPE, PIPE, read_body(options["format"]), wanted, traces)
     if files.exists(Path(name)):
         return _of_path(Path(name), options["format"], wanted, traces)
     if _looks_like_a_path(name):
@@ -129,8 +140,11 @@ def _looks_like_a_path(name: str) -> bool:
 
 def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Sequence[Traces]) -> Target:
     refuse_own_database(path)
-    store = read_store(path, format_name)
-    real, format_ = visible(files.real(path)), store.format
+    return _chosen(str(path), visible(files.real(path)), read_store(path, format_name), wanted, traces)
+
+
+def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequence[Traces]) -> Target:
+    format_ = store.format
     stored_by_oid = {short_id(real, format_.name, stored.conversation.native_id): stored for stored in store.conversations}
     by_native_id = {stored.conversation.native_id: stored.conversation for stored in store.conversations}
     now = store.origin.read_at if store.origin else int(timezone.now().timestamp() * 1000)
@@ -148,9 +162,9 @@ def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Se
             by_native_id.get(stored.conversation.fact("compactedFrom") or ""),
             format_.bleeding(stored.conversation.native_id, by_native_id),
         )
-        for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, path)).items()
+        for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, Path(path))).items()
     )
-    return Target(str(path), format_.name, chosen)
+    return Target(path, format_.name, chosen)
 
 
 def _deployed(store: Store) -> tuple[str, str, str]:
@@ -184,14 +198,6 @@ def _of_row(row: models.Conversation, format_name: str | None, wanted: str | Non
     archive, bleeding = loading.archive(source, found), format_.bleeding(native_id, loading.ids_of(source))
     chosen = Chosen(row.oid, stored, format_, trace, taken_at, source.reader, source.projection, source.profile, row, archive, bleeding)
     return Target(source.path, source.format, (chosen,))
-
-
-def _of_pipe(options: Mapping[str, Any]) -> str:
-    """Why nothing that comes through a pipe is a target: every store that is known is a database, and a journal holds no conversations."""
-    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(len(MAGIC))
-    if data == MAGIC or options["format"]:
-        return NO_SQLITE
-    return "Standard input can hold a journal only, and that has no conversations: name the store as TARGET and add --traces -."
 
 
 def _listed(native_ids: Sequence[str]) -> str:

@@ -23,8 +23,8 @@ _PLACEHOLDERS = {
     "count": r"\d+",
     "length": r"\d+",
     "limit": r"\d+",
-    "ids": r"[^\s,\"'`]+(?:\s*,\s*[^\s,\"'`]+)*?",
-    "id": r"[^\s\"'`]*?",
+    "ids": r"[^\s,\"'`]+(?:\s*,\s*[^\s,\"'`]+)*",
+    "id": r"[^\s\"'`]*",
 }
 
 
@@ -142,6 +142,8 @@ class Profile:
     wire: str = OPENAI_CHAT
     date: str = "2026-07"
     models: tuple[str, ...] = ()
+    projection: str = ""
+    """The projection that makes its prompt, where the plain one of the wire shape leaves out what this provider wants."""
 
     def judge(self, prompt: Prompt, model: str | None = None, thinking: bool | None = None) -> Judgement:
         """One pass over the prompt; seqs are filled in from its source map, of the message where a block has none of its own."""

@@ -1,9 +1,19 @@
 """Every profile, by name."""
 
-from inspector.profiles import openai_chat
+from inspector.profiles import ai_sdk, anthropic, bedrock, deepseek, gemini, mistral, openai_chat, openai_responses, templates
 from inspector.profiles.base import Profile
 
-PROFILES: tuple[Profile, ...] = (*openai_chat.OFFERED,)
+PROFILES: tuple[Profile, ...] = (
+    *openai_chat.OFFERED,
+    *anthropic.OFFERED,
+    *openai_responses.OFFERED,
+    *gemini.OFFERED,
+    *bedrock.OFFERED,
+    *mistral.OFFERED,
+    *deepseek.OFFERED,
+    *ai_sdk.OFFERED,
+    *templates.OFFERED,
+)
 
 
 class UnknownProfile(LookupError):

@@ -13,7 +13,7 @@ THINKING = {"enabled": True, "disabled": False}
 def judged(reading: Reading, conversation: Conversation, profile_name: str, own_projection: str) -> tuple[Prompt, Judgement]:
     """The prompt that was judged and the verdict; `own_projection` is the one deployed for the source. Raises UnknownProfile, UnknownProjection."""
     judge = profile(profile_name)
-    prompt = for_wire(judge.wire, own_projection).project(reading.messages)
+    prompt = for_wire(judge.wire, own_projection, judge.projection).project(reading.messages)
     return prompt, judgement_of(prompt, conversation, profile_name)
 
 

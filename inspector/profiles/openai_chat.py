@@ -1,65 +1,57 @@
-"""OpenAI Chat Completions: the rules on tool calls and their results."""
+"""OpenAI Chat Completions: tool messages directly behind their calls, and the form of calls and contents."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from inspector.profiles.base import Profile, ProviderRule, Request, Violation
+from inspector.profiles.base import Profile, Request, Violation
+from inspector.profiles.bodies import by_place, entries, entry, word
+from inspector.profiles.openai_chat_rules import ELSEWHERE, RULES, violation
+from inspector.profiles.openai_pairing import Fault, unpaired
 
-_UNANSWERED = (
-    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-    "The following tool_call_ids did not have response messages: {ids}"
-)
-_NO_CALL = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-
-RULES = (
-    ProviderRule(
-        "OC-1",
-        "a call is not answered directly after its message",
-        _UNANSWERED,
-        "I",
-        "2026-07",
-        ("CLIProxyAPI #2798", "ellmer #459", "litellm #10083"),
-    ),
-    ProviderRule(
-        "OC-2",
-        "a tool message without calls before it",
-        _NO_CALL,
-        "I",
-        "2026-07",
-        ("morphic #136", "open-chat-studio #1659"),
-    ),
-)
+LONGEST_ID = 64
+_RULE = {Fault.UNANSWERED: "OC-1", Fault.NO_CALLS: "OC-2", Fault.UNKNOWN_ID: "OC-3"}
+_NEED_CONTENT = frozenset({"system", "developer", "user", "assistant", "tool"})
+_INSTEAD_OF_CONTENT = ("tool_calls", "function_call", "refusal", "audio")
+_NAMES = ((bool, "a boolean"), (dict, "an object"), (list, "an array"), (int, "an integer"), (float, "a decimal"))
 
 
 def check(request: Request) -> Iterator[Violation]:
-    """One pass: `waiting` is what the last assistant message called and no tool message has answered yet."""
-    waiting: list[str] = []
-    called = False
-    caller = 0
+    """In order of place."""
+    yield from by_place(_found(request))
 
-    def unanswered(open_ended: bool) -> Iterator[Violation]:
-        if waiting:
-            yield Violation("OC-1", f"messages.{caller}", (), _UNANSWERED.format(ids=", ".join(waiting)), open_ended)
 
-    for index, message in enumerate(request.messages):
-        if message.get("role") == "tool":
-            if not called:
-                yield Violation("OC-2", f"messages.{index}", (), _NO_CALL)
-            elif str(message.get("tool_call_id")) in waiting:
-                waiting.remove(str(message["tool_call_id"]))
-            continue
-        yield from unanswered(open_ended=False)
-        calls = message.get("tool_calls") if message.get("role") == "assistant" else None
-        # An observed request may hold anything: what is no list of calls calls nothing.
-        calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-        waiting, called, caller = [str(call.get("id", "")) for call in calls], bool(calls), index
-    yield from unanswered(open_ended=True)
+def _found(request: Request) -> Iterator[Violation]:
+    for found in unpaired(request.messages):
+        ids = ", ".join(found.ids)
+        yield violation(_RULE[found.fault], f"messages.{found.n}", found.open_ended, ids=ids, id=ids)
+    for n, message in enumerate(map(entry, request.messages)):
+        role = word(message.get("role"))
+        if role in _NEED_CONTENT and message.get("content") is None and not (role == "assistant" and _instead(message)):
+            yield violation("OC-6", f"messages.{n}")
+        if message.get("tool_calls") == []:
+            yield violation("OC-5", f"messages.{n}.tool_calls", n=n)
+        for m, call in enumerate(entries(message.get("tool_calls"))):
+            length = len(word(call.get("id")))
+            if length > LONGEST_ID:
+                yield violation("OC-4", f"messages.{n}.tool_calls.{m}", n=n, m=m, limit=LONGEST_ID, length=length)
+            arguments = entry(call.get("function")).get("arguments", "")
+            if not isinstance(arguments, str):
+                yield violation("OC-8", f"messages.{n}.tool_calls.{m}", n=n, m=m, kind=_kind(arguments))
+
+
+def _instead(message: dict[str, Any]) -> bool:
+    return any(message.get(name) for name in _INSTEAD_OF_CONTENT)
+
+
+def _kind(value: Any) -> str:
+    return next((name for kind, name in _NAMES if isinstance(value, kind)), "null")
 
 
 OPENAI_CHAT = Profile(
     "openai-chat",
     "OpenAI Chat Completions",
-    "Only the two rules on pairing are known yet: limits on sizes, ids and content types are not judged.",
-    RULES,
+    "Sizes, tokens, images, names of tools and whether arguments are JSON are not judged.",
+    (*RULES, *ELSEWHERE),
     check,
     models=("openai", "gpt", "o1", "o3", "o4"),
 )

@@ -1,9 +1,19 @@
 """Every projection, by name."""
 
-from inspector.projections import dispatch_openai
+from inspector.projections import ai_sdk, anthropic, bedrock, dispatch_openai, gemini, mistral, openai_chat, openai_responses, rollouts_anthropic
 from inspector.projections.base import Projection
 
-PROJECTIONS: tuple[Projection, ...] = (*dispatch_openai.variants(),)
+PROJECTIONS: tuple[Projection, ...] = (
+    *dispatch_openai.variants(),
+    *anthropic.variants(),
+    *openai_chat.variants(),
+    *openai_responses.variants(),
+    *gemini.variants(),
+    *bedrock.variants(),
+    *mistral.variants(),
+    *ai_sdk.variants(),
+    *rollouts_anthropic.variants(),
+)
 
 
 class UnknownProjection(LookupError):
@@ -18,7 +28,7 @@ def projection(name: str) -> Projection:
     raise UnknownProjection(name)
 
 
-def for_wire(wire: str, own: str) -> Projection:
-    """The projection by which a profile of this wire shape judges: `own` where that makes the shape, else the plain one of the shape's name."""
+def for_wire(wire: str, own: str, usual: str = "") -> Projection:
+    """The projection by which a profile of this wire shape judges: `own` where that makes the shape, else `usual`, else the plain one."""
     mine = projection(own)
-    return mine if mine.wire == wire else projection(wire)
+    return mine if mine.wire == wire else projection(usual or wire)

@@ -1,12 +1,13 @@
 """Every reader, by name. A variant is written with a plus: `dispatch-legacy+r1`, `exact+keep-thinking`."""
 
 from inspector.formats import bundle, dispatch_g0, request_names
-from inspector.readers import as_sent, dispatch
+from inspector.formats import rollouts as rollouts_format
+from inspector.readers import as_sent, dispatch, rollouts
 from inspector.readers.base import Reader
 
 _GROUPINGS = {grouping.name: grouping for grouping in dispatch.GROUPINGS}
 _DISPATCH: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))
-_SINGLE: tuple[Reader, ...] = (as_sent.READER,)
+_SINGLE: tuple[Reader, ...] = (as_sent.READER, rollouts.READER)
 READERS: tuple[Reader, ...] = (*_DISPATCH, *_SINGLE)
 
 
@@ -17,11 +18,9 @@ class UnknownReader(LookupError):
 
 def reader(name: str) -> Reader:
     base, *words = name.split("+")
-    found = (
-        next((each for each in _SINGLE if each.name == name), None) or dispatch.variant(_GROUPINGS[base], words)
-        if base in _GROUPINGS
-        else None
-    )
+    found = next((each for each in _SINGLE if each.name == name), None)
+    if found is None and base in _GROUPINGS:
+        found = dispatch.variant(_GROUPINGS[base], words)
     if found is None:
         raise UnknownReader(name)
     return found
@@ -34,6 +33,8 @@ def names(format_name: str) -> list[str]:
         return [dispatch_g0.DISPATCH_G0.default_reader]
     if format_name in request_names.WIRES:
         return [as_sent.NAME]
+    if format_name == rollouts_format.NAME:
+        return [rollouts.NAME]
     if format_name not in ("dispatch", bundle.NAME):
         return []
     result = []

@@ -5,14 +5,20 @@ from dataclasses import replace
 
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Safety
+from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
 from inspector.readers.dispatch import interrupted_result
+from inspector.repairs.arrangement import is_dispatch, placed
 from inspector.repairs.base import Strategy
 from inspector.repairs.insertion import end_of_results, inserted
+from inspector.repairs.pairing import answered
+from inspector.repairs.synthetic_texts import OURS, ROLLOUTS
 
 
 def propose(case: Case) -> Iterator[Edit]:
     """After the results that its message already has, in call order."""
+    if not is_dispatch(case):
+        return placed(case, [(found.batch_end, _result(case, found.call)) for found in answered(case.messages) if not found.results], {})
     return inserted(
         case,
         [
@@ -20,6 +26,13 @@ def propose(case: Case) -> Iterator[Edit]:
             for index, call in queries.unanswered_calls(case.messages)
         ],
     )
+
+
+def _result(case: Case, call: Chunk) -> Chunk:
+    """In the words of the program that keeps the store, so that it knows them again; else in ours."""
+    words = ROLLOUTS if case.conversation.format == "rollouts" else OURS
+    payload = {"type": "tool-result", "toolCallId": call.call_id, "toolName": call.tool_name, "content": words, "isError": True}
+    return Chunk(f"new:{call.key}", 0, "tool", Kind.TOOL_RESULT, payload, 0, 0, at=call.at)
 
 
 STRATEGY = Strategy(

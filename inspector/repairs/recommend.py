@@ -1,11 +1,23 @@
 """Which strategies to compose where a person names the goal and not the way."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from inspector.conversation.edits import apply
-from inspector.detectors.base import Case, Finding, Severity, at_least
+from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.detectors.base import DISPATCH, Case, Finding, Severity, at_least
+from inspector.profiles.base import Judgement, ProviderRule
+from inspector.profiles.catalogue import profile
+from inspector.profiles.judging import judged
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
+from inspector.repairs.drop_empty_blocks import is_empty
+from inspector.repairs.synthetic_texts import is_synthetic
+
+MOST = 4
+"""Strategies in a sequence for a profile: what a person can still weigh."""
+_WIDE, _NARROW, _LARGE = 10, 2, 2000
+"""Sequences that are followed at once; fewer where a conversation has more than _LARGE chunks."""
 
 
 def recommended(case: Case, findings: Sequence[Finding]) -> tuple[Strategy, ...]:
@@ -15,9 +27,162 @@ def recommended(case: Case, findings: Sequence[Finding]) -> tuple[Strategy, ...]
     """
     named = {name for finding in findings if at_least(finding.severity, Severity.WARNING) for name in finding.repaired_by}
     chosen: list[Strategy] = []
-    for strategy in STRATEGIES:
-        edits = list(strategy.propose(case)) if strategy.name in named and not strategy.by_choice else []
+    for each in STRATEGIES:
+        edits = list(each.propose(case)) if each.name in named and not each.by_choice else []
         if edits:
-            chosen.append(strategy)
+            chosen.append(each)
             case = case.again(apply(case.conversation, edits))
     return tuple(chosen)
+
+
+def sequence(case: Case, findings: Sequence[Finding], profile_name: str, own_projection: str) -> "Recommendation":
+    """What to do where a person only says for whom: what the rules name in a store of Dispatch, then what the profile still refuses.
+
+    Elsewhere the profile comes first, and what the rules name only where it refuses nothing. Raises UnknownProfile, UnknownProjection.
+    """
+    if case.conversation.format not in DISPATCH:
+        found = for_profile(case, profile_name, own_projection)
+        if found.way.strategies or found.why_not:
+            return found
+    named = [each.name for each in recommended(case, findings)]
+    found = for_profile(composed(case, named)[1], profile_name, own_projection)
+    strategies, mended = composed(case, [*named, *(each.name for each in found.way.strategies)])
+    way = replace(found.way, strategies=strategies, case=mended)
+    return replace(found, way=way, losses=tuple(losses(case.conversation, mended.conversation)))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Price:
+    """What a sequence does to a history; compared from left to right, so that nothing real is lost to save a made-up word."""
+
+    results_lost: int
+    content_lost: int
+    invented: int
+    changed: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A sequence, what it makes of the case, and the verdict on that."""
+
+    strategies: tuple[Strategy, ...]
+    case: Case
+    judgement: Judgement
+    price: Price
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """`why_not`: why no sequence of at most MOST strategies satisfies the profile; "" where `way` does. `losses` names what it takes out."""
+
+    way: Way
+    why_not: str
+    losses: tuple[str, ...]
+
+
+def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommendation:
+    """The cheapest sequence whose result no rule of the profile refuses, found by trying. Raises UnknownProfile, UnknownProjection."""
+    start = Way((), case, judged(case.reading, case.conversation, profile_name, own_projection)[1], Price(0, 0, 0, 0, 0))
+    rules = {rule.id: rule for rule in profile(profile_name).rules}
+    beam, best, done = [start], start, [start] if _satisfied(start) else []
+    seen: set[frozenset[str]] = set()
+    width = _WIDE if len(case.conversation.chunks) <= _LARGE else _NARROW
+    for _ in range(MOST):
+        if done:
+            # A longer way is dearer by its steps, and worth a look only where this one loses or makes up something.
+            cheapest = min(way.price for way in done)
+            if (cheapest.results_lost, cheapest.content_lost, cheapest.invented) == (0, 0, 0):
+                break
+        found = [new for way in beam for new in _next(case, way, rules, seen, profile_name, own_projection)]
+        done += [way for way in found if _satisfied(way)]
+        beam = sorted((way for way in found if not _satisfied(way)), key=lambda way: (len(way.judgement.violations), way.price))[:width]
+        best = min([best, *beam], key=lambda way: (len(way.judgement.violations), way.price))
+        if not beam:
+            break
+    if done:
+        way = min(done, key=lambda way: way.price)
+        return Recommendation(way, "", tuple(losses(case.conversation, way.case.conversation)))
+    return Recommendation(best, _why_not(best, rules, profile_name), tuple(losses(case.conversation, best.case.conversation)))
+
+
+def _satisfied(way: Way) -> bool:
+    return way.judgement.sendable and not way.case.reading.failure
+
+
+def _next(
+    base: Case, way: Way, rules: dict[str, ProviderRule], seen: set[frozenset[str]], profile_name: str, own_projection: str
+) -> Iterator[Way]:
+    violated = dict.fromkeys(violation.id for violation in way.judgement.violations)
+    named = dict.fromkeys(name for rule in violated if rule in rules for name in rules[rule].mended_by)
+    for name in named:
+        names = frozenset((*(used.name for used in way.strategies), name))
+        if names in seen or len(names) == len(way.strategies):
+            continue
+        seen.add(names)
+        strategies, case = composed(base, names)
+        if len(strategies) < len(names):
+            continue
+        judgement = judged(case.reading, case.conversation, profile_name, own_projection)[1]
+        yield Way(strategies, case, judgement, price(base.conversation, case.conversation, len(strategies)))
+
+
+def composed(case: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Case]:
+    """The strategies of these names that change something, in the catalogue's order as pages and commands compose them, and the case after them."""
+    wanted, used = set(names), []
+    for each in STRATEGIES:
+        edits = list(each.propose(case)) if each.name in wanted else []
+        if edits:
+            used.append(each)
+            case = case.again(apply(case.conversation, edits))
+    return tuple(used), case
+
+
+def price(base: Conversation, final: Conversation, steps: int) -> Price:
+    before, after = _by_key(base.chunks), _by_key(final.chunks)
+    lost = _lost(base, final)
+    results = sum(chunk.kind is Kind.TOOL_RESULT for chunk in lost)
+    changed = sum(chunk.payload != after[key].payload for key, chunk in before.items() if key in after)
+    return Price(results, len(lost) - results, len(after.keys() - before.keys()), changed, steps)
+
+
+def _by_key(chunks: Iterable[Chunk]) -> dict[str, Chunk]:
+    """By the key that each had before it was moved."""
+    return {chunk.key.rpartition("moved:")[2]: chunk for chunk in chunks}
+
+
+def _lost(base: Conversation, final: Conversation) -> list[Chunk]:
+    """What was really said and is gone. A result that another one repeats, a made-up one and an empty block are no loss; a removed call takes its words along."""
+    kept = _by_key(final.chunks)
+    repeated = {_said(chunk) for chunk in kept.values() if chunk.kind is Kind.TOOL_RESULT}
+    return [
+        chunk
+        for key, chunk in _by_key(base.chunks).items()
+        if not is_empty(chunk)
+        and (key not in kept or is_empty(kept[key]))
+        and not (chunk.kind is Kind.TOOL_RESULT and (is_synthetic(chunk) or _said(chunk) in repeated))
+    ]
+
+
+def _said(chunk: Chunk) -> tuple[str, str, bool]:
+    return chunk.call_id, chunk.text, chunk.is_error
+
+
+def losses(base: Conversation, final: Conversation) -> Iterator[str]:
+    """A sentence for each kind of thing that was said and is gone."""
+    by_kind: dict[Kind, list[Chunk]] = {}
+    for chunk in _lost(base, final):
+        by_kind.setdefault(chunk.kind, []).append(chunk)
+    for kind, chunks in by_kind.items():
+        seqs = ", ".join(f"{chunk.seq}" for chunk in chunks[:8]) + (f" and {len(chunks) - 8} more" if len(chunks) > 8 else "")
+        yield f"{len(chunks)} {kind} {'chunk' if len(chunks) == 1 else 'chunks'} (seq {seqs}) would leave the history."
+
+
+def _why_not(best: Way, rules: dict[str, ProviderRule], profile_name: str) -> str:
+    if best.case.reading.failure:
+        return f"The store cannot be loaded: {best.case.reading.failure}"
+    left = best.judgement.violations[0]
+    rule = rules.get(left.id)
+    reason = (rule.advice if rule and rule.advice else "no strategy mends it") if rule else "no strategy mends it"
+    tried = f" after {', '.join(used.name for used in best.strategies)}" if best.strategies else ""
+    return f"No sequence of at most {MOST} strategies satisfies {profile_name}: {left.id} is left at {left.path}{tried} ({reason})."

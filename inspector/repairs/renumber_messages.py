@@ -27,16 +27,22 @@ def renumbered(conversation: Conversation) -> Conversation:
 
 
 def _in_order(conversation: Conversation) -> Conversation:
-    """Runs of equal numbers, counted from 0; what stands before the list (a system prompt, below 0) and what has no number keeps what it has."""
+    """Chunks counted from 1, messages (runs of one number) from 0, blocks of a message from 0; what stands before the list keeps its number below 0.
+
+    A chunk without a number is a line that cannot be read: it counts as a message.
+    """
     chunks: list[Chunk] = []
-    number, before = -1, None
-    for chunk in conversation.chunks:
-        if chunk.msg_idx is None or chunk.msg_idx < 0:
-            chunks.append(chunk)
+    number, place, before = -1, -1, None
+    for seq, chunk in enumerate(conversation.chunks, start=1):
+        if chunk.msg_idx is None:
+            number, before = number + 1, None
+            chunks.append(replace(chunk, seq=seq))
             continue
-        if chunk.msg_idx != before:
-            number, before = number + 1, chunk.msg_idx
-        chunks.append(replace(chunk, msg_idx=number))
+        place = place + 1 if chunk.msg_idx == before else 0
+        if chunk.msg_idx != before and chunk.msg_idx >= 0:
+            number += 1
+        before = chunk.msg_idx
+        chunks.append(replace(chunk, seq=seq, msg_idx=number if before >= 0 else before, chunk_idx=place))
     return replace(conversation, chunks=tuple(chunks))
 
 

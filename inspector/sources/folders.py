@@ -104,6 +104,12 @@ def copy(path: Path, out: Path, format_: InFiles) -> None:
             _fill(descriptor, record.value.data)
 
 
+def write_new(out: Path, data: bytes) -> None:
+    """`data` in the new file `out` (mode 0600), on the disk. Raises AlreadyThere."""
+    with files.new_file(out) as descriptor:
+        _fill(descriptor, data)
+
+
 def commit(path: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change]) -> float:
     """Writes `changes`, all or none, and returns the milliseconds from the last comparison to the last rename.
 

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspector.formats import bundle, dispatch_traces
-from inspector.formats.base import Format, InFiles, Stored
+from inspector.formats import bundle, dispatch_traces, request_detection, request_layout
+from inspector.formats.base import Format, InFiles, Shape, Stored
 from inspector.formats.catalogue import FORMATS, format_named
+from inspector.formats.request_layout import NotARequest
+from inspector.formats.request_names import WIRES
 from inspector.sources import bundles, files, folders, sqlite, stores
-from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.problems import NotAFile, SourceProblem, shown
 from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
 
@@ -24,7 +26,7 @@ class NotRecognised(SourceProblem):
     @property
     def sentence(self) -> str:
         held = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
-        return f"{self.place} is no store, trace database or journal that Inspector knows{held}: `formats` lists what it reads, --format NAME forces one."
+        return f"{self.place} is no store, request body, trace database or journal that Inspector knows{held}: `formats` lists what it reads, --format NAME forces one."
 
 
 @dataclass(eq=False)
@@ -36,6 +38,17 @@ class OtherShape(SourceProblem):
     @property
     def sentence(self) -> str:
         return f"{self.place} is not of the format {self.format}: leave --format out, and it is detected."
+
+
+@dataclass(eq=False)
+class NoRequest(SourceProblem):
+    """JSON that is no request body, or of none that can be told."""
+
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} {shown(self.reason, 1000)}"
 
 
 @dataclass(eq=False)
@@ -83,7 +96,9 @@ def read(path: Path, format_name: str | None = None) -> Store | Traces:
         scores: list[tuple[float, str]] = [(found.sniff(shape), found.name) for found in FORMATS]
         scores += [(dispatch_traces.sniff(shape), dispatch_traces.NAME), (dispatch_traces.sniff_journal(shape), dispatch_traces.JOURNAL)]
         score, format_name = max(scores)
-        if score <= 0:
+        if score <= 0 and _starts_as_json(shape):
+            format_name = _request_format(path)
+        elif score <= 0:
             raise NotRecognised(path, tuple(shape.tables))
     if format_name == dispatch_traces.NAME:
         if "records" not in shape.tables:
@@ -113,8 +128,13 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
     if format_.name == bundle.NAME:
         return _bundle(path, format_)
 
+    if format_.name in WIRES and folders.is_folder(path):
+        raise NotAFile(path, "folder")
     if isinstance(format_, InFiles):
-        return Store(path, format_, tuple(format_.read(folders.records(path, format_))))
+        try:
+            return Store(path, format_, tuple(format_.read(folders.records(path, format_))))
+        except NotARequest as problem:
+            raise NoRequest(path, problem.reason) from None
 
     def use(store: sqlite.Snapshot) -> Store:
         said = store.damage() if check else ()
@@ -122,6 +142,18 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
         return Store(path, format_, conversations, tuple(Problem("the file", text) for text in said))
 
     return sqlite.reread(path, use)
+
+
+def _starts_as_json(shape: Shape) -> bool:
+    return not shape.tables and not shape.files and shape.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def _request_format(path: Path) -> str:
+    """Which wire shape it is, what stands behind the first bytes may say: a system prompt and tools can be longer than all messages."""
+    try:
+        return request_detection.format_of(files.read_bytes(path, request_layout.LIMIT))
+    except NotARequest as problem:
+        raise NoRequest(path, problem.reason) from None
 
 
 def _bundle(path: Path, format_: Format) -> Store:

@@ -21,7 +21,7 @@ from inspector.projections.catalogue import PROJECTIONS, UnknownProjection
 from inspector.readers.catalogue import UnknownReader, names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
-from inspector.repairs.recommend import recommended
+from inspector.repairs.recommend import sequence
 from inspector.reports import markdown, scan, show
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.reports.timeline import Strip, Timeline, merged_seqs, strip, timeline
@@ -230,12 +230,18 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         refused_from=found.judgement.first_bad,
         size=size(sum(len(chunk.raw) for chunk in chunks)),
         then_and_now=_then_and_now(row, choice, found),
-        recommended=tuple(each.name for each in recommended(found.case, [finding for _, finding in found.findings])),
+        recommended=_recommended(choice, found),
         repairs=_repairs(row, found),
         prompt_body=prompt_body,
         request_body=request_body,
         recorded=recorded_errors(found.case, [finding for _, finding in found.findings]),
     )
+
+
+def _recommended(choice: Choice, found: Analysis) -> tuple[str, ...]:
+    """Names of what `repair --for` would compose."""
+    sequenced = sequence(found.case, [finding for _, finding in found.findings], choice.profile, choice.projection)
+    return tuple(each.name for each in sequenced.way.strategies)
 
 
 def _bodies(choice: Choice, found: Analysis) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from inspector.readers.catalogue import names
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.preview import DiffRow, Preview
-from inspector.repairs.recommend import recommended
+from inspector.repairs.recommend import sequence
 from inspector.reports import markdown, plan
 from inspector.reports.visible import size, visible
 from inspector.views.pages import absolute, as_json, as_markdown, page
@@ -144,7 +144,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     format_ = loading.format_of(row.source)
     part, problem = None, ""
     case = loading.case(row, row.source.reader)
-    found = recommended(case, findings(case, RULES))
+    found = sequence(case, findings(case, RULES), row.source.profile, row.source.projection).way.strategies
     try:
         mode = mode_named(format_, mode)
         if chosen:

@@ -19,13 +19,14 @@ def store(tmp_path: Path, settings: Settings) -> Path:
 
 def test_demo_writes_and_imports_the_incident(store: Path) -> None:
     ran = run("demo", "--json")
-    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db"] and ran.json["conversations"] == 6
+    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db", "rollouts"] and ran.json["conversations"] == 6
     conversation = Conversation.objects.get(oid=ran.json["incident"])
     assert conversation.native_id == CONVERSATION and conversation.read_count == 3
     assert all(source.is_demo for source in Source.objects.all()) and conversation.source.traces.count() == 1
     shown = run("show", ran.json["incident"], "--as", "messages", "--json", "--reader", "dispatch-legacy").json
     assert [message["seqs"] for message in shown["messages"]] == [list(range(1, 12)), [12], [13]]
     assert [dropped["seqs"] for dropped in shown["dropped"]] == [[14]] and list(shown["report"].values()) == [0, None, 0, 1]
+    assert Conversation.objects.get(oid=ran.json["refused"]).source.traces.count() == 0
 
 
 def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:

@@ -1,5 +1,6 @@
 """The catalogues as pages: complete, linked with each other, and with what is found now."""
 
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: ob
 
 
 def test_the_formats_page_names_readers_projections_and_provider_rules(client: Client) -> None:
-    text = client.get("/formats/").content.decode().replace("&#x27;", "'")
+    text = unescape(client.get("/formats/").content.decode())
     for reader in READERS:
         assert f'id="{reader.name}"' in text and reader.evidence in text and all(f"+{word}" in text for word, _ in reader.variants)
     for projection in PROJECTIONS:

@@ -12,7 +12,8 @@ from inspector.environment import os_user, program
 from inspector.management.answering import AnsweringCommand
 from inspector.models.identity import short_id
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
-from inspector.sources import creation, files
+from inspector.seeds.rollouts_incident import SESSION, incident_files
+from inspector.sources import creation, files, folders
 
 
 class Command(AnsweringCommand):
@@ -26,22 +27,29 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         folder = Path(options["folder"] or settings.VAR_DIR / "demo")
-        store, traces = folder / "dispatch.db", folder / "traces.db"
+        store, traces, rollouts = folder / "dispatch.db", folder / "traces.db", folder / "rollouts"
         if options["fresh"]:
             _remove(store)
             _remove(traces)
-        written = [path.name for path in (store, traces) if not files.exists(path)]
+            folders.remove(rollouts)
+        written = [path.name for path in (store, traces, rollouts) if not files.exists(path)]
         if store.name in written:
             creation.write_dispatch_store(store, store_rows())
         if traces.name in written:
             creation.write_trace_store(traces, trace_records())
+        if rollouts.name in written:
+            _write(rollouts, incident_files())
         imported, _ = import_targets([str(store), str(traces)], os_user(), demo=True)
+        # By itself: traces belong to every store of the same call.
+        (sessions,) = import_targets([str(rollouts)], os_user(), demo=True)
         incident = short_id(imported.source.path, imported.source.format, CONVERSATION)
+        refused = short_id(sessions.source.path, sessions.source.format, SESSION)
         if options["json"]:
-            places = {"store": str(store), "traces": str(traces), "written": written}
-            self.say_json({**places, "conversations": imported.conversations, "incident": incident})
+            places = {"store": str(store), "traces": str(traces), "rollouts": str(rollouts), "written": written}
+            self.say_json({**places, "conversations": imported.conversations, "incident": incident, "refused": refused})
             return
         self.say(f"{'Wrote' if written else 'Kept'} {_near(store)} and {_near(traces)}: {imported.conversations} conversations.")
+        self.say(f"{'Wrote' if written else 'Kept'} {_near(rollouts)}: a session ({refused}) with the crash file of its refused request.")
         if not written:
             self.say("They were there already and are as you left them; --fresh writes them anew.")
         self.say("Try:")
@@ -54,6 +62,13 @@ class Command(AnsweringCommand):
 def _remove(path: Path) -> None:
     for suffix in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _write(folder: Path, contents: dict[str, bytes]) -> None:
+    for key, data in contents.items():
+        place = folder / key
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place.write_bytes(data)
 
 
 def _near(path: Path) -> str:

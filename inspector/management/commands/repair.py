@@ -11,10 +11,12 @@ from inspector.actions.planning import Request, preview_of, request_for
 from inspector.actions.problems import NothingToRepair
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Finding, findings
+from inspector.detectors.base import DISPATCH, Finding, findings
 from inspector.detectors.catalogue import RULES
+from inspector.management import body_output, piped
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import apply_now
+from inspector.management.observed import PIPE
 from inspector.management.plan_file import read_plan, verified
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.models import Source
@@ -22,7 +24,7 @@ from inspector.profiles.catalogue import profile
 from inspector.readers.catalogue import reader
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.preview import Preview
-from inspector.repairs.recommend import recommended
+from inspector.repairs.recommend import sequence
 from inspector.reports.plan import plan_report
 from inspector.sources.problems import shown
 
@@ -91,6 +93,8 @@ class Command(AnsweringCommand):
     def _apply(
         self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any], preview: Preview, is_seen: bool = False
     ) -> None:
+        if target.is_piped:
+            piped.refuse_writing()
         for warning in preview.warnings:
             self.note(f"Warning: {warning}")
         applied = apply_now(target.path, chosen, request, options["traces"], preview if is_seen else None)
@@ -106,6 +110,9 @@ class Command(AnsweringCommand):
             )
 
     def _repair(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
+        if body_output.goes_here(target, options["out"]):
+            self._put_body(target, chosen, request, options)
+            return
         if options["apply"]:
             preview = preview_of(chosen.case(request.reader), chosen.stored, chosen.format, target.real_path, request)
             self._apply(target, chosen, request, options, preview)
@@ -122,6 +129,21 @@ class Command(AnsweringCommand):
         self._print(chosen, preview)
         if options["out"] is not None:
             self.say(f"The repaired copy is {shown(options['out'], 4096)}; {shown(target.path, 4096)} is as it was.")
+
+    def _put_body(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
+        """What is printed beside the body goes to standard error, where standard output is the body."""
+        if options["json"] and options["out"] == PIPE:
+            raise CommandError("--out - prints the repaired body and nothing else: leave --json out, or name a file with --out PATH.")
+        preview = preview_of(chosen.case(request.reader), chosen.stored, chosen.format, target.real_path, request)
+        body_output.put(body_output.repaired(chosen, preview), options["out"], self.stdout)
+        if options["json"]:
+            self.say_json(plan_report(chosen.oid, preview))
+        elif options["out"] == PIPE:
+            self.note(f"{', '.join(preview.plan.strategies)}: {len(preview.plan.edits):,} edits")
+            self.note(f"{preview.after.judgement.profile}: {preview.after.judgement.verdict} after")
+        else:
+            self._print(chosen, preview)
+            self.say(f"The repaired body is {shown(options['out'], 4096)}.")
 
     def _print(self, chosen: Chosen, preview: Preview) -> None:
         plan, before, after = preview.plan, preview.before, preview.after
@@ -149,18 +171,23 @@ def _where(found: Finding) -> str:
 def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
     """Raises Refused (no such mode), NothingToRepair."""
     reader_name = options["reader"] or chosen.reader
-    names = options["strategy"] or _recommended(chosen, reader_name)
+    names = options["strategy"] or _recommended(chosen, reader_name, options["goal"])
     source = chosen.row.source if chosen.row else _unsaved(chosen)
     mode = "in-place" if options["out"] is not None else options["mode"]
     request = request_for(source, chosen.stored, names, mode, reader_name)
     return replace(request, profile=options["goal"]) if options["goal"] else request
 
 
-def _recommended(chosen: Chosen, reader_name: str) -> list[str]:
+def _recommended(chosen: Chosen, reader_name: str, goal: str) -> list[str]:
+    """Raises NothingToRepair, with the reason where something is refused and nothing can mend it."""
     case = chosen.case(reader_name)
-    names = [found.name for found in recommended(case, findings(case, RULES))]
+    found = sequence(case, findings(case, RULES), goal, chosen.projection)
+    names = [each.name for each in found.way.strategies]
+    if found.why_not and (not names or case.conversation.format not in DISPATCH):
+        partly = f" What mends the rest: --strategy {' '.join(names)}." if names else ""
+        raise NothingToRepair(f"{found.why_not}{partly}")
     if not names:
-        raise NothingToRepair("Nothing to do: no strategy would change what the rules find here at warning or above.")
+        raise NothingToRepair(f"Nothing to do: no known rule of {goal} refuses it, and no rule names a strategy at warning or above.")
     return names
 
 

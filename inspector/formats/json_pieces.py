@@ -1,0 +1,120 @@
+"""Where the members and elements of a JSON text stand, and the text with some of them exchanged: all between them stays as it is."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from inspector.conversation import jsontext
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+
+Span = tuple[int, int]
+Piece = tuple[str, int | None]
+"""A new text, and the number of the old piece whose place it takes; None = it had none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A value whose spelling is known."""
+
+    text: str
+
+
+def skip(text: str, at: int) -> int:
+    """The next place from `at` on that is no white space."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def elements(text: str) -> list[Span]:
+    """Where each element of the array `text` stands. The text must be JSON that `jsontext.parse` has accepted."""
+    spans: list[Span] = []
+    at = skip(text, skip(text, 0) + 1)
+    while text[at] != "]":
+        _, end = _DECODER.raw_decode(text, at)
+        spans.append((at, end))
+        at = skip(text, end)
+        if text[at] == ",":
+            at = skip(text, at + 1)
+    return spans
+
+
+def members(text: str) -> dict[str, tuple[int, int, int]]:
+    """Start of the name, start and end of the value of each member of the object `text`; of two equal names the last, as JSON.parse has it."""
+    return {name: (start, at, end) for name, start, at, end in _members(text)}
+
+
+def _members(text: str) -> list[tuple[str, int, int, int]]:
+    found: list[tuple[str, int, int, int]] = []
+    at = skip(text, skip(text, 0) + 1)
+    while text[at] != "}":
+        start = at
+        name, at = _DECODER.raw_decode(text, at)
+        at = skip(text, skip(text, at) + 1)
+        _, end = _DECODER.raw_decode(text, at)
+        found.append((name, start, at, end))
+        at = skip(text, end)
+        if text[at] == ",":
+            at = skip(text, at + 1)
+    return found
+
+
+def value_of(text: str, name: str) -> str | None:
+    """The text of a member; None where `text` is no object or has no such member."""
+    if text[skip(text, 0) :][:1] != "{":
+        return None
+    span = members(text).get(name)
+    return None if span is None else text[span[1] : span[2]]
+
+
+def rearranged(text: str, spans: Sequence[Span], pieces: Sequence[Piece]) -> str:
+    """The array or object `text` with `pieces` instead of what stands at `spans`; what separated two neighbours still does, and joins new ones too."""
+    opening = skip(text, 0) + 1
+    closing = len(text.rstrip(" \t\n\r")) - 1
+    if not spans:
+        return text[:opening] + ", ".join(piece for piece, _ in pieces) + text[closing:]
+    between = [text[end:start] for (_, end), (start, _) in pairwise(spans)]
+    usual = between[0] if between else "," + (text[opening : spans[0][0]] or " ")
+    parts: list[str] = []
+    previous: int | None = None
+    for number, (piece, old) in enumerate(pieces):
+        if number:
+            follows = old is not None and previous is not None and old == previous + 1
+            parts.append(between[previous] if follows and previous is not None else usual)
+        parts.append(piece)
+        previous = old
+    if not parts:
+        return text[:opening] + text[closing:]
+    return text[: spans[0][0]] + "".join(parts) + text[spans[-1][1] :]
+
+
+def amended(text: str, values: dict[str, str], gone: frozenset[str] = frozenset()) -> str:
+    """The object `text` with members set to other texts or left out; new ones stand behind the others."""
+    found = _members(text)
+    last = {name: number for number, (name, *_) in enumerate(found)}
+    pieces: list[Piece] = []
+    for number, (name, start, at, end) in enumerate(found):
+        if name in gone:
+            continue
+        is_set = name in values and last[name] == number
+        pieces.append((text[start:at] + values[name] if is_set else text[start:end], number))
+    colon = ":" if not found else text[found[0][1] : found[0][2]][len(jsontext.compact(found[0][0])) :]
+    pieces += [
+        (f"{jsontext.compact(name)}{colon if ':' in colon else ':'}{value}", None) for name, value in values.items() if name not in last
+    ]
+    return rearranged(text, [(start, end) for _, start, _, end in found], pieces)
+
+
+def spelled(value: Any) -> str:
+    """Compact JSON; a Verbatim in it keeps its own text."""
+    if isinstance(value, Verbatim):
+        return value.text
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{jsontext.compact(name)}:{spelled(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(spelled(item) for item in value) + "]"
+    return jsontext.compact(value)

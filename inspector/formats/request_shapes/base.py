@@ -1,0 +1,174 @@
+"""What every wire shape says of a message: its blocks, each with where it stands in the message."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.model import Kind
+from inspector.projections.base import AI_SDK, ANTHROPIC, OPENAI_RESPONSES
+
+At = tuple[str | int, ...]
+"""Where a block stands inside its message; () = it is the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`whole`: the bytes of the block are those of the message, since what stands at `at` is a plain string."""
+
+    role: str
+    kind: Kind
+    payload: Mapping[str, Any]
+    at: At = ()
+    whole: bool = False
+    damage: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WireShape:
+    """`lists` are the names under which a body may hold its messages, `owned` the members of a message that its blocks are made of.
+
+    `system` are the names that the member with the system prompt may have; () where that is a message as others.
+    """
+
+    wire: str
+    lists: tuple[str, ...]
+    owned: frozenset[str]
+    read: Callable[[Mapping[str, Any]], Iterator[Block]]
+    thinking: Callable[[Mapping[str, Any]], Any] = lambda body: None
+    system: tuple[str, ...] = ()
+    system_blocks: Callable[[Any], Iterator[Block]] = field(default=lambda value: iter(()))
+    renamed: frozenset[str] = frozenset()
+    """Roles that are read as another one."""
+
+
+# Wire shapes in which content is a list of blocks unless said otherwise: a plain string is noted, so that it comes back as one.
+_LISTS = (ANTHROPIC, OPENAI_RESPONSES, AI_SDK)
+
+
+def text_in(value: Mapping[str, Any], *names: str) -> bool:
+    return all(isinstance(value.get(name), str) for name in names)
+
+
+def extra(value: Mapping[str, Any], wire: str, *known: str) -> dict[str, Any]:
+    """What a block has beside the members that are read, to be put back as it is."""
+    rest = {name: item for name, item in value.items() if name not in known}
+    return {"extra": rest, "wire": wire} if rest else {}
+
+
+def added(block: Block, wire: str, **more: Any) -> Block:
+    """The block with more under `extra`."""
+    return replace(block, payload={**block.payload, "extra": {**block.payload.get("extra", {}), **more}, "wire": wire})
+
+
+def beside(message: Mapping[str, Any], blocks: Sequence[Block], shape: "WireShape") -> list[Block]:
+    """`blocks` of a message, the first of which carries what the message has beside them."""
+    found = list(blocks)
+    if not found or (found[0].at == () and found[0].kind is not Kind.CONTROL):
+        return found
+    # An empty list of calls makes no block, and is refused by some.
+    fields = {name: value for name, value in message.items() if name not in shape.owned or (name == "tool_calls" and value == [])}
+    role = message.get("role")
+    if isinstance(role, str) and role in shape.renamed:
+        fields["role"] = role
+    return [added(found[0], shape.wire, message=fields), *found[1:]] if fields else found
+
+
+def unknown(role: str, value: Any, wire: str, at: At) -> Block:
+    return Block(role, Kind.CONTROL, {"type": "control", "block": value, "wire": wire}, at)
+
+
+def wrong(role: str, value: Any, wire: str, at: At, reason: str) -> Block:
+    """A block that is not of the types that its kind has; it goes to the provider as it is, so that rules can judge it."""
+    payload = {"type": "control", "block": value, "wire": wire}
+    if isinstance(value, dict):
+        return Block(role, Kind.CONTROL, payload, at, reason=reason)
+    return Block(role, Kind.UNREADABLE, payload, at, damage="wrong-type", reason=reason)
+
+
+def role_of(message: Mapping[str, Any], roles: Mapping[str, str]) -> str:
+    """Ours for the message's role; one that is not known stays as it is, and one that is no text is none."""
+    role = message.get("role")
+    return roles.get(role, role) if isinstance(role, str) else ""
+
+
+def empty(role: str, content: Any, at: At, has: bool) -> Block:
+    """A message without any block; `has`: it has the member at all."""
+    word = "missing" if not has else "null" if content is None else "[]" if isinstance(content, list) else ""
+    return Block(role, Kind.CONTROL, {"type": "control", "empty": word}, at, whole=True)
+
+
+def content_of(
+    message: Mapping[str, Any], role: str, wire: str, block: Callable[[str, Any, At], Block], name: str = "content", plain: Kind = Kind.TEXT
+) -> Iterator[Block]:
+    """The blocks of a member that is a string or a list of blocks. An empty one gives none."""
+    content = message.get(name)
+    if isinstance(content, str):
+        if content:
+            spelling = {"extra": {"string": True}, "wire": wire} if wire in _LISTS else {}
+            yield Block(role, plain, {"type": plain.value, "text": content} | spelling, (name,), whole=True)
+    elif isinstance(content, list):
+        for index, item in enumerate(content):
+            yield (
+                block(role, item, (name, index))
+                if isinstance(item, dict)
+                else wrong(role, item, wire, (name, index), f"the block is {_named(item)}, no object")
+            )
+    elif content is not None:
+        yield Block(
+            role,
+            Kind.UNREADABLE,
+            {"type": "control", "block": content, "wire": wire},
+            (name,),
+            True,
+            "wrong-type",
+            f"{name} is {_named(content)}, neither text nor a list of blocks",
+        )
+
+
+def or_empty(blocks: Iterator[Block], message: Mapping[str, Any], role: str, name: str = "content") -> Iterator[Block]:
+    """`blocks`, or the one that says that there is none."""
+    found = list(blocks)
+    yield from found or [empty(role, message.get(name), (), name in message)]
+
+
+def _named(value: Any) -> str:
+    if value is None:
+        return "null"
+    return {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}[type(value)]
+
+
+def joined(blocks: Sequence[Any]) -> str:
+    """The words of a list of blocks, one below the other."""
+    return "\n".join(block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str))
+
+
+def result(call_id: str, name: str, content: Any, is_error: bool, wire: str, rest: Mapping[str, Any], at: At, whole: bool = False) -> Block:
+    """A tool result whose content is text, or a list of blocks that is kept beside the words in it, or nothing."""
+    payload: dict[str, Any] = {"type": "tool-result", "toolCallId": call_id, "toolName": name}
+    if isinstance(content, str) or content is None:
+        payload["content"] = content or ""
+    else:
+        payload["content"] = joined(content) if isinstance(content, list) else jsontext.compact(content)
+        payload["blocks"] = content if isinstance(content, list) else [content]
+        payload["wire"] = wire
+    payload["isError"] = is_error
+    return Block("tool", Kind.TOOL_RESULT, {**payload, **rest}, at, whole)
+
+
+def arguments(value: Any) -> Any:
+    """The object that argument text means; the text itself where it means none."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = jsontext.parse(value)
+    except jsontext.Unreadable:
+        return value
+    return found if isinstance(found, dict) else value
+
+
+def switch(value: Any) -> str | None:
+    """A member such as Anthropic's `thinking`: its type."""
+    found = value.get("type") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None

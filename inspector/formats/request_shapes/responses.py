@@ -1,0 +1,87 @@
+"""Items of OpenAI's Responses API."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from inspector.conversation.model import Kind
+from inspector.formats.request_shapes.base import (
+    At,
+    Block,
+    WireShape,
+    arguments,
+    content_of,
+    extra,
+    joined,
+    or_empty,
+    result,
+    role_of,
+    text_in,
+    unknown,
+    wrong,
+)
+from inspector.projections.base import OPENAI_RESPONSES
+
+_ROLES = {"developer": "system"}
+
+
+def _part(role: str, value: dict[str, Any], at: At) -> Block:
+    kind = Kind.SYSTEM if role == "system" else Kind.TEXT
+    match value.get("type"):
+        case "input_text" | "output_text" | "text" if text_in(value, "text"):
+            return Block(role, kind, {"type": kind.value, "text": value["text"]} | extra(value, OPENAI_RESPONSES, "type", "text"), at)
+        case "input_image" if text_in(value, "image_url"):
+            return Block(
+                role, Kind.IMAGE, {"type": "image", "url": value["image_url"]} | extra(value, OPENAI_RESPONSES, "type", "image_url"), at
+            )
+        case "input_text" | "output_text" as known:
+            return wrong(role, value, OPENAI_RESPONSES, at, f"the {known} part has no text")
+    return unknown(role, value, OPENAI_RESPONSES, at)
+
+
+def read(item: Mapping[str, Any]) -> Iterator[Block]:
+    match item.get("type", "message"):
+        case "message":
+            role = role_of(item, _ROLES)
+            plain = Kind.SYSTEM if role == "system" else Kind.TEXT
+            yield from or_empty(content_of(item, role, OPENAI_RESPONSES, _part, plain=plain), item, role)
+        case "function_call" if text_in(item, "call_id", "name") and isinstance(item.get("arguments", ""), str | dict):
+            payload = {
+                "type": "tool-call",
+                "toolCallId": item["call_id"],
+                "toolName": item["name"],
+                "input": arguments(item.get("arguments", "")),
+            }
+            yield Block("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "type", "call_id", "name", "arguments"))
+        case "function_call_output" if text_in(item, "call_id") and isinstance(item.get("output"), str | list):
+            rest = extra(item, OPENAI_RESPONSES, "type", "call_id", "output")
+            yield result(item["call_id"], "", item["output"], False, OPENAI_RESPONSES, rest, ())
+        case "reasoning" if isinstance(item.get("summary", []), list):
+            words = joined(item.get("summary", [])) or joined(item["content"] if isinstance(item.get("content"), list) else [])
+            yield Block("assistant", Kind.THINKING, {"type": "thinking", "text": words} | extra(item, OPENAI_RESPONSES, "type"))
+        case "function_call" | "function_call_output" | "reasoning" as known:
+            role = "tool" if known == "function_call_output" else "assistant"
+            yield wrong(role, dict(item), OPENAI_RESPONSES, (), f"the {known} item lacks a member, or has one of a wrong type")
+        case _:
+            yield unknown(role_of(item, _ROLES) or "assistant", dict(item), OPENAI_RESPONSES, ())
+
+
+def system_blocks(value: Any) -> Iterator[Block]:
+    if isinstance(value, str) and value:
+        yield Block("system", Kind.SYSTEM, {"type": "system", "text": value}, ("instructions",), True)
+
+
+def thinking(body: Mapping[str, Any]) -> str | None:
+    effort = body["reasoning"].get("effort") if isinstance(body.get("reasoning"), dict) else None
+    return None if not isinstance(effort, str) else "disabled" if effort == "none" else "enabled"
+
+
+SHAPE = WireShape(
+    OPENAI_RESPONSES,
+    ("input",),
+    frozenset({"role", "content"}),
+    read,
+    thinking,
+    ("instructions",),
+    system_blocks,
+    frozenset(_ROLES),
+)

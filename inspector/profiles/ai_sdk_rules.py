@@ -1,0 +1,94 @@
+"""The AI SDK's rules, for ai 6 and ai 7, and the one of langgraph whose text is met beside them."""
+
+from dataclasses import replace
+
+from inspector.profiles.base import ProviderRule
+
+ONE_MISSING = "Tool result is missing for tool call {ids}."
+
+SDK_1 = ProviderRule(
+    "SDK-1",
+    "a call without a result in a tool message before the next user or system message, or before the end",
+    "Tool results are missing for tool calls {ids}.",
+    "X",
+    "2026-07",
+    ("ai 6.0.326", "ai 7.0.173", "ai 6.0.43 changelog 2dc9bfa"),
+    also=(ONE_MISSING,),
+    advice="AI_MissingToolResultsError. ai 5 and ai 6 before 6.0.43 never threw it. A result inside the assistant message is no answer.",
+    mended_by=("move-results", "insert-interrupted-result"),
+)
+SDK_2 = ProviderRule(
+    "SDK-2",
+    "an empty list",
+    "messages must not be empty",
+    "X",
+    "2026-07",
+    ("ai 6.0.326", "ai 7.0.173"),
+    mended_by=("start-with-user",),
+)
+SDK_3 = ProviderRule(
+    "SDK-3",
+    "a message that is no ModelMessage",
+    "The messages do not match the ModelMessage[] schema.",
+    "X",
+    "2026-07",
+    ("ai 6.0.326",),
+    also=("The messages must be a ModelMessage[]. If you have passed a UIMessage[],",),
+    advice="The second text is that of ai 5. Often a UIMessage, args and result of ai 4, or a result in a message of role user.",
+)
+SDK_4 = ProviderRule(
+    "SDK-4",
+    "a system message inside the list",
+    "System messages are not allowed in the prompt or messages fields. Use the instructions option instead.",
+    "X",
+    "2026-07",
+    ("ai 7.0.173",),
+    also=("System messages are not allowed in the prompt or messages fields. Use the system option instead.",),
+    mended_by=("system-first",),
+)
+SDK_5 = ProviderRule(
+    "SDK-5",
+    "an approval that answers no request",
+    'Tool approval response references unknown approvalId: "{id}". No matching tool-approval-request found in message history.',
+    "X",
+    "2026-07",
+    ("ai 6.0.326", "ai 7.0.173"),
+)
+SDK_6 = ProviderRule(
+    "SDK-6",
+    "a role that is not known",
+    'Invalid message role: \'{role}\'. Must be one of: "system", "user", "assistant", "tool".',
+    "X",
+    "2026-07",
+    ("ai 7.0.173",),
+)
+LG_1 = ProviderRule(
+    "LG-1",
+    "langgraph: a call whose id no tool message has, at whatever place",
+    "Found AIMessages with tool_calls that do not have a corresponding ToolMessage.",
+    "X",
+    "2026-07",
+    ("langgraph-prebuilt 1.1.2",),
+    unjudged="langgraph asks it of its own state before a request is made; the text is recognised",
+    advice="INVALID_CHAT_HISTORY. Order and duplicates are not looked at there: SDK-1 of this profile asks more.",
+    mended_by=("move-results", "insert-interrupted-result"),
+)
+
+RULES_6 = (
+    SDK_1,
+    SDK_2,
+    SDK_3,
+    replace(SDK_4, unjudged="ai 6 only warns, unless the caller sets allowSystemInMessages to false"),
+    SDK_5,
+    replace(SDK_6, unjudged="ai 6 says the schema's error of such a message (SDK-3)"),
+    LG_1,
+)
+RULES_7 = (
+    SDK_1,
+    SDK_2,
+    replace(SDK_3, obsolete="ai 7 has no schema any more: such a message passes, or ends in a bare TypeError"),
+    SDK_4,
+    SDK_5,
+    SDK_6,
+    LG_1,
+)

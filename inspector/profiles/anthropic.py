@@ -1,0 +1,158 @@
+"""Anthropic Messages as of July 2026: calls and results are paired by turns, and the end of the request has rules of its own."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain, pairwise, takewhile
+
+from inspector.profiles.anthropic_blocks import in_blocks
+from inspector.profiles.anthropic_rules import RULES, violation
+from inspector.profiles.anthropic_turns import THINKING, Block, Turn, turns
+from inspector.profiles.base import Profile, Request, Violation
+from inspector.profiles.bodies import by_place, entry
+from inspector.projections.base import ANTHROPIC
+
+_NOBODY = Turn("")
+_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+_LAST_WITH_PREFILL = (4, 5)
+
+
+def check(request: Request) -> Iterator[Violation]:
+    """In order of place. AN-1 is told at the message with the call, whose index the API names too (some recordings name the one behind it:
+    readers of an error text look one message to each side); AN-3 and AN-4, which have its text, at the block that is out of place."""
+    yield from by_place(_found(request))
+
+
+def _found(request: Request) -> Iterator[Violation]:
+    found = turns(request.messages)
+    yield from in_blocks(request, chain.from_iterable(turn.blocks for turn in found))
+    for n, message in enumerate(map(entry, request.messages)):
+        if message.get("role") == "user" and message.get("content") in ("", [], None):
+            yield violation("AN-12", f"messages.{n}", n=n)
+    for before, turn in pairwise((_NOBODY, *found)):
+        yield from _results(before, turn)
+    for place, (turn, after) in enumerate(pairwise((*found, _NOBODY))):
+        if turn.role == "assistant":
+            yield from _calls(turn, after, at_end=place >= len(found) - 2)
+            yield from _behind_calls(turn)
+    yield from _ending(request, found)
+    latest = next((turn for turn in reversed(found) if turn.role == "assistant"), _NOBODY)
+    if request.thinking is not False:
+        # With thinking switched off the same history is accepted: the cure that users of Claude Code found.
+        yield from _run_together(latest)
+    if request.thinking:
+        yield from _without_thinking(found)
+
+
+def _calls(turn: Turn, after: Turn, at_end: bool) -> Iterator[Violation]:
+    """AN-1 and AN-3, once for each message with calls. Results may be split over messages, in any order; any other block ends their run."""
+    answers = after.blocks if after.role == "user" else []
+    leading = {block.call_id for block in takewhile(_is_result, answers)}
+    late = {block.call_id: block for block in reversed(answers) if _is_result(block) and block.call_id not in leading}
+    open_ended = at_end and (after is _NOBODY or after.role == "user") and all(map(_is_result, answers))
+    calls: dict[int, list[str]] = {}
+    for block in turn.blocks:
+        if block.kind == "tool_use" and block.call_id not in leading:
+            calls.setdefault(block.n, []).append(block.call_id)
+    for n, ids in calls.items():
+        missing = [call for call in dict.fromkeys(ids) if call not in late]
+        displaced = [call for call in dict.fromkeys(ids) if call in late]
+        if missing:
+            yield violation("AN-1", f"messages.{n}", open_ended, n=n, ids=", ".join(missing))
+        if displaced:
+            first = min((late[call] for call in displaced), key=lambda block: (block.n, block.m))
+            yield violation("AN-3", first.path, n=n, ids=", ".join(displaced))
+
+
+def _behind_calls(turn: Turn) -> Iterator[Violation]:
+    """AN-4, once for a turn: at the first thing that was said or thought behind a call."""
+    calls: list[Block] = []
+    for block in turn.blocks:
+        if block.kind == "tool_use":
+            calls.append(block)
+        elif calls and (block.kind == "text" or block.kind in THINKING):
+            rule = "AN-4" if block.kind == "text" else "AN-4t"
+            yield violation(rule, block.path, n=calls[0].n, ids=", ".join(call.call_id for call in calls))
+            return
+
+
+def _results(before: Turn, turn: Turn) -> Iterator[Violation]:
+    if turn.role != "user":
+        return
+    calls = {block.call_id for block in before.blocks if block.kind == "tool_use" and before.role == "assistant"}
+    answered: set[str] = set()
+    for block in filter(_is_result, turn.blocks):
+        if block.call_id not in calls:
+            yield violation("AN-2", block.path, n=block.n, m=block.m, id=block.call_id)
+        elif block.call_id in answered:
+            yield violation("AN-6", block.path, n=block.n, m=block.m, id=block.call_id)
+        answered.add(block.call_id)
+
+
+def _is_result(block: Block) -> bool:
+    return block.kind == "tool_result"
+
+
+def takes_prefill(model: str | None) -> bool | None:
+    """Whether the request may end with the assistant: models up to 4.5 say yes, later ones no; None where the name tells no version."""
+    found = _CLAUDE.search(model or "")
+    return (int(found[1]), int(found[2] or 0)) <= _LAST_WITH_PREFILL if found else None
+
+
+def _ending(request: Request, found: list[Turn]) -> Iterator[Violation]:
+    """AN-10, AN-11, AN-19: only the next message is missing, so all are open-ended. What is not known of a model is not held against it."""
+    last = len(request.messages) - 1
+    if not found or found[-1].role != "assistant":
+        return
+    final = found[-1].blocks[-1] if found[-1].blocks and found[-1].blocks[-1].n == last else None
+    if takes_prefill(request.model) is False:
+        yield violation("AN-10", f"messages.{last}", open_ended=True)
+    elif final is not None and final.kind == "text":
+        text = final.value.get("text")
+        if isinstance(text, str) and text.strip() and text != text.rstrip():
+            yield violation("AN-11", final.path, open_ended=True)
+    if final is not None and final.kind in THINKING:
+        yield violation("AN-19", f"messages.{last}", open_ended=True, n=last)
+
+
+def _run_together(latest: Turn) -> Iterator[Violation]:
+    """AN-16 as far as one body shows it: thinking behind a call, or in a second message of the latest turn, is of another response than
+    the thinking before it, and the API reads both as one. It cannot know changed words, a block left out, or a merge that left no call."""
+    called = False
+    first: int | None = None
+    for block in latest.blocks:
+        if block.kind == "tool_use":
+            called = True
+        elif block.kind in THINKING:
+            if called or first not in (None, block.n):
+                yield violation("AN-16", block.path, n=block.n, m=block.m)
+                return
+            first = block.n
+
+
+def _without_thinking(found: list[Turn]) -> Iterator[Violation]:
+    """AN-15. The turn goes on through results of tools, and a model need not think again after each: one start with thinking is enough."""
+    thought = False
+    start: Block | None = None
+    for turn in found:
+        if turn.role == "user" and not any(map(_is_result, turn.blocks)):
+            thought, start = False, None
+        elif turn.role == "assistant" and turn.blocks:
+            thought = thought or turn.blocks[0].kind in THINKING
+            if any(block.kind == "tool_use" for block in turn.blocks):
+                start = turn.blocks[0]
+    if start is not None and not thought:
+        yield violation("AN-15", f"messages.{start.n}.content.0.type", n=start.n, kind=start.kind)
+
+
+ANTHROPIC_PROFILE = Profile(
+    "anthropic-2026-07",
+    "Anthropic Messages, July 2026",
+    "Whether signatures are genuine and thinking is as it was received, tokens, bytes and sizes of images are not judged. "
+    "Whether the last message may be the assistant's depends on the model (AN-10): it is not claimed where the model is not known.",
+    RULES,
+    check,
+    wire=ANTHROPIC,
+    models=("anthropic", "claude"),
+)
+
+OFFERED = (ANTHROPIC_PROFILE,)

@@ -1,0 +1,105 @@
+"""What Anthropic refuses in single blocks of a request: texts, ids, inputs, signatures, markers, images, broken characters."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from inspector.profiles.anthropic_rules import violation
+from inspector.profiles.anthropic_turns import Block
+from inspector.profiles.base import Request, Violation
+from inspector.profiles.bodies import entries, word
+
+MOST_MARKED = 4
+MOST_IMAGES = 100
+LONGEST_NAME = 200
+_WORD = re.compile(r"[a-zA-Z0-9_-]+")
+_HALF = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
+
+
+def in_blocks(request: Request, blocks: Iterable[Block]) -> Iterator[Violation]:
+    """One pass; a limit on a count is told at the first block that is over it, a repeated id at the repetition."""
+    marked = sum(block.get("cache_control") is not None for block in entries(request.system))
+    total = marked
+    fifth = "system" if marked > MOST_MARKED else ""
+    images = documents = 0
+    over = ""
+    calls: set[str] = set()
+    served: set[str] = set()
+    if _broken(request.system):
+        yield violation("AN-21", "system")
+    for block in blocks:
+        kind = block.kind
+        if kind == "text":
+            yield from _text(block)
+        elif kind == "tool_use":
+            yield from _call(block, calls)
+        elif kind == "tool_result":
+            if not _WORD.fullmatch(block.call_id):
+                yield violation("AN-7", f"{block.path}.tool_result.tool_use_id", n=block.n, m=block.m)
+        elif kind == "thinking":
+            yield from _thinking(block)
+        elif kind in ("server_tool_use", "mcp_tool_use"):
+            served.add(word(block.value.get("id")))
+        elif kind.endswith("_tool_result") and block.call_id not in served:
+            yield violation("AN-2s", block.path, n=block.n, m=block.m, kind=kind, id=block.call_id)
+        for each in (block.value, *(entries(block.value.get("content")) if kind == "tool_result" else ())):
+            total += each.get("cache_control") is not None
+            images += each.get("type") == "image"
+            documents += each.get("type") == "document"
+        fifth = fifth or (block.path if total > MOST_MARKED else "")
+        over = over or (block.path if images + documents > MOST_IMAGES else "")
+        if _broken(block.value):
+            yield violation("AN-21", block.path)
+    if fifth:
+        yield violation("AN-25", fifth, limit=MOST_MARKED, count=total)
+    if over:
+        yield violation("AN-20n", over, limit=MOST_IMAGES, count=images, documents=documents)
+
+
+def _text(block: Block) -> Iterator[Violation]:
+    text = block.value.get("text")
+    if text == "" and block.value.get("cache_control") is not None:
+        yield violation("AN-24", block.path, n=block.n, m=block.m)
+    elif text == "":
+        yield violation("AN-13", block.path)
+    elif isinstance(text, str) and not text.strip():
+        yield violation("AN-14", block.path)
+
+
+def _call(block: Block, calls: set[str]) -> Iterator[Violation]:
+    if not _WORD.fullmatch(block.call_id):
+        yield violation("AN-7", f"{block.path}.tool_use.id", n=block.n, m=block.m)
+    elif block.call_id in calls:
+        yield violation("AN-5", block.path, n=block.n, m=block.m)
+    calls.add(block.call_id)
+    if not isinstance(block.value.get("input"), dict):
+        yield violation("AN-26", f"{block.path}.tool_use.input", n=block.n, m=block.m)
+    name = word(block.value.get("name"))
+    if len(name) > LONGEST_NAME or not _WORD.fullmatch(name):
+        yield violation("AN-27", f"{block.path}.tool_use.name", n=block.n, m=block.m, limit=LONGEST_NAME)
+
+
+def _thinking(block: Block) -> Iterator[Violation]:
+    if not isinstance(block.value.get("thinking"), str):
+        yield violation("AN-23", f"{block.path}.thinking.thinking", n=block.n, m=block.m)
+    signature = block.value.get("signature")
+    if not isinstance(signature, str):
+        yield violation("AN-18", f"{block.path}.thinking.signature", n=block.n, m=block.m)
+    elif not signature:
+        yield violation("AN-17e", block.path, n=block.n, m=block.m)
+
+
+def _broken(value: Any) -> bool:
+    """Whether half of a surrogate pair stands in any string of it, keys included. By a list and not by calls: a body may be deep."""
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            if not each.isascii() and _HALF.search(each):
+                return True
+        elif isinstance(each, dict):
+            left += each.keys()
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+    return False

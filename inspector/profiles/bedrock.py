@@ -1,0 +1,174 @@
+"""Amazon Bedrock Converse: a call's results in the next turn, no empty content."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from inspector.profiles.base import Profile, ProviderRule, Request, Violation
+from inspector.profiles.bodies import by_place, entries, entry, word
+from inspector.projections.base import BEDROCK
+
+_DATE = "2026-07"
+
+RULES = (
+    ProviderRule(
+        "BR-1",
+        "a call is not answered in what the user sends next",
+        "Expected toolResult blocks at messages.{n}.content for the following Ids: {ids}",
+        "I",
+        _DATE,
+        ("genkit aws plugin #664", "agno #6694"),
+        also=(
+            "messages.{n}: Did not find {count} `tool_result` block(s) at the beginning of this message. "
+            "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
+        ),
+        advice="the number names the message behind the call; the wording with a count was used until about May 2025",
+        mended_by=("move-results", "insert-interrupted-result"),
+    ),
+    ProviderRule(
+        "BR-2",
+        "more results than the turn before has calls",
+        "The number of toolResult blocks at messages.{n}.content exceeds the number of toolUse blocks of previous turn.",
+        "I",
+        _DATE,
+        ("strands #1435", "pydantic-ai #2327"),
+        mended_by=("move-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+    ),
+    ProviderRule(
+        "BR-3",
+        "a call id that stands twice in one message",
+        "The toolUse blocks at messages.{n}.content contain duplicate Ids: {ids}",
+        "I",
+        _DATE,
+        ("Cyber-AutoAgent-ng #72",),
+        mended_by=("rename-repeated-ids",),
+    ),
+    ProviderRule(
+        "BR-4",
+        "text beside results in one message",
+        "messages.{n}.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
+        "I",
+        "2024",
+        ("langchain-aws #141",),
+        unjudged="reported in 2024 only; whether it still holds, and for which models, is not known",
+        mended_by=("order-blocks",),
+    ),
+    ProviderRule(
+        "BR-5",
+        "a message without content",
+        "The content field in the Message object at messages.{n} is empty. Add a ContentBlock object to the content field and try again.",
+        "I",
+        _DATE,
+        ("Portkey gateway #995",),
+        mended_by=("drop-empty-blocks",),
+    ),
+    ProviderRule(
+        "BR-6",
+        "a failed result without content",
+        "The content field at messages.{n}.content.{m}.toolResult cannot be empty when status value is error.",
+        "I",
+        _DATE,
+        ("aws-samples agentcore chat #15",),
+        advice="the result is no more than its status: give it a text that says what failed",
+    ),
+    ProviderRule(
+        "BR-7",
+        "a text of nothing or of white space",
+        "The text field in the ContentBlock object at messages.{n}.content.{m} is blank. Add text to the text field, and try again.",
+        "I",
+        _DATE,
+        ("openclaw #72899", "openclaw #73472"),
+        mended_by=("drop-empty-blocks",),
+    ),
+)
+
+_BY_ID = {rule.id: rule for rule in RULES}
+
+
+def violation(rule: str, path: str, open_ended: bool = False, **values: Any) -> Violation:
+    return Violation(rule, path, (), _BY_ID[rule].say(**values), open_ended)
+
+
+def check(request: Request) -> Iterator[Violation]:
+    """In order of place. BR-1 is told at the message with the call, though its text counts the one behind it."""
+    yield from by_place(_found([entry(message) for message in request.messages]))
+
+
+def _found(messages: list[dict[str, Any]]) -> Iterator[Violation]:
+    for n, message in enumerate(messages):
+        yield from _blocks(n, message)
+    groups = _turns(messages)
+    for place, (before, turn) in enumerate(pairwise(([], *groups, []))):
+        answered = _ids(messages, turn, "toolResult") if _role(messages, turn) == "user" else []
+        calls = _ids(messages, before, "toolUse") if _role(messages, before) == "assistant" else []
+        if len(answered) > len(calls):
+            yield violation("BR-2", f"messages.{_over(answered, len(calls))}", n=_over(answered, len(calls)))
+        done = {call for _, call in answered}
+        waiting: dict[int, dict[str, None]] = {}
+        for n, call in calls:
+            if call not in done:
+                waiting.setdefault(n, {})[call] = None
+        # Results may still come while nothing but results stands behind the calls.
+        results_only = all("toolResult" in block for n in turn for block in entries(messages[n].get("content")))
+        open_ended = place >= len(groups) - 1 and (not turn or _role(messages, turn) == "user") and results_only
+        for n, ids in waiting.items():
+            yield violation("BR-1", f"messages.{n}", open_ended, n=before[-1] + 1, ids=", ".join(ids))
+
+
+def _turns(messages: list[dict[str, Any]]) -> list[list[int]]:
+    """Indexes of neighbours of one role. Clients merge them; where one does not, nothing is known, and they are taken together."""
+    groups: list[list[int]] = []
+    for n in range(len(messages)):
+        if groups and _role(messages, groups[-1]) == _role(messages, [n]):
+            groups[-1].append(n)
+        else:
+            groups.append([n])
+    return groups
+
+
+def _role(messages: list[dict[str, Any]], turn: list[int]) -> str:
+    return word(messages[turn[0]].get("role")) if turn else ""
+
+
+def _ids(messages: list[dict[str, Any]], turn: list[int], kind: str) -> list[tuple[int, str]]:
+    blocks = ((n, block) for n in turn for block in entries(messages[n].get("content")) if kind in block)
+    return [(n, word(entry(block[kind]).get("toolUseId"))) for n, block in blocks]
+
+
+def _over(answered: list[tuple[int, str]], calls: int) -> int:
+    """The message with the first result that is one too many."""
+    return answered[calls][0]
+
+
+def _blocks(n: int, message: dict[str, Any]) -> Iterator[Violation]:
+    if message.get("content") in ("", [], None):
+        yield violation("BR-5", f"messages.{n}", n=n)
+    seen: set[str] = set()
+    twice: dict[str, None] = {}
+    for m, block in enumerate(entries(message.get("content"))):
+        text = block.get("text")
+        if isinstance(text, str) and not text.strip():
+            yield violation("BR-7", f"messages.{n}.content.{m}", n=n, m=m)
+        result = entry(block.get("toolResult"))
+        if result.get("status") == "error" and result.get("content") in ([], None):
+            yield violation("BR-6", f"messages.{n}.content.{m}.toolResult", n=n, m=m)
+        if "toolUse" in block:
+            call = word(entry(block["toolUse"]).get("toolUseId"))
+            if call in seen:
+                twice[call] = None
+            seen.add(call)
+    if twice:
+        yield violation("BR-3", f"messages.{n}", n=n, ids=", ".join(twice))
+
+
+BEDROCK_PROFILE = Profile(
+    "bedrock",
+    "Amazon Bedrock Converse",
+    "Rules of the model behind it (signatures, order of blocks, the last role, names and ids) are not judged: only what Converse itself was seen to refuse.",
+    RULES,
+    check,
+    wire=BEDROCK,
+    models=("bedrock", "anthropic.", "us.", "eu.", "apac.", "global."),
+)
+
+OFFERED = (BEDROCK_PROFILE,)

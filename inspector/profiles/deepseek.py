@@ -1,0 +1,68 @@
+"""DeepSeek with thinking: OpenAI's pairing in its own words, and the reasoning of every answer must be passed back."""
+
+from collections.abc import Iterator
+
+from inspector.profiles.base import Profile, ProviderRule, Request, Violation
+from inspector.profiles.bodies import by_place, entry
+from inspector.profiles.openai_pairing import Fault, unpaired
+
+OV_1 = ProviderRule(
+    "OV-1",
+    "a call is not answered directly after its message",
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+    "(insufficient tool messages following tool_calls message)",
+    "I",
+    "2026-07",
+    ("agno #3105", "OpenManus #744"),
+    also=("insufficient tool messages following tool_calls message",),
+    mended_by=("move-results", "insert-interrupted-result"),
+)
+OV_1R = ProviderRule(
+    "OV-1r",
+    "a tool message without its call before it",
+    "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+    "I",
+    "2026-07",
+    ("agno #3105", "OpenManus #744"),
+    mended_by=("move-results", "drop-orphaned-results"),
+)
+OV_4 = ProviderRule(
+    "OV-4",
+    "an assistant message without its reasoning",
+    "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    "I",
+    "2026-07",
+    ("openclaw #73417", "kimi-cli #2141", "aider-desk #529"),
+    also=("Missing `reasoning_content` field in the assistant message at message index {n}.",),
+    advice="an empty string is accepted as reasoning; V3.2 names the index of the message, V4 does not",
+    mended_by=("add-empty-thinking",),
+)
+
+RULES = (OV_1, OV_1R, OV_4)
+
+
+def check(request: Request) -> Iterator[Violation]:
+    """In order of place. OV-4 is silent where thinking is known to be off."""
+    yield from by_place(_found(request))
+
+
+def _found(request: Request) -> Iterator[Violation]:
+    for found in unpaired(request.messages):
+        rule = OV_1 if found.fault is Fault.UNANSWERED else OV_1R
+        yield Violation(rule.id, f"messages.{found.n}", (), rule.say(), found.open_ended)
+    for n, message in enumerate(map(entry, request.messages)):
+        if request.thinking is not False and message.get("role") == "assistant" and not isinstance(message.get("reasoning_content"), str):
+            yield Violation(OV_4.id, f"messages.{n}", (), OV_4.say())
+
+
+DEEPSEEK_THINKING = Profile(
+    "deepseek-thinking",
+    "DeepSeek with thinking, over OpenAI chat messages",
+    "Whether the reasoning is the one that was received, sizes and tokens are not judged; which answers must bear it differed between versions, and all are asked here.",
+    RULES,
+    check,
+    models=("deepseek",),
+    projection="openai-chat+reasoning",
+)
+
+OFFERED = (DEEPSEEK_THINKING,)

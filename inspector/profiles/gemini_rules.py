@@ -1,0 +1,116 @@
+"""Gemini's rules, for models before 3 and for Gemini 3, which wants thought signatures back."""
+
+from dataclasses import replace
+
+from inspector.profiles.base import ProviderRule
+
+GE_1 = ProviderRule(
+    "GE-1",
+    "calls that follow neither a user turn nor responses",
+    "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+    "I",
+    "2026-07",
+    ("gemini-cli #26486", "gemini-cli #11814", "adk-python #1581"),
+    mended_by=("move-results", "start-with-user", "merge-same-role-messages"),
+)
+GE_2 = ProviderRule(
+    "GE-2",
+    "responses that do not directly follow the calls",
+    "Please ensure that function response turn comes immediately after a function call turn.",
+    "I",
+    "2026-07",
+    ("langchain #27799",),
+    mended_by=("move-results", "drop-orphaned-results"),
+)
+GE_3 = ProviderRule(
+    "GE-3",
+    "not as many responses as calls",
+    "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+    "I",
+    "2026-07",
+    ("gemini-cli #17208", "gemini-cli #15568"),
+    mended_by=("move-results", "insert-interrupted-result", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+)
+GE_4 = ProviderRule(
+    "GE-4",
+    "a content without parts",
+    "* GenerateContentRequest.contents[{n}].parts: contents.parts must not be empty.",
+    "I",
+    "2026-07",
+    ("goose #1458", "vercel/ai #3775", "envoy ai-gateway #2686"),
+    also=("Unable to submit request because it must include at least one parts field, which describes the prompt input.",),
+    mended_by=("drop-empty-blocks",),
+)
+GE_5 = ProviderRule(
+    "GE-5",
+    "a part without anything in it",
+    "* GenerateContentRequest.contents[{n}].parts[{m}].data: required oneof field 'data' must have one initialized field",
+    "I",
+    "2026-07",
+    ("CLIProxyAPI #1292", "envoy ai-gateway #2686"),
+    also=("Unable to submit request because Model input cannot be empty.",),
+    mended_by=("drop-empty-blocks",),
+)
+GE_6 = ProviderRule(
+    "GE-6",
+    "the list ends with a model turn",
+    "Please ensure that multiturn requests ends with a user role or a function response.",
+    "I",
+    "2026-07",
+    ("one-api #836", "envoy ai-gateway #2686"),
+    also=("Requests ending with a model turn are not supported.",),
+    advice="The first text is of 2023; Vertex refuses it in 2026 with the last one.",
+    mended_by=("end-with-user",),
+)
+GE_7 = ProviderRule(
+    "GE-7",
+    "a response and user text in one content",
+    "(status 400 without a known text: function response and other parts in one content)",
+    "I",
+    "2026-07",
+    ("envoy ai-gateway #2686",),
+    unjudged="one report, of Vertex only and without its text; a body does not say to which endpoint it goes",
+    mended_by=("order-blocks",),
+)
+GE_8 = ProviderRule(
+    "GE-8",
+    "a call of the current turn without its thought signature",
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing "
+    "thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}`, position {n}.",
+    "I",
+    "2026-07",
+    ("Antigravity-Manager #139", "google/adk-js #149", "https://ai.google.dev/gemini-api/docs/thought-signatures"),
+    also=(
+        "Function call is missing a thought_signature in functionCall parts.",
+        "Unable to submit request because function call `{name}` in the {n}. content block is missing a `thought_signature`.",
+    ),
+    advice="Of parallel calls only the first bears one, of sequential steps each; turns before the last user text are not asked. "
+    "A signature cannot be made up. With a long history the same fault was seen as: Request contains an invalid argument.",
+)
+GE_9 = ProviderRule(
+    "GE-9",
+    "a thought signature of another model or route",
+    "Invalid thought signature.",
+    "C",
+    "2026-07",
+    ("docs.apiyi.com",),
+    also=("Corrupted thought signature.",),
+    unjudged="whether a signature is genuine is known to the provider alone",
+)
+GE_10 = ProviderRule(
+    "GE-10",
+    "two contents of one role in a row",
+    "(no text is known: two contents of one role in a row)",
+    "U",
+    "2026-07",
+    (),
+    unjudged="no current report of a refusal was found",
+)
+
+RULES = (
+    *(GE_1, GE_2, GE_3, GE_4, GE_5, GE_6, GE_7),
+    replace(GE_8, unjudged="only Gemini 3 asks for signatures: the profile gemini-3 judges it"),
+    replace(GE_9, unjudged="only Gemini 3 checks signatures, and whether one is genuine is known to the provider alone"),
+    GE_10,
+)
+RULES_3 = (GE_1, GE_2, GE_3, GE_4, GE_5, GE_6, GE_7, GE_8, GE_9, GE_10)

@@ -1,0 +1,134 @@
+"""Mistral's rules: texts of mistral-common, as it serves tokenizer v11 in 1.11.0 and v13 in 1.13.1."""
+
+from dataclasses import replace
+
+from inspector.profiles.base import ProviderRule
+
+UNEXPECTED_ID = "Unexpected tool call id {id} in tool results"
+ID_ANSWERED_TWICE = "Duplicate tool call id {id} in tool results"
+ID_CALLED_TWICE = "Duplicate tool call id {id} in assistant message"
+MISSING_ID = "Tool call id has to be defined in serving mode."
+
+MI_1 = ProviderRule(
+    "MI-1",
+    "not as many results as calls before the next assistant message or the end",
+    "Not the same number of function calls and responses",
+    "IX",
+    "2026-07",
+    ("mistralai/client-ts #106", "mistral-common"),
+    mended_by=("move-results", "insert-interrupted-result"),
+)
+MI_2 = ProviderRule(
+    "MI-2",
+    "a role that may not follow the one before it",
+    "Unexpected role '{role}' after role '{previous}'",
+    "IX",
+    "2026-07",
+    ("datapizza-ai #98", "crush #279", "hermes-agent #20154", "mistral-common"),
+    advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to; 1.12.0 and later allow it.",
+    mended_by=("move-results", "drop-orphaned-results", "answer-before-user"),
+)
+MI_3 = ProviderRule(
+    "MI-3",
+    "the list ends with an assistant message",
+    "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got assistant",
+    "IX",
+    "2026-07",
+    ("0xPlaygrounds/rig #1130", "mistral-common"),
+    also=(
+        "Expected last role User or Tool (or Assistant with prefix) for serving but got",
+        "Expected last role User or Tool (or Assistant with prefix True) for serving but got",
+        "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got",
+    ),
+    mended_by=("end-with-user",),
+)
+MI_4 = ProviderRule(
+    "MI-4",
+    "a tool call id that is not nine letters and digits (tokenizer v3 to v11)",
+    "Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+    # An id with white space in it is no {id}.
+    also=(
+        "Tool call id was {given} but must be a-z, A-Z, 0-9, with a length of 9.",
+        MISSING_ID,
+        "tool_call_id must be provided for tool messages.",
+    ),
+    mended_by=("shorten-ids",),
+)
+MI_5 = ProviderRule(
+    "MI-5",
+    "text and calls in one assistant message, or neither (tokenizer v3)",
+    "Assistant message must have either content or tool_calls, but not both.",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+    unjudged="only tokenizer v3 asks it, and models of v7 and later are judged here",
+)
+MI_6 = ProviderRule(
+    "MI-6",
+    "a result of no call, a second result, or a call id twice in one message (tokenizer v11 and later)",
+    UNEXPECTED_ID,
+    "X",
+    "2026-07",
+    ("mistral-common",),
+    also=(ID_ANSWERED_TWICE, ID_CALLED_TWICE),
+    mended_by=("move-results", "deduplicate-results", "keep-first-result", "rename-repeated-ids", "drop-orphaned-results"),
+)
+MI_7 = ProviderRule(
+    "MI-7",
+    "a system message after an assistant or tool message",
+    "Unexpected role 'system' after role '{previous}'",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+    also=("Unexpected role 'Roles.system' after role '{previous}'",),
+    mended_by=("system-first",),
+)
+MI_8 = ProviderRule(
+    "MI-8",
+    "a name of a function with other characters, or longer than 64",
+    "Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64.",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+)
+MI_9 = ProviderRule(
+    "MI-9",
+    "no message at all, or a single one that is neither the user's nor the system's",
+    "Conversation must have at least one message",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+    also=("Conversation must start with a user message or system message",),
+    mended_by=("start-with-user",),
+)
+MI_10 = ProviderRule(
+    "MI-10",
+    "a role that is not known",
+    "Unknown message role: {role}",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+)
+MI_11 = ProviderRule(
+    "MI-11",
+    "a tool call id that is empty or `null` (tokenizer v13 and later)",
+    "Tool call id must be a non-empty string other than 'null' for tokenizer version 13 or newer.",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+    mended_by=("rename-invalid-ids", "shorten-ids"),
+)
+
+_SHARED = (MI_5, MI_6, MI_7, MI_8, MI_9, MI_10)
+STRICT_RULES = (MI_1, MI_2, MI_3, MI_4, *_SHARED, replace(MI_11, unjudged="only tokenizer v13 and later ask it, v11 wants more (MI-4)"))
+RULES = (
+    MI_1,
+    replace(MI_2, advice="A user message may follow a tool message from mistral-common 1.12.0 on; the profile mistral-strict refuses it."),
+    MI_3,
+    replace(MI_4, obsolete="tokenizer v13 takes ids of any form"),
+    *_SHARED,
+    MI_11,
+)

@@ -1,0 +1,131 @@
+"""The dated table of what OpenAI Chat Completions refuses, and the same refusals in the words of others that speak its wire shape."""
+
+from typing import Any
+
+from inspector.profiles.base import ProviderRule, Violation
+
+_DATE = "2026-07"
+_UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
+_CALLS = ("move-results", "insert-interrupted-result")
+_RESULTS = ("move-results", "drop-orphaned-results")
+_ELSEWHERE = "another provider's words for {}, by which it is judged"
+
+RULES = (
+    ProviderRule(
+        "OC-1",
+        "a call is not answered directly after its message",
+        _UNANSWERED + " The following tool_call_ids did not have response messages: {ids}",
+        "I",
+        _DATE,
+        ("CLIProxyAPI #2798", "ellmer #459", "litellm #10083"),
+        mended_by=_CALLS,
+    ),
+    ProviderRule(
+        "OC-2",
+        "a tool message without calls before it",
+        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+        "I",
+        _DATE,
+        ("morphic #136", "open-chat-studio #1659"),
+        mended_by=_RESULTS,
+    ),
+    ProviderRule(
+        "OC-3",
+        "a tool message whose id is not among the calls before it",
+        "Invalid parameter: 'tool_call_id' of '{id}' not found in 'tool_calls' of previous message.",
+        "C",
+        _DATE,
+        ("several public repositories",),
+        mended_by=_RESULTS,
+    ),
+    ProviderRule(
+        "OC-4",
+        "a call id of more than 64 characters",
+        "Invalid 'messages[{n}].tool_calls[{m}].id': string too long. Expected a string with maximum length {limit}, "
+        "but got a string with length {length} instead.",
+        "I",
+        _DATE,
+        ("vercel/ai #8132", "camel #2215", "anomalyco/opencode #12653", "openclaw #875"),
+        advice="limits of 40 and of 64 were reported; ids of 41 to 64 characters could be sent in July 2026 and are not held against a history",
+        mended_by=("rename-invalid-ids", "shorten-ids"),
+    ),
+    ProviderRule(
+        "OC-5",
+        "an empty list of calls",
+        "Invalid 'messages[{n}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+        "I",
+        _DATE,
+        ("openai-node #1341",),
+        mended_by=("drop-empty-blocks",),
+    ),
+    ProviderRule(
+        "OC-6",
+        "a message without content, and without calls in its stead",
+        "Invalid value for 'content': expected a string, got null.",
+        "I",
+        _DATE,
+        ("docker-agent #63",),
+        also=("Invalid value for 'messages[{n}].content': expected a string, got null.",),
+        mended_by=("drop-empty-blocks",),
+    ),
+    ProviderRule(
+        "OC-7",
+        "one role twice in a row, another first or last role, two results for one call",
+        "(no text is known: order of roles, two results for one call)",
+        "U",
+        _DATE,
+        (),
+        unjudged="no report of a refusal was found",
+    ),
+    ProviderRule(
+        "OC-8",
+        "the arguments of a call are no string",
+        "Invalid type for 'messages[{n}].tool_calls[{m}].function.arguments': expected a string, but got {kind} instead.",
+        "I",
+        _DATE,
+        ("aaif-goose/goose-mobile #20",),
+        mended_by=("sanitise-arguments",),
+    ),
+)
+
+# Who pastes such a text has the history of an OpenAI-compatible endpoint, and this is the table that explains it.
+ELSEWHERE = (
+    ProviderRule(
+        "OV-2",
+        "DashScope (Qwen): a call is not answered directly after its message",
+        "<400> InternalError.Algo.InvalidParameter: " + _UNANSWERED,
+        "I",
+        _DATE,
+        ("qwen-code #606",),
+        also=("InternalError.Algo.InvalidParameter: {what}tool_calls",),
+        unjudged=_ELSEWHERE.format("OC-1"),
+        mended_by=_CALLS,
+    ),
+    ProviderRule(
+        "OV-3",
+        "Moonshot: a call is not answered directly after its message",
+        "an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'",
+        "I",
+        _DATE,
+        ("kimi-cli #2405",),
+        unjudged=_ELSEWHERE.format("OC-1"),
+        mended_by=_CALLS,
+    ),
+    ProviderRule(
+        "OV-3r",
+        "Moonshot: a tool message whose id is not among the calls before it",
+        "tool_call_id {id} is not found",
+        "C",
+        _DATE,
+        ("public code",),
+        also=("tool_call_id is not found",),
+        unjudged=_ELSEWHERE.format("OC-3"),
+        mended_by=_RESULTS,
+    ),
+)
+
+_BY_ID = {rule.id: rule for rule in RULES}
+
+
+def violation(rule: str, path: str, open_ended: bool = False, **values: Any) -> Violation:
+    return Violation(rule, path, (), _BY_ID[rule].say(**values), open_ended)

@@ -1,0 +1,98 @@
+"""Gemini contents: results of one batch are one content, nothing else is merged; the system instruction stands outside the list.
+
+A result without a name takes the name of its call. `blocks` of a result is a list of its one `response`.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from inspector.conversation.model import Chunk, Kind, Message
+from inspector.formats.request_ids import UNNAMED
+from inspector.projections import assembling as a
+from inspector.projections.base import AS_SENT, GEMINI, Projection, Prompt
+
+_ROLES = {"tool": "user", "assistant": "model"}
+
+
+def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
+    draft = a.Draft(name, GEMINI, "contents", as_sent)
+    outside, inside = a.split_system(draft, messages)
+    blocks, _, empty = a.system_blocks(draft, outside)
+    draft.system = {"parts": blocks} if blocks else empty
+    names: dict[str, str] = {}
+    a.block_messages(draft, a.units(inside, as_sent, _one_batch), _ROLES, partial(_part, draft, names), "parts", texts=False)
+    return draft.prompt()
+
+
+def _one_batch(unit: a.Unit, message: Message) -> bool:
+    return unit.role == message.role == "tool"
+
+
+def _part(draft: a.Draft, names: dict[str, str], chunk: Chunk) -> a.Made:
+    payload = chunk.payload
+    if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
+        return {"text": payload.get("text", "")} | _signed(chunk)
+    if chunk.kind is Kind.THINKING:
+        return {"text": payload.get("text", ""), "thought": True} | _signed(chunk)
+    if chunk.kind is Kind.REDACTED_THINKING:
+        return "redacted thinking is of another provider and means nothing to Gemini"
+    if chunk.kind is Kind.TOOL_CALL:
+        names[chunk.call_id] = chunk.tool_name
+        call = {**_id(chunk), **a.named(chunk, name="toolName"), "args": a.arguments(chunk, draft.as_sent)}
+        return {"functionCall": call} | _signed(chunk)
+    if chunk.kind is Kind.TOOL_RESULT:
+        name = payload.get("toolName") or names.get(chunk.call_id, "")
+        return {"functionResponse": {**_id(chunk), "name": name, "response": _response(draft, chunk)}}
+    return _media(draft, chunk)
+
+
+def _signed(chunk: Chunk) -> dict[str, Any]:
+    return {"thoughtSignature": chunk.payload["signature"]} if "signature" in chunk.payload else {}
+
+
+def _id(chunk: Chunk) -> dict[str, Any]:
+    """Gemini may leave ids out; the one that the reading of such a body gave is not sent."""
+    return {"id": chunk.payload["toolCallId"]} if chunk.payload.get("toolCallId") and not chunk.call_id.startswith(UNNAMED) else {}
+
+
+def _response(draft: a.Draft, chunk: Chunk) -> Any:
+    """The field names are the ones that Google's reference says Gemini takes for output and error details."""
+    blocks = draft.blocks(chunk)
+    if isinstance(blocks, list) and len(blocks) == 1:
+        return blocks[0]
+    if blocks is not None:
+        return blocks
+    return {"error" if chunk.is_error else "output": chunk.payload.get("content", "")}
+
+
+def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
+    url = a.address(chunk)
+    if bytes_ := a.data_url(url):
+        return {"inlineData": {"mimeType": bytes_[0], "data": bytes_[1]}}
+    if url is not None:
+        kind = a.media_type(chunk)
+        return {"fileData": {**({"mimeType": kind} if kind else {}), "fileUri": url}}
+    if {"inlineData", "fileData"} & draft.own(chunk).keys():
+        return {}
+    return f"{a.kind_words(chunk)} without an address"
+
+
+def variants() -> tuple[Projection, ...]:
+    return (
+        Projection(
+            GEMINI,
+            "Gemini contents",
+            "Results of a batch are one content, nothing else is merged; the system instruction stands outside the list.",
+            partial(convert, GEMINI, False),
+            ((AS_SENT, "nothing merged: indexes are those of the body"),),
+            GEMINI,
+        ),
+        Projection(
+            f"{GEMINI}+{AS_SENT}",
+            "Gemini contents, as sent",
+            "Nothing is merged: one content for each of the body.",
+            partial(convert, f"{GEMINI}+{AS_SENT}", True),
+            wire=GEMINI,
+        ),
+    )

@@ -1,0 +1,185 @@
+"""OpenAI Chat Completions, clean: nothing is joined or reworded, each result is a message of its own, calls stand beside the content.
+
+A message of one text is a plain string, unless the payload says `{"list": true}` (see `assembling`); one of several is a list, as is one
+with images. Thinking has no place here and is lost, but where it stood in a field of its own (`reasoning_content`: DeepSeek and others),
+in a request as it was sent, and in the variant `+reasoning`, which writes that field. Broken argument text is sent as it is.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from inspector.conversation.model import Chunk, Kind, Message
+from inspector.projections import assembling as a
+from inspector.projections.base import AS_SENT, MISTRAL, OPENAI_CHAT, Projection, Prompt
+
+_REASONING = "reasoning_content"
+_REASONING_FIELDS = (_REASONING, "reasoning")
+
+
+def convert(name: str, wire: str, as_sent: bool, reasoning: bool, messages: Sequence[Message]) -> Prompt:
+    draft = a.Draft(name, wire, as_sent=as_sent)
+    names: dict[str, str] = {}
+    for unit in a.units(a.known(draft, messages), as_sent, lambda unit, message: False):
+        said = _Said(draft, unit, reasoning)
+        for message, chunk in unit.chunks():
+            if chunk.kind is Kind.TOOL_RESULT:
+                said.send()
+                said = _Said(draft, unit, reasoning)
+                draft.add(_result(draft, chunk, names), [("content", message, chunk)])
+            elif a.is_verbatim(draft, chunk) and _is_result(chunk.payload["block"]):
+                said.send()
+                said = _Said(draft, unit, reasoning)
+                draft.add(dict(chunk.payload["block"]), [("", message, chunk)])
+            else:
+                names |= {chunk.call_id: chunk.tool_name} if chunk.kind is Kind.TOOL_CALL else {}
+                said.take(message, chunk)
+        said.send()
+    return draft.prompt()
+
+
+class _Said:
+    """A message of the wire that is no result, while its fields are filled."""
+
+    def __init__(self, draft: a.Draft, unit: a.Unit, reasoning: bool) -> None:
+        self.draft, self.role, self.reasoning = draft, unit.role, reasoning or draft.as_sent
+        self.content: list[Any] = []
+        self.calls: list[Any] = []
+        self.thoughts: dict[str, list[str]] = {}
+        self.placed: list[a.Placed] = []
+        self.empty: list[a.Placed] = []
+
+    def take(self, message: Message, chunk: Chunk) -> None:
+        if a.is_empty(chunk):
+            self.empty.append(("content", message, chunk))
+        elif a.is_verbatim(self.draft, chunk):
+            self._put(message, chunk, chunk.payload["block"], _is_call(chunk.payload["block"]))
+        elif self.role == "tool" and not self.draft.as_sent:
+            self.draft.lose(chunk, a.unsent(chunk) or f"{a.kind_words(chunk)} in a tool message, which holds one result and nothing else")
+        elif chunk.kind is Kind.THINKING and (field := self._field(chunk)):
+            self.thoughts.setdefault(field, []).append(chunk.text)
+            self.placed.append((field, message, chunk))
+        elif isinstance(made := a.unsent(chunk) or _part(self.draft, chunk), str):
+            self.draft.lose(chunk, made)
+        else:
+            self._put(message, chunk, self.draft.laid(chunk, made), chunk.kind is Kind.TOOL_CALL)
+
+    def _field(self, chunk: Chunk) -> str:
+        """The field of the message for this thinking; "" = none. Mistral has a block for it, unless it came in a field."""
+        said = self.draft.own(chunk).get("field")
+        if said in _REASONING_FIELDS:
+            return str(said)
+        return _REASONING if self.reasoning and self.draft.wire == OPENAI_CHAT else ""
+
+    def _put(self, message: Message, chunk: Chunk, made: Any, is_call: bool) -> None:
+        where = self.calls if is_call else self.content
+        self.placed.append((f"{'tool_calls' if is_call else 'content'}.{len(where)}", message, chunk))
+        where.append(made)
+
+    def send(self) -> None:
+        if not self.placed and not self.empty:
+            return
+        chunks = [chunk for _, _, chunk in self.placed or self.empty]
+        value = self.draft.beside(chunks, self.role)
+        placed = self.placed
+        if self.content:
+            (text, placed) = self._plain()
+            value["content"] = self.content if text is None else text
+            for _, _, chunk in self.empty:
+                self.draft.lose(chunk, "an empty message adds nothing to its neighbours when they are one message")
+        elif self.empty:
+            held = a.empty_field(self.empty[0][2], "content")
+            value |= held
+            placed = placed + [(path if held else "", message, chunk) for path, message, chunk in self.empty]
+        else:
+            value["content"] = None if self.calls else ""
+        for field, thoughts in self.thoughts.items():
+            value[field] = "\n".join(thoughts)
+        if self.calls:
+            value["tool_calls"] = self.calls
+        self.draft.add(value, placed)
+
+    def _plain(self) -> tuple[str | None, list[a.Placed]]:
+        """The content as a plain string, with its one text at `content`; None where it is a list."""
+        index = next(index for index, (path, _, _) in enumerate(self.placed) if path.startswith("content."))
+        _, message, chunk = self.placed[index]
+        extra = self.draft.own(chunk)
+        bare = isinstance(self.content[0], dict) and self.content[0].keys() == {"type", "text"} and isinstance(self.content[0]["text"], str)
+        if len(self.content) > 1 or chunk.kind not in (Kind.TEXT, Kind.SYSTEM) or not bare or extra.get("list") is True:
+            return None, self.placed
+        return self.content[0]["text"], [*self.placed[:index], ("content", message, chunk), *self.placed[index + 1 :]]
+
+
+def _is_call(block: Any) -> bool:
+    """A part of the content always has a type."""
+    return isinstance(block, dict) and ("function" in block or "custom" in block or "type" not in block)
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("role") == "tool"
+
+
+def _result(draft: a.Draft, chunk: Chunk, names: dict[str, str]) -> dict[str, Any]:
+    blocks = draft.blocks(chunk)
+    content = chunk.payload.get("content", "") if blocks is None else blocks
+    value = {**draft.beside([chunk], "tool"), **a.named(chunk, tool_call_id="toolCallId"), "content": content}
+    name = chunk.payload.get("toolName") or names.get(chunk.call_id)
+    if draft.wire == MISTRAL and name:
+        value["name"] = name
+    return draft.laid(chunk, value) | {"content": content}
+
+
+def _part(draft: a.Draft, chunk: Chunk) -> a.Made:
+    payload = chunk.payload
+    if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
+        return {"type": "text", "text": payload.get("text", "")}
+    if chunk.kind is Kind.TOOL_CALL:
+        function = {**a.named(chunk, name="toolName"), "arguments": a.argument_text(payload.get("input"))}
+        return {**a.named(chunk, id="toolCallId"), "type": "function", "function": function}
+    if chunk.kind is Kind.THINKING:
+        thought = {"type": "thinking", "thinking": [{"type": "text", "text": payload.get("text", "")}]}
+        return thought if draft.wire == MISTRAL else "thinking has no place in OpenAI chat messages; `openai-chat+reasoning` sends it back"
+    if chunk.kind is Kind.REDACTED_THINKING:
+        return "redacted thinking is of another provider and means nothing to this one"
+    return _media(draft, chunk)
+
+
+def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
+    field = "image_url" if chunk.kind is Kind.IMAGE else "file"
+    url = a.address(chunk)
+    if url is None and field not in draft.own(chunk):
+        return f"{a.kind_words(chunk)} without an address"
+    if chunk.kind is Kind.IMAGE:
+        return {"type": "image_url", "image_url": {} if url is None else {"url": url}}
+    if url is not None and a.data_url(url) is None:
+        return "a file by address, which this provider does not take"
+    name = a.file_name(chunk)
+    return {"type": "file", "file": ({} if url is None else {"file_data": url}) | ({"filename": name} if name else {})}
+
+
+def variants() -> tuple[Projection, ...]:
+    sent, thought = f"{OPENAI_CHAT}+{AS_SENT}", f"{OPENAI_CHAT}+reasoning"
+    return (
+        Projection(
+            OPENAI_CHAT,
+            "OpenAI chat messages",
+            "Clean: nothing is joined or reworded, each result is a message of its own; thinking has no place.",
+            partial(convert, OPENAI_CHAT, OPENAI_CHAT, False, False),
+            ((AS_SENT, "one message for each of the body"), ("reasoning", "thinking as reasoning_content")),
+            OPENAI_CHAT,
+        ),
+        Projection(
+            sent,
+            "OpenAI chat messages, as sent",
+            "One message for each of the body; thinking in its field.",
+            partial(convert, sent, OPENAI_CHAT, True, False),
+            wire=OPENAI_CHAT,
+        ),
+        Projection(
+            thought,
+            "OpenAI chat messages with reasoning",
+            "Thinking goes back as reasoning_content, as DeepSeek wants it.",
+            partial(convert, thought, OPENAI_CHAT, False, True),
+            wire=OPENAI_CHAT,
+        ),
+    )

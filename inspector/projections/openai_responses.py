@@ -1,0 +1,156 @@
+"""OpenAI Responses: a list of items, each call, output and reasoning one of its own; the first system prompts are the instructions.
+
+Reasoning goes back as the item that it came as, which is the thinking's signature as JSON text (rollouts keeps it so) or its `extra`;
+thinking that has neither is lost, since an item cannot be made up. An id `call_x|fc_x` is the call's and its item's in one.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.model import Chunk, Kind, Message
+from inspector.projections import assembling as a
+from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, Projection, Prompt
+
+_PARTS = frozenset(
+    {"text", "input_text", "output_text", "input_image", "input_file", "input_audio", "refusal", "reasoning_text", "summary_text"}
+)
+_WITHOUT_ITEM = "thinking without its reasoning item, which alone can be sent back to this provider"
+
+
+def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
+    draft = a.Draft(name, OPENAI_RESPONSES, "input", as_sent)
+    inside = _instructions(draft, list(a.known(draft, messages)))
+    for unit in a.units(inside, as_sent, lambda unit, message: False):
+        _items(draft, unit)
+    return draft.prompt()
+
+
+def _instructions(draft: a.Draft, messages: list[Message]) -> list[Message]:
+    """Makes the instructions of the system messages at the front; one further back is an item as others. As sent, what stood outside."""
+    count = 0
+    while count < len(messages) and messages[count].role == "system" and (not draft.as_sent or a.place(messages[count]) in (None, -1)):
+        count += 1
+    blocks, chunks, empty = a.system_blocks(draft, messages[:count])
+    texts = [chunk.text for chunk in chunks]
+    draft.system = "\n\n".join(texts) if blocks else empty
+    return messages[count:]
+
+
+def _items(draft: a.Draft, unit: a.Unit) -> None:
+    parts: list[tuple[Message, Chunk, Any]] = []
+    empties: list[a.Placed] = []
+
+    def say() -> None:
+        if parts:
+            _message(draft, unit.role, parts)
+            parts.clear()
+
+    sent = False
+    for message, chunk in unit.chunks():
+        if a.is_empty(chunk):
+            empties.append(("content", message, chunk))
+            continue
+        if a.is_verbatim(draft, chunk):
+            made = chunk.payload["block"]
+            is_part = not isinstance(made, dict) or made.get("type") in _PARTS
+        elif isinstance(spelled := a.unsent(chunk) or _spelled(draft, unit.role, chunk), str):
+            draft.lose(chunk, spelled)
+            continue
+        else:
+            made, is_part = draft.laid(chunk, spelled), spelled["type"] in _PARTS
+        sent = True
+        if is_part:
+            parts.append((message, chunk, made))
+        else:
+            say()
+            draft.add(dict(made), [("", message, chunk)])
+    say()
+    if sent:
+        for _, _, chunk in empties:
+            draft.lose(chunk, "an empty message adds nothing to its neighbours when they are one message")
+    elif empties:
+        held = a.empty_field(empties[0][2], "content")
+        value = {"type": "message", **draft.beside([chunk for _, _, chunk in empties], unit.role), **held}
+        draft.add(value, [(path if held else "", message, chunk) for path, message, chunk in empties])
+
+
+def _message(draft: a.Draft, role: str, parts: list[tuple[Message, Chunk, Any]]) -> None:
+    value = {"type": "message", **draft.beside((chunk for _, chunk, _ in parts), "user" if role == "tool" else role)}
+    message, chunk, _ = parts[0]
+    if draft.as_sent and len(parts) == 1 and draft.own(chunk).get("string") is True and isinstance(chunk.payload.get("text"), str):
+        draft.add({**value, "content": chunk.text}, [("content", message, chunk)])
+    else:
+        placed = [(f"content.{index}", message, chunk) for index, (message, chunk, _) in enumerate(parts)]
+        draft.add({**value, "content": [made for _, _, made in parts]}, placed)
+
+
+def _spelled(draft: a.Draft, role: str, chunk: Chunk) -> a.Made:
+    payload = chunk.payload
+    if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
+        return {"type": "output_text" if role == "assistant" else "input_text", "text": payload.get("text", "")}
+    if chunk.kind is Kind.THINKING:
+        return _reasoning(draft, chunk)
+    if chunk.kind is Kind.REDACTED_THINKING:
+        return "redacted thinking is of another provider and means nothing to this one"
+    if chunk.kind is Kind.TOOL_CALL:
+        call_id, item_id = split_id(payload.get("toolCallId", ""))
+        call = {"type": "function_call", **({"id": item_id} if item_id else {}), "call_id": call_id}
+        return {**call, **a.named(chunk, name="toolName"), "arguments": a.argument_text(payload.get("input"))}
+    if chunk.kind is Kind.TOOL_RESULT:
+        blocks = draft.blocks(chunk)
+        output = payload.get("content", "") if blocks is None else blocks
+        return {"type": "function_call_output", "call_id": split_id(payload.get("toolCallId", ""))[0], "output": output}
+    return _media(draft, chunk)
+
+
+def split_id(value: Any) -> tuple[Any, str]:
+    """The call's id and the item's id, "" where there is none."""
+    if not isinstance(value, str):
+        return value, ""
+    call_id, _, item_id = value.partition("|")
+    return (call_id, item_id) if item_id.startswith("fc") else (value, "")
+
+
+def _reasoning(draft: a.Draft, chunk: Chunk) -> a.Made:
+    signature = chunk.payload.get("signature")
+    if isinstance(signature, str):
+        try:
+            item = jsontext.parse(signature)
+        except jsontext.Unreadable:
+            item = None
+        if isinstance(item, dict) and item.get("type") == "reasoning":
+            return item
+    if draft.as_sent or draft.own(chunk):
+        return {"type": "reasoning", "summary": [{"type": "summary_text", "text": chunk.payload.get("text", "")}]}
+    return _WITHOUT_ITEM
+
+
+def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
+    url = a.address(chunk)
+    extra = draft.own(chunk)
+    if url is None and not {"image_url", "file_url", "file_data", "file_id"} & extra.keys():
+        return f"{a.kind_words(chunk)} without an address"
+    if chunk.kind is Kind.IMAGE:
+        return {"type": "input_image", **({} if url is None else {"image_url": url})}
+    name = a.file_name(chunk)
+    held = {} if url is None else {"file_data" if a.data_url(url) else "file_url": url}
+    return {"type": "input_file", **held, **({"filename": name} if name else {})}
+
+
+def variants() -> tuple[Projection, ...]:
+    sent = f"{OPENAI_RESPONSES}+{AS_SENT}"
+    return (
+        Projection(
+            OPENAI_RESPONSES,
+            "OpenAI Responses items",
+            "Each call, output and reasoning is an item of its own; the first system prompts are the instructions.",
+            partial(convert, OPENAI_RESPONSES, False),
+            ((AS_SENT, "one item for each of the body"),),
+            OPENAI_RESPONSES,
+        ),
+        Projection(
+            sent, "OpenAI Responses items, as sent", "One item for each of the body.", partial(convert, sent, True), wire=OPENAI_RESPONSES
+        ),
+    )

@@ -1,0 +1,154 @@
+"""The Anthropic request as rollouts' own converter makes it: what it merges, collapses, converts and loses.
+
+Read off upstream's providers/anthropic.py at 0779491 (2026-01-04). `cache_control` on the last block and the OAuth prefix are left out:
+they depend on the call, not on the history.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.conversation.model import Chunk, Dropped, Kind, Message
+from inspector.projections.base import ANTHROPIC, Part, Projection, Prompt, WireMessage
+
+NAME = "rollouts-anthropic"
+BEGIN = "Begin."
+_EMPTY = "empty content: the converter raises AssertionError here and the whole turn dies"
+_IMAGE = "the converter reads fields that a stored image does not have, and dies"
+
+
+@dataclass(slots=True)
+class _Made:
+    """An element of the list as it grows: blocks with the chunk that each came from (None = made up)."""
+
+    role: str
+    blocks: list[tuple[dict[str, Any], Chunk | None]] = field(default_factory=list)
+    is_text: bool = False
+    sources: list[Message] = field(default_factory=list)
+
+
+def convert(messages: Sequence[Message]) -> Prompt:
+    lost: list[Dropped] = []
+    system: str | None = None
+    system_parts: tuple[Part, ...] = ()
+    made: list[_Made] = []
+    for message in messages:
+        if message.role == "system":
+            lost += [Dropped(tuple(part.chunk for part in system_parts), "a later system message takes its place")] if system_parts else []
+            system, system_parts = _system(message, lost)
+        elif (element := _tool(message) if message.role == "tool" else _said(message, lost)) is not None:
+            made.append(element)
+    if made and made[0].role != "user":
+        made.insert(0, _Made("user", [({"type": "text", "text": BEGIN}, None)], True))
+    return Prompt(
+        NAME, tuple(_wire(index, each) for index, each in enumerate(_merged(made))), tuple(lost), "messages", system or None, system_parts
+    )
+
+
+def _system(message: Message, lost: list[Dropped]) -> tuple[str, tuple[Part, ...]]:
+    """Text blocks joined with newlines. A plain string is walked as a list of characters, of which none is a block."""
+    if _is_plain(message):
+        lost.append(Dropped(message.chunks, "a system prompt stored as a plain string is walked as a list of blocks and comes out empty"))
+        return "", ()
+    texts = [chunk for chunk in message.chunks if chunk.kind in (Kind.SYSTEM, Kind.TEXT)]
+    parts = tuple(Part(f"system.{index}", chunk, chunk.text) for index, chunk in enumerate(texts))
+    return "\n".join(chunk.text for chunk in texts), parts
+
+
+def _is_plain(message: Message) -> bool:
+    stored = message.chunks[0].payload.get("stored")
+    return isinstance(stored, dict) and stored.get("plain") is True
+
+
+def _tool(message: Message) -> _Made:
+    blocks: list[tuple[dict[str, Any], Chunk | None]] = []
+    for chunk in message.chunks:
+        # is_error is never sent; of a list only the text blocks are.
+        blocks.append(({"type": "tool_result", "tool_use_id": chunk.call_id, "content": chunk.text}, chunk))
+    return _Made("user", blocks, False, [message])
+
+
+def _said(message: Message, lost: list[Dropped]) -> _Made | None:
+    blocks: list[tuple[dict[str, Any], Chunk | None]] = []
+    for chunk in message.chunks:
+        if chunk.kind is Kind.TEXT or chunk.kind is Kind.SYSTEM:
+            blocks.append(({"type": "text", "text": chunk.text}, chunk))
+        elif chunk.kind is Kind.THINKING:
+            blocks.append((_thinking(chunk), chunk))
+        elif chunk.kind is Kind.TOOL_CALL:
+            value = {"type": "tool_use", "id": chunk.call_id, "name": chunk.tool_name, "input": chunk.payload.get("input")}
+            blocks.append((value, chunk))
+        elif chunk.kind is Kind.TOOL_RESULT:
+            blocks.append(({"type": "tool_result", "tool_use_id": chunk.call_id, "content": chunk.text}, chunk))
+        else:
+            why = (
+                _EMPTY
+                if "empty" in chunk.payload
+                else _IMAGE
+                if chunk.kind is Kind.IMAGE
+                else f"{chunk.kind.value} is no block that the converter knows"
+            )
+            lost.append(Dropped((chunk,), why))
+    if not blocks:
+        return None
+    return _Made(message.role, blocks, len(blocks) == 1 and blocks[0][0]["type"] == "text", [message])
+
+
+def _thinking(chunk: Chunk) -> dict[str, Any]:
+    """Without a signature, or with a blank one, thinking would be refused and goes as text."""
+    signature = chunk.payload.get("signature")
+    if not isinstance(signature, str) or not signature.strip():
+        return {"type": "text", "text": f"<thinking>\n{chunk.text}\n</thinking>"}
+    return {"type": "thinking", "thinking": chunk.text, "signature": signature}
+
+
+def _merged(made: Sequence[_Made]) -> list[_Made]:
+    """Neighbours of one role become one element. This glues results to what the user said, and answers that no call parted."""
+    result: list[_Made] = []
+    for each in made:
+        if result and result[-1].role == each.role:
+            last = result[-1]
+            result[-1] = _Made(last.role, last.blocks + each.blocks, False, last.sources + each.sources)
+        else:
+            result.append(each)
+    return result
+
+
+def _wire(index: int, made: _Made) -> WireMessage:
+    path = f"messages.{index}.content"
+    parts = tuple(
+        Part(path if made.is_text else f"{path}.{place}", chunk, _words(block))
+        for place, (block, chunk) in enumerate(made.blocks)
+        if chunk is not None and not chunk.key.startswith("synthesized:")
+    )
+    content: Any = made.blocks[0][0]["text"] if made.is_text else [block for block, _ in made.blocks]
+    return WireMessage({"role": made.role, "content": content}, parts, _source(made))
+
+
+def _source(made: _Made) -> Message | None:
+    """The message that the element was made of; of several, one that holds the chunks of all. Made up only where all of them are."""
+    if len(made.sources) < 2:
+        return made.sources[0] if made.sources else None
+    chunks = tuple(chunk for message in made.sources if not message.synthetic for chunk in message.chunks)
+    real = next((message for message in made.sources if not message.synthetic), made.sources[0])
+    return Message(real.role, chunks or made.sources[0].chunks, all(message.synthetic for message in made.sources))
+
+
+def _words(block: dict[str, Any]) -> str:
+    for name in ("text", "thinking", "content"):
+        if isinstance(block.get(name), str):
+            return str(block[name])
+    return f"{block.get('name')} {block.get('input')}"[:2000]
+
+
+PROJECTION = Projection(
+    NAME,
+    "Anthropic messages as rollouts converts them",
+    "Neighbours of one role are merged, unsigned thinking goes as text, a lone text becomes a string; redacted thinking and unknown blocks are lost.",
+    convert,
+    wire=ANTHROPIC,
+)
+
+
+def variants() -> tuple[Projection, ...]:
+    return (PROJECTION,)

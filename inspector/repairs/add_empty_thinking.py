@@ -1,0 +1,41 @@
+"""Puts empty thinking at the start of answers that have none."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.edits import Edit, Insert, Safety, apply, between
+from inspector.conversation.model import Chunk, Kind
+from inspector.detectors.base import Case
+from inspector.repairs.arrangement import is_dispatch
+from inspector.repairs.base import Strategy
+from inspector.repairs.insertion import before
+from inspector.repairs.renumber_messages import renumbered
+from inspector.repairs.stripped_thinking import THINKING
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Not in Dispatch, whose rows of a message are numbered without room for one more."""
+    if is_dispatch(case):
+        return
+    inserts: list[Edit] = []
+    for message in case.messages:
+        first = message.chunks[0]
+        if message.role == "assistant" and not any(chunk.kind in THINKING for chunk in message.chunks):
+            payload = {"type": "thinking", "text": ""}
+            chunk = Chunk(f"new:thinking:{first.key}", 0, "assistant", Kind.THINKING, payload, first.msg_idx, 0)
+            inserts.append(Insert(before(case, first), chunk))
+    if inserts:
+        yield from between(case.conversation, renumbered(apply(case.conversation, inserts)))
+
+
+STRATEGY = Strategy(
+    name="add-empty-thinking",
+    safety=frozenset({Safety.INVENTED}),
+    summary="puts empty thinking at the start of each answer that has none",
+    cost="No words are made up: only that there was thinking, and that it is not known.",
+    noticed_by_user="Nothing: empty thinking is not shown.",
+    argued_for="DeepSeek wants the reasoning of each answer back and accepts an empty one, as several clients send it.",
+    argued_against="The model goes on without what it thought; where a trace still has the reasoning, that is better. Anthropic refuses it, for want of a signature.",
+    write_kind="W3",
+    propose=propose,
+    by_choice=True,
+)

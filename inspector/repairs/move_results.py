@@ -1,0 +1,43 @@
+"""Moves every result that stands elsewhere directly behind the message of its call."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit
+from inspector.conversation.model import Chunk
+from inspector.detectors.base import Case
+from inspector.repairs.arrangement import placed
+from inspector.repairs.base import Strategy
+from inspector.repairs.pairing import answered
+
+
+def displaced(case: Case) -> list[tuple[str, Chunk]]:
+    """Results that are not where their call's results belong, each with the key behind which it belongs. Only the first result of a call: a second one has no place."""
+    return [
+        (found.batch_end, found.results[0])
+        for found in answered(case.messages)
+        if found.results and found.results[0].key not in found.batch and not any(result.key in found.batch for result in found.results)
+    ]
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    moving = displaced(case)
+    if moving:
+        yield from placed(
+            case,
+            [(after, replace(result, key=f"moved:{result.key}")) for after, result in moving],
+            {result.key: result for _, result in moving},
+        )
+
+
+STRATEGY = Strategy(
+    name="move-results",
+    safety=frozenset(),
+    summary="moves each tool result that came late, early or in between directly behind the message of its call",
+    cost="No content changes: only where the result stands.",
+    noticed_by_user="The output of a tool is shown where it was called instead of where it arrived.",
+    argued_for="The real output is kept. Made-up results, which programs put in such a place, throw it away or leave it as a second answer that providers refuse.",
+    argued_against="What the model said between the call and the late result was said without knowing it; afterwards it reads as if it had known.",
+    write_kind="W3",
+    propose=propose,
+)

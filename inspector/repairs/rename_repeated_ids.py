@@ -1,0 +1,50 @@
+"""Gives each call that repeats an id an id of its own, with its result."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.model import Chunk
+from inspector.detectors.base import Case
+from inspector.repairs.base import Strategy
+from inspector.repairs.pairing import answered
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """The first call of an id keeps it. The result that answers a call goes with it; one that nobody can assign stays with the first."""
+    taken = {chunk.call_id for chunk in case.conversation.chunks}
+    seen: set[str] = set()
+    for found in answered(case.messages):
+        if found.call.call_id not in seen:
+            seen.add(found.call.call_id)
+            continue
+        fresh = free_id(found.call.call_id or "call", taken)
+        for chunk in (found.call, *found.results):
+            yield Replace(chunk, with_id(chunk, fresh))
+
+
+def free_id(stem: str, taken: set[str]) -> str:
+    """The id with the next number behind it that nobody has; it is taken from then on."""
+    number = 2
+    while (fresh := f"{stem}_{number}") in taken:
+        number += 1
+    taken.add(fresh)
+    return fresh
+
+
+def with_id(chunk: Chunk, call_id: str) -> Chunk:
+    return replace(chunk, payload={**chunk.payload, "toolCallId": call_id})
+
+
+STRATEGY = Strategy(
+    name="rename-repeated-ids",
+    safety=frozenset(),
+    summary="gives the second and each further call of one id, and its result, an id of its own",
+    cost="Only ids change; what was called and what came back stays.",
+    noticed_by_user="Nothing: ids are not shown.",
+    argued_for="One id on two calls makes one result answer both; providers refuse the request, or match the wrong output.",
+    argued_against="Logs and traces know the call by its old id. With results that are interleaved, which one belongs to which call is taken from their order.",
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+)

@@ -1,0 +1,28 @@
+"""Thinking taken out of messages: what the strategies share that do so to more or fewer of them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from inspector.conversation import queries
+from inspector.conversation.edits import Edit, Remove, Replace
+from inspector.conversation.model import Chunk, Kind
+from inspector.detectors.base import Case
+
+THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
+EMPTY = {"type": "control", "empty": "[]"}
+
+
+def stripped(case: Case, wanted: Callable[[Chunk], bool]) -> Iterator[Edit]:
+    """An assistant message that holds nothing else stays as an empty one: it must not vanish from between two of the user's."""
+    for message in case.messages:
+        gone = [chunk for chunk in message.chunks if chunk.kind in THINKING and wanted(chunk)]
+        if len(gone) == len(message.chunks):
+            yield Replace(gone[0], replace(gone[0], kind=Kind.CONTROL, payload=EMPTY))
+            gone = gone[1:]
+        yield from (Remove(chunk) for chunk in gone)
+
+
+def latest_turn(case: Case) -> frozenset[str]:
+    """Keys of the chunks behind the last message of the user: the turn whose thinking providers want back unchanged."""
+    turns = queries.turns(case.messages)
+    return frozenset(chunk.key for message in turns[-1] for chunk in message.chunks) if turns else frozenset()

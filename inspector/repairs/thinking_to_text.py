@@ -1,0 +1,37 @@
+"""Turns thinking into text between tags, as clients do when the provider changes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Replace, Safety
+from inspector.conversation.model import Chunk, Kind
+from inspector.detectors.base import Case
+from inspector.repairs.base import Strategy
+
+
+def as_text(chunk: Chunk) -> Chunk:
+    return replace(chunk, kind=Kind.TEXT, payload={"type": "text", "text": f"<thinking>\n{chunk.text}\n</thinking>"})
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Thinking with words in it; redacted thinking has none that could be shown."""
+    for chunk in case.conversation.chunks:
+        if chunk.kind is Kind.THINKING and chunk.text.strip():
+            yield Replace(chunk, as_text(chunk))
+
+
+STRATEGY = Strategy(
+    name="thinking-to-text",
+    safety=frozenset({Safety.LOSSY}),
+    summary="turns every thinking block into a text between <thinking> tags",
+    cost="The signatures leave the history (undo and the audit page keep them); the words stay, as something the assistant said.",
+    noticed_by_user="What the model thought is shown as part of its answers.",
+    argued_for="What pi and rollouts do when the provider changes: no signature is checked any more, and no thought is lost.",
+    argued_against=(
+        "The model reads its thoughts as if it had said them aloud, and may go on to think aloud. "
+        "With thinking switched on, a turn of tool calls must start with thinking (AN-15). Seed 001 weighed stripping and kept the blocks."
+    ),
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+)

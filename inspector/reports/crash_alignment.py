@@ -1,0 +1,228 @@
+"""A crash file laid beside its session: where each block of the refused request is stored, what that rules out, and how the session ended."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Chunk, Conversation, Kind, Message
+from inspector.conversation.queries import span_text
+from inspector.formats.rollouts_crash import PREFIX, api_chunks
+from inspector.projections.rollouts_anthropic import convert
+from inspector.readers.rollouts import HEAD, Passes, grouped, target_of, transformed
+
+# The newest first: of equally good replays the present code is the better guess.
+VERSIONS = (
+    ("with made-up results and without orphaned calls, as since cd8a0c9", HEAD),
+    ("without made-up results, orphaned calls filtered out", Passes(synthesises=False)),
+    ("merged as stored, without made-up results and with orphaned calls", Passes(synthesises=False, filters=False)),
+)
+RECENT_MS = 15 * 60 * 1000
+_PLACE = re.compile(r"messages\.(\d+)(?:\.content(?:\.(\d+))?)?")
+_CUT = ("sliced", "slice_spec", "compact", "compacted", "summarize", "summarized", "trimmed_count")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A block of the refused request and the chunk that it was made of; None where nothing stored is like it. `is_equal`: word for word."""
+
+    path: str
+    sent: Chunk
+    stored: Chunk | None
+    is_equal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """`version` says which code replays the request best; `named` are the pieces at the place that the error text names."""
+
+    pieces: tuple[Piece, ...]
+    version: str
+    named: tuple[Piece, ...]
+    says: tuple[str, ...]
+    ruled_out: tuple[str, ...]
+
+
+def aligned(session: Conversation, crash: Conversation) -> Alignment:
+    """Replays the session's history up to the crash through each known version of the repair, and takes the one that gives most of the request."""
+    sent = [chunk for chunk in crash.chunks if chunk.msg_idx is not None]
+    best: tuple[int, str, dict[tuple[int, int], tuple[Chunk, Chunk | None]]] = (-1, "", {})
+    for messages in _histories(session, crash):
+        target = target_of(session, messages)
+        for version, passes in VERSIONS:
+            made = _replayed(transformed(messages, target, passes)[0])
+            count = sum((found := made.get(_at(chunk))) is not None and _said(found[0]) == _said(chunk) for chunk in sent)
+            if count > best[0]:
+                best = (count, version, made)
+    pieces = tuple(_piece(chunk, best[2], _by_likeness(session.chunks)) for chunk in sent)
+    named = _named(crash.fact("error") or "", pieces)
+    return Alignment(pieces, best[1], named, tuple(_says(pieces, named)), tuple(_ruled_out(pieces)))
+
+
+def _histories(session: Conversation, crash: Conversation) -> list[tuple[Message, ...]]:
+    """All that is stored, and only what was stored when it crashed: the session may have gone on since."""
+    everything = grouped(session)
+    at = crash.fact("lastActivityAt")
+    if at is None or not at.isdecimal():
+        return [everything]
+    then = tuple(message for message in everything if message.chunks[0].at is None or message.chunks[0].at <= int(at))
+    return [then, everything] if len(then) < len(everything) else [everything]
+
+
+def _replayed(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[Chunk, Chunk | None]]:
+    """(message, block) of the replayed request -> the block as it would be sent, and the stored chunk behind it."""
+    prompt = convert(messages)
+    behind: dict[tuple[int, int], Chunk] = {}
+    for index, message in enumerate(prompt.messages):
+        for part in message.parts:
+            last = part.path.rpartition(".")[2]
+            behind[index, int(last) if last.isdecimal() else 0] = part.chunk
+    return {_at(chunk): (chunk, behind.get(_at(chunk))) for chunk in api_chunks("", prompt.values)}
+
+
+def _at(chunk: Chunk) -> tuple[int, int]:
+    return chunk.msg_idx or 0, chunk.chunk_idx or 0
+
+
+def _said(chunk: Chunk) -> tuple[str, str]:
+    """What a block says, without what only marks it for a cache."""
+    return chunk.role, jsontext.compact({name: value for name, value in chunk.payload.items() if name not in ("extra", "wire", "stored")})
+
+
+def _piece(chunk: Chunk, made: dict[tuple[int, int], tuple[Chunk, Chunk | None]], alike: dict[str, Chunk | None]) -> Piece:
+    index, place = _at(chunk)
+    path = f"messages.{index}.content" + ("" if _is_plain(chunk) else f".{place}")
+    found = made.get((index, place))
+    if found is not None and _said(found[0]) == _said(chunk):
+        return Piece(path, chunk, found[1], True)
+    stored = next((found for mark in _marks(chunk) if (found := alike.get(mark)) is not None), None)
+    return Piece(path, chunk, stored, stored is not None and _words(stored) == _words(chunk))
+
+
+def _is_plain(chunk: Chunk) -> bool:
+    """A message whose content is a string has its whole element as bytes."""
+    try:
+        found = jsontext.parse(jsontext.decode(chunk.raw))
+    except Unreadable:
+        return False
+    return isinstance(found, dict) and isinstance(found.get("content"), str) and "role" in found
+
+
+def _marks(chunk: Chunk) -> list[str]:
+    signature = chunk.payload.get("signature")
+    marks = [f"{chunk.kind} signature {signature}"] if isinstance(signature, str) and signature.strip() else []
+    marks += [f"{chunk.kind} id {chunk.call_id}"] if chunk.call_id else []
+    return marks or [f"{chunk.kind} {chunk.text}"]
+
+
+def _by_likeness(chunks: Iterable[Chunk]) -> dict[str, Chunk | None]:
+    """Mark -> the one chunk that has it; None where several have."""
+    found: dict[str, Chunk | None] = {}
+    for chunk in chunks:
+        for mark in _marks(chunk):
+            found[mark] = None if mark in found else chunk
+    return found
+
+
+def _words(chunk: Chunk) -> tuple[str, str, str]:
+    return chunk.text, str(chunk.payload.get("signature") or ""), jsontext.compact(chunk.payload.get("input"))
+
+
+def _named(error: str, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    match = _PLACE.search(error[:8000])
+    if match is None:
+        return ()
+    path = f"messages.{match[1]}.content"
+    exact = tuple(piece for piece in pieces if match[2] and piece.path == f"{path}.{match[2]}")
+    return exact or tuple(piece for piece in pieces if piece.path == path or piece.path.startswith(f"{path}."))
+
+
+def _says(pieces: Sequence[Piece], named: Sequence[Piece]) -> Iterable[str]:
+    for piece in named[:1]:
+        if piece.stored is None:
+            yield f"{piece.path}, which the error names, is like no stored block: it was made up on the way, or stands in another session."
+            continue
+        yield f"{piece.path}, which the error names, is the {piece.stored.kind.value} stored at seq {piece.stored.seq} (line {_line(piece.stored)})."
+        index = piece.sent.msg_idx
+        lines = sorted({_line(each.stored) for each in pieces if each.sent.msg_idx == index and each.stored is not None})
+        if len(lines) > 1 and piece.stored.role == "assistant":
+            yield f"messages.{index} was made of the stored messages on lines {span_text(lines)}: {len(lines)} responses merged into one turn."
+    changed = [piece for piece in pieces if piece.sent.kind is Kind.THINKING and not piece.is_equal]
+    for piece in changed[:5]:
+        what = "is stored otherwise" if piece.stored is not None else "is not stored at all"
+        yield f"The thinking at {piece.path} {what}: it was altered between the store and the request."
+
+
+def _line(chunk: Chunk) -> int:
+    """Counted from 0, as upstream counts messages."""
+    return chunk.msg_idx or 0
+
+
+def _ruled_out(pieces: Sequence[Piece]) -> Iterable[str]:
+    thinking = [piece for piece in pieces if piece.sent.kind is Kind.THINKING]
+    if thinking and all(piece.is_equal and piece.stored is not None for piece in thinking):
+        yield (
+            f"All {len(thinking)} thinking blocks of the request equal the stored ones byte for byte, signatures included: serialisation is ruled out."
+            if len(thinking) > 1
+            else "The one thinking block of the request equals the stored one byte for byte, signature included: serialisation is ruled out."
+        )
+    if thinking and not _shared_signatures(thinking):
+        yield "No two thinking blocks of the request share a signature: signatures of several blocks run together while streaming are ruled out."
+    seqs = [piece.stored.seq for piece in pieces if piece.stored is not None]
+    if len(seqs) > 1 and all(one <= other for one, other in pairwise(seqs)):
+        yield "Every block that is stored stands in the order in which it was stored: a changed order is ruled out."
+    if pieces and all(piece.stored is not None for piece in pieces):
+        yield "Every block of the request is stored: blocks made up on the way are ruled out."
+
+
+def _shared_signatures(thinking: Sequence[Piece]) -> bool:
+    signatures = [str(piece.sent.payload.get("signature")) for piece in thinking if piece.sent.payload.get("signature")]
+    return len(set(signatures)) < len(signatures)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """`word`: crashed, cancelled, running, cut, completed, truncated or open."""
+
+    word: str
+    sentence: str
+
+
+def ending(session: Conversation, taken_at: int | None = None) -> Ending:
+    """How a rollouts session came to its present end, told apart by what the store itself says. `taken_at` in epoch milliseconds."""
+    crashes = [name for name in (session.fact("crashes") or "").split(", ") if name]
+    status = session.fact("status") or ""
+    if crashes:
+        newest = crashes[0].removeprefix(PREFIX)
+        return Ending("crashed", f"A request of this session was refused: crash file {newest}{_more(crashes)} belongs to it.")
+    if status == "aborted":
+        return Ending(
+            "cancelled",
+            "Its status is aborted: a person cancelled it; calls without a result are what the cancel left, and no crash file belongs to it.",
+        )
+    last = session.fact("lastActivityAt")
+    if status == "pending" and taken_at is not None and last is not None and taken_at - int(last) < RECENT_MS:
+        return Ending("running", "Its status is pending and it was written to within 15 minutes: it may still be running.")
+    tags = _tags(session)
+    if cut := [name for name in _CUT if name in tags]:
+        return Ending("cut", f"It was cut from another session on purpose ({', '.join(f'{name}: {tags[name]}' for name in cut)[:200]}).")
+    if status in ("completed", "truncated"):
+        return Ending(status, f"Its status is {status}: it came to its end.")
+    return Ending(
+        "open",
+        "Its status is pending, nothing was written to it lately and no crash file belongs to it: its process ended without a word, or waits.",
+    )
+
+
+def _more(crashes: Sequence[str]) -> str:
+    return f" and {len(crashes) - 1} more" if len(crashes) > 1 else ""
+
+
+def _tags(session: Conversation) -> dict[str, str]:
+    try:
+        found = jsontext.parse(session.fact("tags") or "{}")
+    except Unreadable:
+        return {}
+    return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}

@@ -1,0 +1,198 @@
+"""What a provider's error text means: the rules that may have answered so, and the blocks and chunks of a history that they point at."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.conversation.model import Chunk
+from inspector.conversation.queries import span_text
+from inspector.detectors.base import Case
+from inspector.profiles.base import EVIDENCE, Judgement, ProviderRule
+from inspector.profiles.catalogue import PROFILES
+from inspector.profiles.judging import judged
+from inspector.projections.base import Prompt
+
+Json = dict[str, Any]
+
+READ = 64 * 1024
+"""Characters of a pasted text that are looked at, its start and its end: the error of a log stands in one of them."""
+MOST = 50
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+# The call may stand one before the message that the text names, and its results one behind it: reports of AN-1 differ in which they count.
+_WINDOW = {"AN-1": 1, "AN-1b": 1, "AN-3": 1, "AN-4": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A rule whose text was found. `profiles` judge by it; `values` are what the text says for its placeholders; `at` is where in the paste."""
+
+    profiles: tuple[str, ...]
+    rule: ProviderRule
+    values: dict[str, str]
+    at: tuple[int, int]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        found = self.values.get("ids") or self.values.get("id") or ""
+        return tuple(part for part in re.split(r"[\s,]+", found.strip(" .")) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A block or message of the request that the error points at, with the chunks that stand there. `why` says how it was found."""
+
+    profile: str
+    path: str
+    chunks: tuple[Chunk, ...]
+    why: str
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(chunk.seq for chunk in self.chunks))
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`fires`: violations of the rule that the history has now, as (profile, path, seqs)."""
+
+    candidate: Candidate
+    places: tuple[Place, ...] = ()
+    fires: tuple[tuple[str, str, tuple[int, ...]], ...] = field(default=())
+
+
+def recognised(text: str) -> tuple[Candidate, ...]:
+    """Every rule that may have answered so, the longest match first; a match inside of a longer one of another rule is left out."""
+    shown = _plain(text)
+    found: dict[str, Candidate] = {}
+    for profile in PROFILES:
+        for rule in profile.rules:
+            if rule.id in found:
+                known = found[rule.id]
+                found[rule.id] = Candidate((*known.profiles, profile.name), known.rule, known.values, known.at)
+                continue
+            match = next((match for pattern in rule.patterns() if (match := pattern.search(shown))), None)
+            if match:
+                values = {name: value for name, value in match.groupdict().items() if value}
+                found[rule.id] = Candidate((profile.name,), rule, values, match.span())
+    kept = [each for each in found.values() if not any(_covers(other, each) for other in found.values())]
+    return tuple(sorted(kept, key=lambda each: (each.at[0] - each.at[1], each.rule.id)))[:MOST]
+
+
+def _plain(text: str) -> str:
+    """Without colours of a terminal, and with the escapes of JSON in which an error is wrapped once or twice undone."""
+    shown = _COLOURS.sub("", text if len(text) <= 2 * READ else text[:READ] + " " + text[-READ:])
+    return shown.replace("\\\\", "\\").replace("\\n", "\n").replace("\\u0060", "`").replace("\\u0027", "'").replace('\\"', '"')
+
+
+def _covers(longer: Candidate, other: Candidate) -> bool:
+    return longer.at[0] <= other.at[0] and other.at[1] <= longer.at[1] and longer.at != other.at
+
+
+def explained(text: str, case: Case | None = None, own_projection: str = "") -> tuple[Explanation, ...]:
+    """The candidates, each with where it points in the history; `own_projection` is the one deployed for its source."""
+    candidates = recognised(text)
+    if case is None:
+        return tuple(Explanation(each) for each in candidates)
+    seen: dict[str, tuple[Prompt, Judgement]] = {}
+    result = []
+    for each in candidates:
+        places: list[Place] = []
+        fires: list[tuple[str, str, tuple[int, ...]]] = []
+        for name in each.profiles:
+            if name not in seen:
+                seen[name] = judged(case.reading, case.conversation, name, own_projection)
+            prompt, judgement = seen[name]
+            places += _places(each, name, prompt)
+            fires += [(name, found.path, found.seqs) for found in judgement.violations if found.id == each.rule.id]
+        result.append(Explanation(each, tuple(_once(places))[:MOST], tuple(fires[:MOST])))
+    return tuple(result)
+
+
+def _once(places: Sequence[Place]) -> Iterator[Place]:
+    """Profiles of one wire shape point at the same places."""
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    for place in places:
+        if (place.path, place.seqs) not in seen:
+            seen.add((place.path, place.seqs))
+            yield place
+
+
+def _places(candidate: Candidate, profile_name: str, prompt: Prompt) -> Iterator[Place]:
+    held: dict[str, list[Chunk]] = {}
+    for index, message in enumerate(prompt.messages):
+        for part in message.parts:
+            for path in dict.fromkeys((f"{prompt.root}.{index}", part.path)):
+                held.setdefault(path, []).append(part.chunk)
+    number = candidate.values.get("n")
+    if number is not None and number.isdecimal() and len(number) < 9:
+        yield from _numbered(candidate, profile_name, prompt, held, int(number))
+    ids = set(candidate.ids)
+    for path, chunks in held.items():
+        named = tuple(chunk for chunk in chunks if chunk.call_id in ids)
+        if named and path.count(".") > 1:
+            yield Place(profile_name, path, named, f"the error names the id {named[0].call_id}")
+
+
+def _numbered(candidate: Candidate, profile_name: str, prompt: Prompt, held: dict[str, list[Chunk]], number: int) -> Iterator[Place]:
+    top = f"{prompt.root}.{number}"
+    block = candidate.values.get("m")
+    exact = [path for path in held if path.startswith(f"{top}.") and path.endswith(f".{block}")] if block else []
+    for path in exact:
+        yield Place(profile_name, path, tuple(held[path]), f"the error names message {number}, block {block}")
+    if not exact and top in held:
+        missing = f"; this history has no block {block} in it" if block else ""
+        yield Place(profile_name, top, tuple(held[top]), f"the error names message {number}{missing}")
+    if top not in held:
+        yield Place(
+            profile_name,
+            top,
+            (),
+            f"the error names message {number}, and this history has only {len(prompt.messages)} as it would be sent now",
+        )
+    around = _WINDOW.get(candidate.rule.id, 0)
+    for beside in range(number - around, number + around + 1):
+        path = f"{prompt.root}.{beside}"
+        if beside != number and path in held:
+            yield Place(profile_name, path, tuple(held[path]), "one beside it: reports differ in which message this error counts")
+
+
+def explanation_report(text: str, found: Sequence[Explanation]) -> Json:
+    """What `explain --json` says. `recognised` is empty where no rule knows the text."""
+    return {"text": text[:2000], "recognised": [_report(each) for each in found]}
+
+
+def _report(found: Explanation) -> Json:
+    rule = found.candidate.rule
+    return {
+        "id": rule.id,
+        "profiles": list(found.candidate.profiles),
+        "means": rule.summary,
+        "text": rule.text,
+        "advice": rule.advice,
+        "evidence": [EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE],
+        "date": rule.date,
+        "unknown": rule.unjudged,
+        "obsolete": rule.obsolete,
+        "references": list(rule.references),
+        "repaired_by": list(rule.mended_by),
+        "values": dict(found.candidate.values),
+        "places": [
+            {
+                "profile": place.profile,
+                "path": place.path,
+                "seqs": list(place.seqs),
+                "records": list(dict.fromkeys(chunk.key for chunk in place.chunks))[:MOST],
+                "why": place.why,
+            }
+            for place in found.places
+        ],
+        "fires": [{"profile": name, "path": path, "seqs": list(seqs)} for name, path, seqs in found.fires],
+    }
+
+
+def sentence(found: Explanation) -> str:
+    """One line for people: what it is and where."""
+    where = next((place for place in found.places if place.chunks), None)
+    at = f" at {where.path}, seq {span_text(where.seqs)}" if where else ""
+    return f"{found.candidate.rule.id}: {found.candidate.rule.summary}{at}"

@@ -1,0 +1,236 @@
+"""A history beside the prompt that is made of it: chunks in their order, and in each row the block of the request that the chunk became."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.model import Chunk, Conversation, Dropped
+from inspector.profiles.base import Judgement, Violation
+from inspector.projections.base import Part, Prompt
+from inspector.reports.standings import role_of
+from inspector.reports.timeline import letter
+
+_SHOWN = 4000
+"""Characters of a block that are ever made text of; a page clips further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of the request; `path` counts as the provider does. `span` rows of chunks went into it, `pieces` are their texts."""
+
+    path: str
+    letter: str
+    text: str
+    violations: tuple[Violation, ...]
+    span: int = 1
+    pieces: tuple[tuple[str, int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The message of the request that `span` rows stand in; `violations` are those of the message as a whole, on its first row only."""
+
+    path: str
+    role: str
+    letter: str
+    span: int
+    violations: tuple[Violation, ...]
+    continued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A chunk and what became of it. `change` says what a strategy did: inserted, changed, removed; `lost` why nothing is sent.
+
+    `made_up`: a block that no stored chunk stands behind. `envelope` and `blocks` are set on the first row that they span; `covered`: a
+    block of an earlier row covers this one.
+    """
+
+    chunk: Chunk | None
+    letter: str
+    change: str = ""
+    lost: str = ""
+    made_up: bool = False
+    blocks: tuple[Block, ...] = ()
+    envelope: Envelope | None = None
+    covered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    chunk: Chunk | None
+    index: int | None
+    parts: tuple[Part, ...]
+    lost: str
+    change: str
+    made_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """`rows` is a window of `total` rows, from `start` on; `changes` counts what a strategy did, by kind."""
+
+    rows: tuple[Line, ...]
+    start: int
+    total: int
+    changes: Mapping[str, int]
+
+
+def side_by_side(
+    base: Conversation, now: Conversation, prompt: Prompt, dropped: Iterable[Dropped], judgement: Judgement, start: int = 0, most: int = 200
+) -> SideBySide:
+    """`now` is what the prompt was made of; `base` what is stored (the same where no strategy is tried)."""
+    drafts = list(_drafts(base, now, prompt, dropped))
+    window = drafts[start : start + most]
+    return SideBySide(tuple(_spanned(window, prompt, judgement)), start, len(drafts), Counter(each.change for each in drafts if each.change))
+
+
+def place_of(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iterable[Dropped], seq: int) -> int:
+    """The row of the chunk with this seq; 0 where there is none."""
+    drafts = enumerate(_drafts(base, now, prompt, dropped))
+    return next((at for at, draft in drafts if draft.chunk is not None and draft.chunk.seq == seq), 0)
+
+
+def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iterable[Dropped]) -> Iterator[_Draft]:
+    by_key: dict[str, list[tuple[int | None, Part]]] = {}
+    for part in prompt.system_parts:
+        by_key.setdefault(part.chunk.key, []).append((None, part))
+    known = {chunk.key for chunk in now.chunks}
+    # What was made up stands behind the stored block before it in the prompt.
+    behind: dict[str, list[_Draft]] = {}
+    last = ""
+    for index, message in enumerate(prompt.messages):
+        invented = message.source is not None and message.source.synthetic
+        if not message.parts:
+            behind.setdefault(last, []).append(_Draft(None, index, (), "", "", True))
+        for part in message.parts:
+            if invented or part.chunk.key not in known:
+                behind.setdefault(last, []).append(_Draft(None, index, (part,), "", "", True))
+            else:
+                by_key.setdefault(part.chunk.key, []).append((index, part))
+                last = part.chunk.key
+    why = {chunk.key: gone.why for gone in (*dropped, *prompt.lost) for chunk in gone.chunks}
+    old = {_name(chunk): chunk for chunk in base.chunks}
+    kept = {_name(chunk) for chunk in now.chunks}
+    gone = [chunk for chunk in base.chunks if chunk.key not in kept]
+    yield from behind.get("", ())
+    for chunk in now.chunks:
+        before = old.get(_name(chunk))
+        while gone and before is not None and gone[0].seq < before.seq:
+            yield _removed(gone.pop(0))
+        found = by_key.get(chunk.key, [])
+        change = "" if before is chunk else "inserted" if before is None else _change(before, chunk)
+        # Partly lost is said too: a chunk may stand in the prompt without all that it held.
+        lost = why.get(chunk.key, "" if found else "nothing of it is sent")
+        yield _Draft(chunk, found[0][0] if found else None, tuple(part for _, part in found), lost, change, False)
+        yield from behind.get(chunk.key, ())
+    yield from map(_removed, gone)
+
+
+def _name(chunk: Chunk) -> str:
+    return chunk.key.rpartition("moved:")[2]
+
+
+def _change(before: Chunk, chunk: Chunk) -> str:
+    if (before.payload, before.role, before.kind) != (chunk.payload, chunk.role, chunk.kind):
+        return "changed"
+    return "moved" if before.key != chunk.key else "renumbered" if (before.seq, before.msg_idx) != (chunk.seq, chunk.msg_idx) else ""
+
+
+def _removed(chunk: Chunk) -> _Draft:
+    return _Draft(chunk, None, (), "removed by the strategy", "removed", False)
+
+
+def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> Iterator[Line]:
+    by_path: dict[str, list[Violation]] = {}
+    for violation in judgement.violations:
+        by_path.setdefault(violation.path, []).append(violation)
+    parts = {part.path for message in prompt.messages for part in message.parts} | {part.path for part in prompt.system_parts}
+    at_block = _nearest(by_path, parts)
+    by_block: dict[str, list[Violation]] = {}
+    for path, block in at_block.items():
+        by_block.setdefault(block, []).extend(by_path[path])
+    seen: set[int] = set()
+    for index, group in groupby(drafts, key=lambda draft: draft.index):
+        held = list(group)
+        envelope, role = None, "system" if held[0].parts else ""
+        if index is not None:
+            role, path = role_of(prompt.messages[index]), f"{prompt.root}.{index}"
+            loose = [found for at, several in by_path.items() if _inside(at, path) and at not in at_block for found in several]
+            envelope = Envelope(path, role, letter(role), len(held), tuple(loose) if index not in seen else (), index in seen)
+            seen.add(index)
+        for paths, run in groupby(held, key=lambda draft: tuple(part.path for part in draft.parts)):
+            rows = list(run)
+            span = len(rows) if paths and index is not None else 1
+            for place, row in enumerate(rows):
+                covered = bool(place) and span > 1
+                line = Line(
+                    row.chunk,
+                    letter(row.chunk.role if row.chunk else role),
+                    row.change,
+                    row.lost,
+                    row.made_up,
+                    () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block)),
+                    envelope,
+                    covered,
+                )
+                yield line
+                envelope = None
+
+
+def _nearest(by_path: Mapping[str, list[Violation]], parts: set[str]) -> dict[str, str]:
+    """Path of a violation -> the block that holds it."""
+    found = {}
+    for path in by_path:
+        at = path
+        while at not in parts and "." in at:
+            at = at.rpartition(".")[0]
+        if at in parts:
+            found[path] = at
+    return found
+
+
+def _inside(path: str, top: str) -> bool:
+    return path == top or path.startswith(f"{top}.")
+
+
+def _blocks(rows: Sequence[_Draft], prompt: Prompt, role: str, by_block: dict[str, list[Violation]]) -> Iterator[Block]:
+    first, span = rows[0], len(rows)
+    if not first.parts and first.index is not None:
+        yield Block(f"{prompt.root}.{first.index}", letter(role), _text(prompt.messages[first.index].value), ())
+    for at, part in enumerate(first.parts):
+        pieces = tuple((letter(row.parts[at].chunk.role), row.parts[at].chunk.seq, row.parts[at].text) for row in rows) if span > 1 else ()
+        value = value_at(prompt, part.path)
+        # A violation is said once, at the first row of its block.
+        here = tuple(by_block.pop(part.path, ()))
+        yield Block(part.path, letter(role), part.text[:_SHOWN] if value is None else _text(value), here, span, pieces)
+
+
+def value_at(prompt: Prompt, path: str) -> Any:
+    """The value of the request at a path; None where there is none (the text of a merged block, say)."""
+    words = path.split(".")
+    value: Any = prompt.values if words[0] == prompt.root else prompt.system if words[0] == "system" else None
+    for word in words[1:]:
+        if isinstance(value, list) and word.isdecimal() and int(word) < len(value):
+            value = value[int(word)]
+        elif isinstance(value, dict) and word in value:
+            value = value[word]
+        else:
+            return None
+    return value
+
+
+def _text(value: Any) -> str:
+    return (value if isinstance(value, str) else jsontext.compact(value))[:_SHOWN]
+
+
+def elsewhere(judgement: Judgement, prompt: Prompt) -> tuple[Violation, ...]:
+    """Violations of the request as a whole, which stand at no message of it."""
+    tops = {f"{prompt.root}.{index}" for index in range(len(prompt.messages))}
+    known = {part.path for part in prompt.system_parts}
+    return tuple(
+        found for found in judgement.violations if ".".join(found.path.split(".")[:2]) not in tops and found.path not in known
+    )

@@ -1,0 +1,49 @@
+"""What a reader or a strategy would make of a history, tried in memory and written nowhere: the verdict of one profile on each."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.conversation.edits import apply
+from inspector.detectors.base import Case
+from inspector.profiles.base import Judgement
+from inspector.profiles.judging import judged
+from inspector.repairs.base import Strategy
+from inspector.repairs.catalogue import STRATEGIES
+
+LARGEST = 2000
+"""Chunks of a history on which all of them are tried for one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """`count`: messages in the request. `edits`: chunks or facts that a strategy would touch; 0 for a reader."""
+
+    name: str
+    summary: str
+    safety: str
+    judgement: Judgement
+    count: int
+    edits: int = 0
+    chosen: bool = False
+
+
+def readers_tried(case: Case, names: Iterable[str], own_projection: str, profile_name: str) -> Iterator[Tried]:
+    for name in names:
+        other = case if name == case.reading.reader else case.again(case.conversation, name)
+        prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
+        failure = other.reading.failure
+        yield Tried(name, failure, "", judgement, len(prompt.messages), 0, name == case.reading.reader)
+
+
+def strategies_tried(case: Case, chosen: Sequence[str], own_projection: str, profile_name: str) -> Iterator[Tried]:
+    """Each strategy that would change something, alone; the chosen ones first."""
+    found = [(each, list(each.propose(case))) for each in STRATEGIES]
+    for each, edits in sorted(found, key=lambda pair: pair[0].name not in chosen):
+        if edits:
+            other = case.again(apply(case.conversation, edits))
+            prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
+            yield Tried(each.name, each.summary, safety_words(each), judgement, len(prompt.messages), len(edits), each.name in chosen)
+
+
+def safety_words(strategy: Strategy) -> str:
+    return " and ".join(sorted(strategy.safety)) or "safe"
