@@ -18,13 +18,13 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, Revision, loading
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.projections.catalogue import PROJECTIONS, UnknownProjection
+from inspector.projections.observed import NO_PROMPT
 from inspector.readers.catalogue import UnknownReader, names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
-from inspector.repairs.recommend import recommended
 from inspector.reports import markdown, scan, show
 from inspector.reports.recorded_errors import Recorded, recorded_errors
-from inspector.reports.timeline import Strip, Timeline, merged_seqs, strip, timeline
+from inspector.reports.timeline import Strip, Timeline, merged_seqs, timeline
 from inspector.reports.visible import size, visible
 from inspector.traces import observe
 from inspector.views.analysis import Analysis, analysis
@@ -116,6 +116,8 @@ class ConversationPage:
     repairs: list[Repair]
     prompt_body: str
     request_body: str
+    is_prompt_known: bool
+    is_step_recorded: bool
     recorded: tuple[Recorded, ...]
 
 
@@ -191,6 +193,7 @@ def _anchor(found: Analysis, number: int) -> tuple[str, int | None]:
 def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
     chunks = found.case.conversation.chunks
     prompt_body, request_body = _bodies(choice, found)
+    steps = _steps(found)
     selected = _selected(found, choice.finding)
     every = {seq for _, finding in found.findings for seq in finding.seqs}
     positions = _matching(choice, chunks, every)
@@ -212,14 +215,14 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         row=row,
         choice=choice,
         analysis=found,
-        strip=strip(found.columns),
+        strip=found.strip,
         timeline=timeline(found.columns, window, hits, is_end),
         selected=selected,
         readers=names(row.source.format),
         reader_note=reader_named(choice.reader).note,
         projections=[shape.name for shape in PROJECTIONS],
         profiles=[judge.name for judge in PROFILES],
-        steps=_steps(found),
+        steps=steps,
         shown=len(window),
         matching=len(positions),
         earlier=max(0, start - WINDOW) if start else None,
@@ -230,10 +233,12 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         refused_from=found.judgement.first_bad,
         size=size(sum(len(chunk.raw) for chunk in chunks)),
         then_and_now=_then_and_now(row, choice, found),
-        recommended=tuple(each.name for each in recommended(found.case, [finding for _, finding in found.findings])),
+        recommended=found.recommended,
         repairs=_repairs(row, found),
         prompt_body=prompt_body,
         request_body=request_body,
+        is_prompt_known=found.observed is None or NO_PROMPT not in found.observed.notes,
+        is_step_recorded=choice.step in {link.href for link in steps},
         recorded=recorded_errors(found.case, [finding for _, finding in found.findings]),
     )
 
@@ -260,6 +265,8 @@ def _then_and_now(row: Conversation, choice: Choice, found: Analysis) -> str:
     then = analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, steps[0].href)
     now = analysis(row, choice.reader, choice.projection, choice.profile, choice.revision)
     before, after = merged_seqs(then.columns) if then.observed else [], merged_seqs(now.columns)
+    if not then.observed or NO_PROMPT in then.observed.notes:
+        return ""
     if not before and not after:
         return ""
     said = f"merged seq {span_text(before)}" if before else "merged nothing"

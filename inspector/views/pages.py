@@ -17,6 +17,7 @@ NAVIGATION = (
     ("Conversations", "/conversations/"),
     ("Repairs", "/repairs/"),
     ("Rules", "/rules/"),
+    ("What if", "/whatif/"),
     ("Formats", "/formats/"),
     ("Sources", "/sources/"),
     ("Audit", "/audit/"),
