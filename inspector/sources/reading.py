@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.formats import bundle, dispatch_traces
-from inspector.formats.base import Format, InRows, Stored
+from inspector.formats.base import Format, InRows, KnowsKeys, Stored
 from inspector.formats.catalogue import FORMATS, format_named
 from inspector.sources import bundles, files, sqlite, table_rows
 from inspector.sources.problems import SourceProblem, shown
@@ -13,6 +13,8 @@ from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
+THE_FILE, THE_KEYS = "the file", "its keys"
+"""Where a problem of a store lies: damage that SQLite finds, and records of which the format knows no meaning."""
 
 
 @dataclass(eq=False)
@@ -51,7 +53,7 @@ class NotAStore(SourceProblem):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`problems` is what SQLite's own check says of the file: where it finds damage, rows may be missing without a trace.
+    """`problems`: what SQLite's own check says of the file (where it finds damage, rows may be missing without a trace), and unknown keys.
 
     `origin` and `traces` are those of an evidence bundle, which brings its own along.
     """
@@ -115,9 +117,10 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
 
     def use(store: sqlite.Snapshot) -> Store:
         said = store.damage() if check else ()
-        records = table_rows.records(store, format_.rows) if isinstance(format_, InRows) else store.records(format_.table)
-        conversations = tuple(format_.read(list(records)))
-        return Store(path, format_, conversations, tuple(Problem("the file", text) for text in said))
+        records = list(table_rows.records(store, format_.rows) if isinstance(format_, InRows) else store.records(format_.table))
+        strange = format_.unknown(records) if check and isinstance(format_, KnowsKeys) else ()
+        problems = (*(Problem(THE_FILE, text) for text in said), *(Problem(THE_KEYS, text) for text in strange))
+        return Store(path, format_, tuple(format_.read(records)), problems)
 
     return sqlite.reread(path, use)
 
