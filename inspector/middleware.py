@@ -19,6 +19,7 @@ BUSY = (
     "Inspector's own database is busy or cannot be written: wait a moment and do it again; "
     "a repair that was being applied says on its page whether it stands in the store."
 )
+NOT_MIGRATED = "Inspector's own database is of an older version: stop it, run `manage.py migrate` (`make run` does), and start it again."
 NOT_LOCAL = (
     "Inspector runs in local single-operator mode and answers this machine only, but this request came through a proxy or from another machine: "
     "set DJANGO_ALLOWED_HOSTS to the host name that people use, and they can sign in."
@@ -98,7 +99,9 @@ def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
         return response
 
     def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        return _sentence(BUSY, 503) if isinstance(exception, OperationalError) else None
+        if not isinstance(exception, OperationalError):
+            return None
+        return _sentence(NOT_MIGRATED if "no such" in str(exception) else BUSY, 503)
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
     return middleware

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from inspector.views import audit, bundles, catalogues, conversations, inbox, repairs, sources, traces, whatif
+from inspector.views import audit, bundles, catalogues, check, conversations, explain, inbox, prompts, repairs, sources, traces, whatif
 
 handler404 = "inspector.views.pages.not_found"
 
@@ -19,14 +19,19 @@ urlpatterns = [
     path("conversations/<slug:oid>/bundle.zip", bundles.bundle, name="bundle"),
     path("conversations/<slug:oid>/chunks/<int:position>/", conversations.chunk, name="chunk"),
     path("conversations/<slug:oid>/chunks/<int:position>/raw/", conversations.chunk_raw, name="chunk-raw"),
-    path("conversations/<slug:oid>/prompt/", conversations.prompt, name="prompt"),
-    path("conversations/<slug:oid>/prompt.json", conversations.prompt_json),
+    path("conversations/<slug:oid>/prompt/", prompts.prompt, name="prompt"),
+    path("conversations/<slug:oid>/prompt.json", prompts.prompt_json),
     path("conversations/<slug:oid>/trace/", traces.trace, name="trace"),
     path("conversations/<slug:oid>/trace.json", traces.trace_json),
     path("conversations/<slug:oid>/trace/body/<slug:digest>/", traces.body, name="trace-body"),
     path("conversations/<slug:oid>/trace/body/<slug:digest>/raw/", traces.body_raw, name="trace-body-raw"),
     path("conversations/<slug:oid>/repairs/new/", repairs.new, name="new-repair"),
     path("conversations/<slug:oid>/repairs/new.json", repairs.new_json),
+    # What a provider said, and what it would say
+    path("explain/", explain.explain, name="explain"),
+    path("explain.json", explain.explain_json),
+    path("check/", check.check, name="check"),
+    path("check.json", check.check_json),
     path("findings/<slug:oid>/", inbox.finding, name="finding"),
     path("findings/<slug:oid>.json", inbox.finding_json),
     path("findings/<slug:oid>.md", inbox.finding_md),

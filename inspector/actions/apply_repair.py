@@ -57,7 +57,8 @@ def _write(repair: Repair, operator: str) -> None:
         _end(repair, operator, Repair.State.STALE, problem.sentence, "stale")
         raise Stale(problem.sentence, []) from None
     except SourceProblem as problem:
-        raise Refused(f"{problem.sentence} Nothing was written.") from None
+        said = "" if "nothing was written" in problem.sentence.lower() else " Nothing was written."
+        raise Refused(f"{problem.sentence}{said}") from None
     _applied(repair, operator, preview, held)
 
 

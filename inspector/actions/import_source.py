@@ -40,6 +40,7 @@ from inspector.traces.log_record import LATEST
 TEXT_KEPT = 2000
 PROBLEMS_KEPT = 50
 FROM_KEPT = 200
+SEALED_KEPT = 500
 _BATCH = 2000
 _RECORD_FIELDS = (
     *("conversation", "key", "position", "storage", "payload", "key_bytes", "since", "until"),
@@ -78,16 +79,37 @@ class AnotherFormat(SourceProblem):
         )
 
 
+@dataclass(eq=False)
+class NoTraces(SourceProblem):
+    """A store where traces were named."""
+
+    format: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} holds conversations ({self.format}), no traces: name it as a target of its own, without --traces."
+
+
 def import_targets(
-    paths: Sequence[str], operator: str, format_name: str | None = None, demo: bool = False, came_from: str | None = None
+    paths: Sequence[str],
+    operator: str,
+    format_name: str | None = None,
+    demo: bool = False,
+    came_from: str | None = None,
+    as_traces: Sequence[str] = (),
 ) -> list[Imported]:
     """Imports every path, or none of them. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
 
-    `came_from` says where the files were copied from; None leaves what was said before. Raises SourceProblem, UnknownFormat.
+    `came_from` says where the files were copied from; None leaves what was said before. `as_traces` are those of `paths` that must be
+    traces. Raises SourceProblem, UnknownFormat.
     """
     for path in paths:
         refuse_own_database(Path(path))
-    contents = [read(Path(path), format_name) for path in paths]
+    # A format that is named is that of the stores: traces are what they are.
+    contents = [read(Path(path), None if path in as_traces else format_name) for path in paths]
+    for path, found in zip(paths, contents, strict=True):
+        if path in as_traces and isinstance(found, Store):
+            raise NoTraces(Path(path), found.format.name)
     with transaction.atomic():
         done = [_import_store(found, demo) if isinstance(found, Store) else _import_traces(found, demo) for found in contents]
         if came_from is not None:
@@ -144,12 +166,15 @@ def _import_store(store: Store, demo: bool) -> Imported:
     source.reader = source.reader or store.format.default_reader
     source.projection = source.projection or store.format.default_projection
     source.profile = source.profile or store.format.default_profile
-    if not store.origin:
-        source.problems = [asdict(problem) for problem in store.problems]
+    source.problems = [asdict(problem) for problem in store.problems[:PROBLEMS_KEPT]]
     source.save()
     imported = Imported(source, problems=len(store.problems))
     known = {conversation.oid: conversation for conversation in source.conversations.all()}
     names = {conversation.native_id for conversation in known.values()}
+    if source.is_demo and not demo and names and names.isdisjoint(visible(stored.conversation.native_id) for stored in store.conversations):
+        # Another store stands where the demo's was: the pages may not write to that one at once.
+        source.is_demo = False
+        source.save(update_fields=["is_demo"])
     last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__source=source).order_by("number")}
     fresh: list[tuple[Conversation, Stored]] = []
     for stored in store.conversations:
@@ -184,10 +209,9 @@ def _say_origin(source: Source, origin: bundle.Origin) -> None:
     source.written_at = None
     reader, source.projection, source.profile = known_judges(origin)
     source.reader = source.reader or reader
-    taken = (
-        f"An evidence bundle of {origin.path} ({origin.format}), which was read at {source.read_at:%Y-%m-%d %H:%M:%S} UTC by {origin.tool}."
-    )
-    source.problems = [{"where": bundle.MANIFEST, "reason": visible(f"{taken} {bundle.MASKED if origin.masked else ''}".strip())}]
+    masked = ", with secrets masked: masked texts are not the stored bytes" if origin.masked else ""
+    path, tool = (visible(" ".join(text.split()))[:SEALED_KEPT] for text in (origin.path, origin.tool))
+    source.sealed = f"sealed from {path} ({origin.format}), which was read at {source.read_at:%Y-%m-%d %H:%M:%S} UTC by {tool}{masked}"
 
 
 def _import_own_traces(source: Source, found: Traces | None) -> int:

@@ -70,6 +70,7 @@ def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, re
     """The plan on exactly these records; `case` is theirs, as `request.reader` has it. Raises Refused where there is nothing to do or the format cannot write it."""
     if not request.strategies:
         raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
+    refuse_doubles(stored)
     try:
         strategies: list[Strategy] = [strategy(name) for name in request.strategies]
         edits = compose(case, strategies)
@@ -91,6 +92,18 @@ def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, re
         raise NothingToRepair(f"Nothing to do: {', '.join(request.strategies)} would change nothing in this conversation.") from None
     except (WriteRefused, EditMismatch) as problem:
         raise Refused(str(problem)) from None
+
+
+def refuse_doubles(stored: Stored) -> None:
+    """A table without its primary key may hold a key twice, and then no edit can say which of the two it means. Raises Refused."""
+    keys: set[str] = set()
+    for record in stored.records:
+        if record.key in keys:
+            raise Refused(
+                f"The store holds two records under the key {visible(record.key)[:200]}, so no repair can name one of them: "
+                "copy the rows into a table with the primary key that the program makes, and import that."
+            )
+        keys.add(record.key)
 
 
 def request_of(repair: Repair) -> Request:

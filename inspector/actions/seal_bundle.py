@@ -73,7 +73,7 @@ def seal_case(
         data = case.trace.bodies(name) if case.trace else None
         if data is not None:
             bodies[name] = data
-    sealed = bundle.Sealed(origin, tuple(held), trace, bodies)
+    sealed = bundle.Sealed(origin, tuple(held), trace, bodies, case.bleeding)
     members = bundle.seal(sealed, {"findings": _findings(oid, case, origin), "repairs": repairs}, masked_bytes if masked else None)
     return bundles.pack(members, Path(origin.path))
 

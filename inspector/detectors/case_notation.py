@@ -15,7 +15,7 @@ from inspector.conversation import jsontext, notation, queries
 from inspector.conversation.model import Conversation, TurnMetrics
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import read_stranded
+from inspector.formats.dispatch_rows import read_stranded
 from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time

@@ -7,7 +7,7 @@ from inspector.conversation.alignment import likeness
 from inspector.conversation.compacted import kept_for_certain
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
-from inspector.formats.dispatch import parse_int
+from inspector.formats.dispatch_keys import parse_int
 from inspector.traces.witness import TurnWitness, turn_of, turn_witnesses
 
 

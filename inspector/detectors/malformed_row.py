@@ -22,7 +22,10 @@ RULE = Rule(
     silent=True,
     fault=Fault.STORE,
     summary="a row is JSON but lacks what a chunk row must have",
-    why="Only the parsing of a row is guarded. On null, or a row without chunk, load throws; a row without msgIdx is gathered into a message that is never emitted.",
+    why=(
+        "In dispatch.db of today only the parsing of a row is guarded: on null, or a row without chunk, load throws; "
+        "a row without msgIdx is gathered into a message that is never emitted. In the old store (tables chunks and tabs) what the row lacks was taken for empty."
+    ),
     example='1 user 0.0 text go\n2 - - unreadable "null" damage=null reason="the row is JSON null"',
     check=check,
     formats=DISPATCH,

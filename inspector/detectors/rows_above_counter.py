@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
-from inspector.formats.dispatch import parse_int
+from inspector.formats.dispatch_keys import parse_int
 
 
 def check(case: Case) -> Iterator[Hit]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
-from inspector.formats.dispatch import read_meta
+from inspector.formats.dispatch_rows import read_meta
 
 _NOT_IN_INDEX = {"not listed": "conv-index does not name it", "damaged": "conv-index is no JSON array"}
 

@@ -21,11 +21,15 @@ RULE = Rule(
     silent=False,
     fault=Fault.STORE,
     summary="a row holds no readable JSON",
-    why="Loaders before b58fb83 throw on it, so the conversation cannot be opened; later ones skip it with a log line, and a call or result is missing without notice. The history view of the frontend fails in every version.",
+    why=(
+        "In dispatch.db of today: loaders before b58fb83 throw on it, so the conversation cannot be opened; later ones skip it with a log line, "
+        "and a call or result is missing without notice; the history view of the frontend fails in every version. "
+        "In the old store (tables chunks and tabs): its program read the row as empty text, so what it said is missing without notice."
+    ),
     example='1 user 0.0 text go\n2 - - unreadable "{broken" damage=not-json reason="not JSON"',
     check=check,
     formats=DISPATCH,
     references=("Dispatch store tests, corrupt row",),
     repaired_by=("rebuild-unreadable-row", "replace-unreadable-row"),
-    fixed_in_code="Skip and report a row that does not parse (b58fb83), in the history view as well.",
+    fixed_in_code="Skip and report a row that does not parse (b58fb83), in the history view as well. No program runs on the old store any more.",
 )

@@ -86,6 +86,13 @@ class InFiles(Protocol):
     def wants(self, key: str) -> bool: ...
 
 
+@runtime_checkable
+class KnowsKeys(Protocol):
+    """A format that can say of which records in its table it knows no meaning, as sentences for a person."""
+
+    def unknown(self, records: Iterable[Record]) -> tuple[str, ...]: ...
+
+
 class WriteRefused(Exception):
     """The format cannot write this plan into these records. `reason` is a sentence that ends with what to do next."""
 

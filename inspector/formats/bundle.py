@@ -3,11 +3,13 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.conversation.model import Fact
+from inspector.conversation import jsontext
+from inspector.conversation.model import Conversation, Fact
 from inspector.formats.base import Cell, Format, Record, Stored
 from inspector.formats.dispatch import DISPATCH
 from inspector.traces.log_record import LATEST
@@ -19,7 +21,12 @@ VERSION = 1
 SEALED = "An evidence bundle is sealed and nothing is ever written to it: repair the conversation in the store that it was taken from."
 MASKED = "Secrets were masked when it was sealed: masked texts are not the stored bytes, whose digests the bundle keeps."
 
+BLEEDING = "bleeding"
+"""Name of the fact that keeps which other ids the program took for this one, as a JSON list of texts: those are not in the bundle."""
+
 _INNER: dict[str, Format] = {DISPATCH.name: DISPATCH}
+_STORAGE = ("text", "blob", "integer", "real", "null")
+_BODY = re.compile("[0-9a-f]{64}")
 _TRACES, _BODIES = "traces/records.ndjson", "traces/bodies/"
 _TEXTS = ("id", "kind", "extension_id", "name", "message", "level", "span_id", "parent_span_id", "conversation_id", "turn_id", "status")
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -60,12 +67,16 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """`conversations`: the sealed one first, then what it was compacted from. `trace` is None where none was known; `bodies` by name."""
+    """`conversations`: the sealed one first, then what it was compacted from. `trace` is None where none was known; `bodies` by name.
+
+    `bleeding`: ids whose rows its program reads as the sealed conversation's too; opened again it stands in the fact of that name.
+    """
 
     origin: Origin
     conversations: tuple[Stored, ...]
     trace: tuple[TraceRecord, ...] | None
     bodies: Mapping[str, bytes]
+    bleeding: tuple[str, ...] = ()
 
 
 def inner(format_name: str) -> Format:
@@ -86,7 +97,13 @@ def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -
     for number, stored in enumerate(sealed.conversations):
         member = f"conversations/{number}.ndjson"
         members[member] = b"".join(_record_line(record, mask) for record in stored.records)
-        about = {"member": member, "native_id": stored.conversation.native_id, "shared": _shared(stored, sealed.origin.format)}
+        about: dict[str, Any] = {
+            "member": member,
+            "native_id": stored.conversation.native_id,
+            "shared": _shared(stored, sealed.origin.format),
+        }
+        if not number and sealed.bleeding:
+            about["bleeding"] = [each if mask is None else _masked_text(each, mask) for each in sealed.bleeding]
         held.append({**about, "part": "archive" if number else "sealed"})
     names: dict[str, str] = {}
     for name in sorted(sealed.bodies):
@@ -106,7 +123,7 @@ def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -
         for name in sorted(members)
     ]
     origin = sealed.origin
-    source = {"path": origin.path if mask is None else mask(origin.path.encode("utf-8", "replace")).decode(), "format": origin.format}
+    source = {"path": origin.path if mask is None else _masked_text(origin.path, mask), "format": origin.format}
     manifest = {
         "evidence_bundle": VERSION,
         "tool": origin.tool,
@@ -129,6 +146,8 @@ def unseal(members: Mapping[str, bytes]) -> Sealed:
         return _opened(manifest, members)
     except BrokenBundle:
         raise
+    except jsontext.Unreadable as problem:
+        raise BrokenBundle(f"a member is {problem.reason}") from None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         raise BrokenBundle(f"its manifest or a member is not of the form that `bundle` writes ({type(problem).__name__})") from None
 
@@ -184,8 +203,13 @@ def _stored(about: Mapping[str, Any], data: bytes, origin: Origin) -> Stored:
     records = tuple(_records(data, origin.masked))
     format_, native_id = _INNER[origin.format], about["native_id"]
     index = {name: Fact(name, value, f"bundle:{name}") for name, value in about["shared"].items()}
-    if not all(isinstance(fact.value, str | None) for fact in index.values()):
-        raise BrokenBundle("a shared fact is neither text nor null")
+    # That one has a place of its own in the manifest, and is a list.
+    if BLEEDING in index or not all(isinstance(fact.value, str | None) for fact in index.values()):
+        raise BrokenBundle("a shared fact is neither text nor null, or none that a conversation shares")
+    if others := about.get("bleeding"):
+        if not isinstance(others, list) or not all(isinstance(other, str) for other in others):
+            raise BrokenBundle("the ids that its conversation is mistaken for are no list of texts")
+        index[BLEEDING] = Fact(BLEEDING, json.dumps(others), f"bundle:{BLEEDING}")
     found = next((each for each in format_.read(records) if each.conversation.native_id == native_id), None)
     if found is None or len(found.records) != len(records):
         raise BrokenBundle(f"{about['member']} holds other records than those of the conversation that it names")
@@ -197,6 +221,16 @@ def _shared(stored: Stored, format_name: str) -> dict[str, str | None]:
     own = next((each.conversation.facts for each in _INNER[format_name].read(stored.records)), {})
     facts = stored.conversation.facts
     return {name: fact.value for name, fact in sorted(facts.items()) if name not in own or own[name].value != fact.value}
+
+
+def bleeding(conversation: Conversation) -> tuple[str, ...]:
+    """The ids that were sealed with a conversation as those whose rows its program reads as its own; () for any other conversation."""
+    said = conversation.fact(BLEEDING)
+    return () if said is None else tuple(json.loads(said))
+
+
+def _masked_text(text: str, mask: Mask) -> str:
+    return mask(text.encode("utf-8", "replace")).decode()
 
 
 def _record_line(record: Record, mask: Mask | None) -> bytes:
@@ -214,6 +248,8 @@ def _records(data: bytes, is_masked: bool) -> Iterator[Record]:
         value = row["text"].encode() if "text" in row else base64.b64decode(row["base64"], validate=True)
         if not isinstance(row["key"], str) or not isinstance(row["type"], str):
             raise BrokenBundle(f"record {number} has no key and type")
+        if row["type"] not in _STORAGE:
+            raise BrokenBundle(f"record {number} is of type {row['type'][:20]!r}, which no store has")
         if not is_masked and row["sha256"] != digest(value):
             raise BrokenBundle(f"record {number} of a conversation does not have the digest that stands beside it")
         yield Record(row["key"], Cell(value, row["type"]))
@@ -234,6 +270,11 @@ def _trace_record(line: bytes) -> TraceRecord:
         raise BrokenBundle("a trace record has other fields than trace records have")
     if not _is_time(row["timestamp"]) or not all(isinstance(link, dict) for link in row["links"]) or abs(row["order"]) >= 2**63:
         raise BrokenBundle("a trace record has a time, an order or links that none can have")
+    if line.count(b"[") + line.count(b"{") > jsontext.MAX_DEPTH:
+        # What is read here has to be kept, shown and written again by code that stands deeper: the limit is that of every other source.
+        jsontext.parse(json.dumps([row["attributes"], row["links"]]))
+    if row["body"] is not None and not _BODY.fullmatch(row["body"]):
+        raise BrokenBundle("a trace record names a body otherwise than by its digest")
     return TraceRecord(**{**row, "links": tuple(row["links"])})
 
 

@@ -57,6 +57,10 @@ def written(plan: Plan, stored: Stored, shape: WireShape, read: Callable[[bytes]
         elements.setdefault(chunk.msg_idx if chunk.msg_idx is not None else -1, []).append(chunk.key)
     base = _Base(layout, shape, {chunk.key: chunk for chunk in conversation.chunks}, elements)
     _refuse_system(base, final)
+    if layout.text[layout.start] != "[":
+        if [base.same(chunk) for chunk in final.chunks] == list(conversation.chunks):
+            return data
+        raise WriteRefused("The input of this request is one text, which a repair cannot take apart; write it as a list of messages first.")
     pieces: list[Piece] = []
     taken: set[int] = set()
     for _, run in groupby((chunk for chunk in final.chunks if chunk.msg_idx != -1), key=lambda chunk: chunk.msg_idx):
@@ -65,8 +69,6 @@ def written(plan: Plan, stored: Stored, shape: WireShape, read: Callable[[bytes]
         raise WriteRefused("Nothing would be left of the request, and a provider refuses an empty list; leave a strategy out of the plan.")
     if pieces == [(layout.element(number), number) for number in range(len(layout.values))]:
         return data
-    if layout.text[layout.start] != "[":
-        raise WriteRefused("The input of this request is one text, which a repair cannot take apart; write it as a list of messages first.")
     inside = layout.text[layout.start : layout.end]
     spans = [(start - layout.start, end - layout.start) for start, end in layout.spans]
     text = layout.mark + layout.text[: layout.start] + json_pieces.rearranged(inside, spans, pieces) + layout.text[layout.end :]
@@ -144,7 +146,7 @@ def _amended(base: _Base, number: int, value: dict[str, Any], origins: dict[tupl
             item = _only_text(item)
         if name in before and _plain(item) == old and jsontext.compact(_plain(item)) == jsontext.compact(old):
             continue
-        if name not in before and (item is None or name == "type"):
+        if name not in before and (item is None or name in ("role", "type")):
             continue
         if isinstance(item, list) and isinstance(old, list):
             inside = json_pieces.value_of(text, name) or "[]"
@@ -210,6 +212,7 @@ def _refuse_unless_as_planned(final: Conversation, found: Conversation) -> None:
 
 
 def _told(chunk: Chunk) -> tuple[Any, ...]:
+    """What every shape can say of a chunk; whether a result is an error is not among it."""
     given = chunk.payload.get("input") if chunk.kind is Kind.TOOL_CALL else None
     call = "" if chunk.call_id.startswith(UNNAMED) else chunk.call_id
-    return chunk.role, chunk.kind, chunk.text, call, chunk.tool_name if given is not None else "", given, chunk.is_error
+    return chunk.role, chunk.kind, chunk.text, call, chunk.tool_name if given is not None else "", given

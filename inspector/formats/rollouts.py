@@ -41,7 +41,7 @@ class Rollouts:
     table = Table("", "", "")
     modes: tuple[WriteMode, ...] = (
         WriteMode("child", "writes the repaired history as a new session whose parent is this one, which stays as it is", "fork"),
-        WriteMode("in-place", "rewrites the messages file of the session itself; lines that nothing changes keep every byte", "same-file"),
+        WriteMode("same-file", "rewrites the messages file of the session itself; lines that nothing changes keep every byte", "in-place"),
     )
 
     def sniff(self, shape: Shape) -> float:

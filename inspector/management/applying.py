@@ -16,6 +16,8 @@ from inspector.environment import os_user, program
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
 from inspector.repairs.preview import Preview
+from inspector.reports.visible import visible
+from inspector.sources.problems import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +67,20 @@ def repair_url(oid: str) -> str:
 
 def repair_named(name: str) -> models.Repair:
     """By its id or the start of it. Raises CommandError."""
-    found = list(models.Repair.objects.filter(oid__startswith=name.lower()).select_related("conversation__source")[:6]) if name else []
+    found = (
+        list(models.Repair.objects.filter(oid__startswith=visible(name).lower()).select_related("conversation__source")[:6]) if name else []
+    )
     if len(found) == 1:
         return found[0]
     if not found:
-        raise CommandError(f"There is no repair {name!r}: the page /repairs/ lists them, and `repair --apply` prints the id.")
-    raise CommandError(f"{name!r} may be any of several repairs ({', '.join(repair.oid for repair in found[:5])}): write more of the id.")
+        raise CommandError(f"There is no repair {shown(name)!r}: the page /repairs/ lists them, and `repair --apply` prints the id.")
+    raise CommandError(
+        f"{shown(name)!r} may be any of several repairs ({', '.join(repair.oid for repair in found[:5])}): write more of the id."
+    )
 
 
 def _imported(path: str, chosen: Chosen, traces: list[str], operator: str) -> models.Conversation:
     if PIPE in traces:
         raise CommandError("What comes through a pipe cannot be imported with the store: save the traces to a file and name that.")
-    import_targets([path, *traces], operator, None if traces else chosen.format.name)
+    import_targets([path, *traces], operator, chosen.format.name, as_traces=traces)
     return models.Conversation.objects.select_related("source").get(oid=chosen.oid)

@@ -22,9 +22,13 @@ from inspector.sources.problems import shown
 
 PIPE = "-"
 _LIMIT = 1 << 28
-_TEXTS = ("source", "format", "native_id", "mode", "reader", "projection", "profile")
+_MAX_STRATEGIES = 100
+"""More than the catalogue has, and few enough to be computed at once."""
+_NAMES = ("format", "mode", "reader", "projection", "profile")
+_TEXTS = ("source", "native_id", *_NAMES)
+_MAX_NAME = 200
 # What a person reads of what will be written: a file in which it was changed is not the plan that it says it is.
-_SHOWN = ("mode", "safety", "edits", "diff")
+_SHOWN = ("mode", "safety", "cost", "warnings", "edits", "diff", "profiles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class PlanFile:
 
 def read_plan(name: str) -> PlanFile:
     """From a file, or standard input for `-`. Raises CommandError, SourceProblem."""
+    if not name:
+        raise CommandError("Name the plan file behind --apply-plan, or - for standard input.")
     data = sys.stdin.buffer.read(_LIMIT + 1) if name == PIPE else files.read_bytes(Path(name), _LIMIT)
     place = "Standard input" if name == PIPE else shown(name, 4096)
     try:
@@ -60,13 +66,15 @@ def _plan(said: Any) -> PlanFile | None:
     asked = said.get("request") if isinstance(said, dict) else None
     if not isinstance(asked, dict) or not all(isinstance(asked.get(name), str) for name in _TEXTS):
         return None
+    if not all(0 < len(asked[name]) <= _MAX_NAME for name in _NAMES) or not isinstance(asked.get("traces"), bool):
+        return None
     names, options, digests = asked.get("strategies"), asked.get("options"), (said.get("base_digest"), said.get("plan_digest"))
-    if not isinstance(names, list) or not isinstance(options, dict):
+    if not isinstance(names, list) or len(names) > _MAX_STRATEGIES or not isinstance(options, dict):
         return None
     if not all(isinstance(each, str) for each in (*names, *options.values(), *digests)):
         return None
     request = Request(tuple(names), asked["mode"], asked["reader"], asked["projection"], asked["profile"], options)
-    with_traces = asked.get("traces") is True
+    with_traces = asked["traces"]
     return PlanFile(asked["source"], asked["format"], asked["native_id"], request, *digests, with_traces, said)
 
 
@@ -75,6 +83,11 @@ def verified(plan: PlanFile, chosen: Chosen) -> Preview:
 
     The path that the file names stands in for the real one, since the digest covers it and a plan may be made on a copy.
     """
+    mode_named(chosen.format, None)
+    if chosen.format.name != plan.format:
+        raise Refused(
+            f"The plan is for a store of the format {shown(plan.format)}, and this is one of {chosen.format.name}: name the store it is for."
+        )
     if digest(chosen.stored) != plan.base_digest:
         raise Refused(
             f"The store holds other rows of {shown(plan.native_id)} than those that this plan was made on: make the plan anew on a fresh copy."

@@ -13,6 +13,7 @@ from inspector.actions.own_database import refuse_own_database
 from inspector.actions.seal_bundle import known_judges
 from inspector.conversation.model import Conversation
 from inspector.detectors.base import Case, case_of
+from inspector.formats import bundle
 from inspector.formats.base import Format, Stored
 from inspector.management.observed import PIPE, read_traces, trace_of
 from inspector.management.piped import read_body
@@ -51,9 +52,12 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Target:
+    """`problems` is what was found wrong with the file itself, as (where, sentence)."""
+
     path: str
     format: str
     conversations: tuple[Chosen, ...]
+    problems: tuple[tuple[str, str], ...] = ()
 
     @property
     def real_path(self) -> str:
@@ -115,12 +119,9 @@ def load(options: Mapping[str, Any]) -> Target:
 
 def imported(name: str) -> models.Conversation:
     """The imported conversation with this id (ours, or the start of it) or native id (or its start). Raises CommandError."""
-    known = models.Conversation.objects
-    matching = (
-        known.filter(native_id=visible(name))
-        or known.filter(oid__startswith=name.lower())
-        or known.filter(native_id__startswith=visible(name))
-    )
+    # As ids are kept: bytes of a command line that are no text cannot be asked for.
+    known, typed = models.Conversation.objects, visible(name)
+    matching = known.filter(native_id=typed) or known.filter(oid__startswith=typed.lower()) or known.filter(native_id__startswith=typed)
     found = list(matching.select_related("source").order_by("oid")[: NAMED + 1])
     if not name or not found:
         raise CommandError(
@@ -160,11 +161,11 @@ def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequ
             *deployed,
             None,
             by_native_id.get(stored.conversation.fact("compactedFrom") or ""),
-            format_.bleeding(stored.conversation.native_id, by_native_id),
+            bundle.bleeding(stored.conversation) or format_.bleeding(stored.conversation.native_id, by_native_id),
         )
         for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, Path(path))).items()
     )
-    return Target(path, format_.name, chosen)
+    return Target(path, format_.name, chosen, tuple((problem.where, problem.reason) for problem in store.problems))
 
 
 def _deployed(store: Store) -> tuple[str, str, str]:
@@ -195,9 +196,10 @@ def _of_row(row: models.Conversation, format_name: str | None, wanted: str | Non
     trace = trace_of(traces, native_id) if traces else loading.trace(row, native_id)
     taken_at = int(source.read_at.timestamp() * 1000)
     format_, found = loading.format_of(source), stored.conversation
-    archive, bleeding = loading.archive(source, found), format_.bleeding(native_id, loading.ids_of(source))
+    archive, bleeding = loading.archive(source, found), bundle.bleeding(found) or format_.bleeding(native_id, loading.ids_of(source))
     chosen = Chosen(row.oid, stored, format_, trace, taken_at, source.reader, source.projection, source.profile, row, archive, bleeding)
-    return Target(source.path, source.format, (chosen,))
+    problems = tuple((problem["where"], problem["reason"]) for problem in source.problems)
+    return Target(source.path, source.format, (chosen,), problems)
 
 
 def _listed(native_ids: Sequence[str]) -> str:

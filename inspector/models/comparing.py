@@ -7,9 +7,10 @@ from django.db.models import F
 from inspector.detectors.base import case_of
 from inspector.models import loading
 from inspector.models.conversation import Conversation, Revision
-from inspector.reports.whatif import Difference, between, compare_cases, outcome
+from inspector.reports.whatif import Difference, between, outcomes, read_by, with_findings
 
 _KEPT: dict[tuple[str, ...], Difference] = {}
+_KEPT_WITH_FINDINGS: dict[tuple[object, ...], Difference] = {}
 _MOST = 20_000
 
 
@@ -26,9 +27,20 @@ def differences(conversations: Iterable[Conversation], readers: Sequence[str], p
 
 def difference(conversation: Conversation, reader_a: str, reader_b: str, profile: str = "", ids: Iterable[str] | None = None) -> Difference:
     """With the findings that go and come; `ids` are those of its source, where the caller has them. Raises UnknownReader, UnknownProfile."""
-    found = loading.stored(conversation).conversation
-    case = loading.case_around(conversation, found, reader_a, ids)
-    return compare_cases(case, case.again(found, reader_b), conversation.source.projection, profile or conversation.source.profile)
+    source = conversation.source
+    # Findings go by what stands around the rows as well: another import of the store or of a trace has another time.
+    read = (source.read_at, *source.traces.order_by("pk").values_list("pk", "read_at"))
+    key = (conversation.pk, conversation.revision, reader_a, reader_b, source.projection, profile or source.profile, *read)
+    kept = _KEPT_WITH_FINDINGS.get(key)
+    if kept is not None:
+        return kept
+    [(_, (plain,))] = differences([conversation], (reader_a, reader_b), profile)
+    case = loading.case_around(conversation, loading.stored(conversation).conversation, reader_a, ids)
+    made = with_findings(plain, read_by(case, reader_a), read_by(case, reader_b))
+    if len(_KEPT_WITH_FINDINGS) > _MOST:
+        _KEPT_WITH_FINDINGS.clear()
+    _KEPT_WITH_FINDINGS[key] = made
+    return made
 
 
 def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], profile: str) -> list[Difference]:
@@ -39,8 +51,9 @@ def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], pro
         return [each for each in kept if each is not None]
     # The surroundings (trace, archive) matter to rules only, and are not read here.
     found = loading.stored(conversation).conversation
-    cases = [case_of(found, name) for name in readers]
-    first, *others = (outcome(case, projection, profile) for case in cases)
+    case = case_of(found, readers[0])
+    cases = [read_by(case, name) for name in readers]
+    first, *others = outcomes(cases, projection, profile)
     made = [between(first, other, len(cases[0].messages)) for other in others]
     if len(_KEPT) > _MOST:
         _KEPT.clear()

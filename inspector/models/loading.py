@@ -8,6 +8,7 @@ from inspector.conversation import model
 from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Fact
 from inspector.detectors.base import Case, case_of
+from inspector.formats import bundle
 from inspector.formats.base import Cell, Format, Stored
 from inspector.formats.base import Record as StoredRecord
 from inspector.formats.catalogue import format_named
@@ -94,7 +95,7 @@ def case(conversation: Conversation, reader: str, revision: int | None = None) -
 def case_around(conversation: Conversation, found: Core, reader: str, ids: Iterable[str] | None = None) -> Case:
     """`found`, with what our database holds around it; `ids` are those of its source, where the caller has them. Raises UnknownReader."""
     source = conversation.source
-    bleeding = format_of(source).bleeding(found.native_id, ids_of(source) if ids is None else ids)
+    bleeding = bundle.bleeding(found) or format_of(source).bleeding(found.native_id, ids_of(source) if ids is None else ids)
     taken_at = int(source.read_at.timestamp() * 1000)
     return case_of(found, reader, trace(conversation, found.native_id), taken_at, archive(source, found), bleeding)
 

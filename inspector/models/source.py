@@ -4,6 +4,7 @@ from django.db import models
 
 from inspector.models.identity import short_id
 from inspector.reports.provenance import provenance
+from inspector.sources.reading import THE_FILE
 
 
 class Source(models.Model):
@@ -21,6 +22,8 @@ class Source(models.Model):
     """When the file, or the -wal file beside it, was last written, as its file system said at the import."""
     came_from = models.TextField(blank=True)
     """Where a copy was taken, in the words of the person who imported it."""
+    sealed = models.TextField(blank=True)
+    """Where the conversation of an evidence bundle was taken and by what; empty for anything else."""
     problems = models.JSONField(default=list)
     traces = models.ManyToManyField("self", symmetrical=False, related_name="stores", blank=True)
 
@@ -39,7 +42,12 @@ class Source(models.Model):
     def provenance(self) -> str:
         """How old it was when it was read, and where it came from."""
         written = None if self.written_at is None else int(self.written_at.timestamp() * 1000)
-        return provenance(self.came_from, written, int(self.read_at.timestamp() * 1000))
+        return provenance(self.came_from, written, int(self.read_at.timestamp() * 1000), self.sealed)
+
+    @property
+    def damage(self) -> str:
+        """What SQLite's own check found wrong with the file of a store; rows may then be missing without a trace."""
+        return next((problem["reason"] for problem in self.problems if problem["where"] == THE_FILE and not self.is_trace), "")
 
     @staticmethod
     def oid_of(path: str) -> str:

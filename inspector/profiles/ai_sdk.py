@@ -31,6 +31,8 @@ def _found(version: int, request: Request) -> Iterator[Violation]:
             yield Violation("SDK-4", f"messages.{index}", (), SDK_4.text)
         elif version > 6 and role not in PARTS_OF_ROLE:
             yield Violation("SDK-6", f"messages.{index}", (), SDK_6.say(role=role))
+        elif version > 6 and role != "system" and not isinstance(message.get("content"), (str, list)):
+            yield Violation("SDK-7", f"messages.{index}", (), _type_error(role, message, entry(request.messages[-1]).get("role") == "tool"))
         if role in ("user", "system") and open_calls:
             yield _unanswered(open_calls, open_ended=False)
             open_calls = {}
@@ -49,6 +51,14 @@ def _found(version: int, request: Request) -> Iterator[Violation]:
         name = word(part.get("approvalId"))
         if part.get("type") == "tool-approval-response" and name not in approvals:
             yield Violation("SDK-5", f"messages.{index}.content.{place}", (), SDK_5.say(id=name))
+
+
+def _type_error(role: str, message: dict[str, Any], collects: bool) -> str:
+    """`collects`: a list that ends in a tool message is searched for approvals before any message is converted."""
+    if role == "assistant" and collects:
+        return "content is not iterable"
+    what, method = "null" if "content" in message else "undefined", "map" if role == "user" else "filter"
+    return f"Cannot read properties of {what} (reading '{method}')"
 
 
 def _unanswered(open_calls: dict[str, str], open_ended: bool) -> Violation:

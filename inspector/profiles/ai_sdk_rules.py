@@ -62,6 +62,22 @@ SDK_6 = ProviderRule(
     "2026-07",
     ("ai 7.0.173",),
 )
+SDK_7 = ProviderRule(
+    "SDK-7",
+    "a message whose content is missing or null: a bare TypeError, for want of a schema",
+    "Cannot read properties of null (reading 'filter')",
+    "X",
+    "2026-07",
+    ("ai 7.0.173",),
+    also=(
+        "Cannot read properties of undefined (reading 'filter')",
+        "Cannot read properties of null (reading 'map')",
+        "Cannot read properties of undefined (reading 'map')",
+        "content is not iterable",
+    ),
+    advice="The text is the JavaScript engine's own, so that other faults may say it too.",
+    mended_by=("drop-empty-blocks",),
+)
 LG_1 = ProviderRule(
     "LG-1",
     "langgraph: a call whose id no tool message has, at whatever place",
@@ -81,6 +97,7 @@ RULES_6 = (
     replace(SDK_4, unjudged="ai 6 only warns, unless the caller sets allowSystemInMessages to false"),
     SDK_5,
     replace(SDK_6, unjudged="ai 6 says the schema's error of such a message (SDK-3)"),
+    replace(SDK_7, unjudged="ai 6 says the schema's error of such a message (SDK-3)"),
     LG_1,
 )
 RULES_7 = (
@@ -90,5 +107,6 @@ RULES_7 = (
     SDK_4,
     SDK_5,
     SDK_6,
+    SDK_7,
     LG_1,
 )

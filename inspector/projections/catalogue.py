@@ -1,6 +1,16 @@
 """Every projection, by name."""
 
-from inspector.projections import ai_sdk, anthropic, bedrock, dispatch_openai, gemini, mistral, openai_chat, openai_responses, rollouts_anthropic
+from inspector.projections import (
+    ai_sdk,
+    anthropic,
+    bedrock,
+    dispatch_openai,
+    gemini,
+    mistral,
+    openai_chat,
+    openai_responses,
+    rollouts_anthropic,
+)
 from inspector.projections.base import Projection
 
 PROJECTIONS: tuple[Projection, ...] = (

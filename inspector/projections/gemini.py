@@ -8,9 +8,11 @@ from functools import partial
 from typing import Any
 
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.formats.request_ids import UNNAMED
 from inspector.projections import assembling as a
 from inspector.projections.base import AS_SENT, GEMINI, Projection, Prompt
+
+UNNAMED = "unnamed-"
+"""Starts the ids that the reading of a body gives to calls and results without one."""
 
 _ROLES = {"tool": "user", "assistant": "model"}
 

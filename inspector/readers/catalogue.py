@@ -26,11 +26,16 @@ def reader(name: str) -> Reader:
     return found
 
 
+def fitting(name: str, format_name: str) -> str:
+    """`name`, or the one reader of a format for which it does not exist: no loader of today opens the old store."""
+    return dispatch_g0.DISPATCH_G0.default_reader if format_name == dispatch_g0.NAME else name
+
+
 def names(format_name: str) -> list[str]:
     """Names offered for a format: the readers, and those variants that change what is read."""
     if format_name == dispatch_g0.NAME:
         # It has no msgIdx by which the others go, and its program knew no version of reconcile.
-        return [dispatch_g0.DISPATCH_G0.default_reader]
+        return [fitting("", format_name)]
     if format_name in request_names.WIRES:
         return [as_sent.NAME]
     if format_name == rollouts_format.NAME:

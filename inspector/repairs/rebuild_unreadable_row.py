@@ -9,7 +9,7 @@ from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
 from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import read_chunk
+from inspector.formats.dispatch_rows import read_chunk
 from inspector.repairs.base import Strategy
 from inspector.repairs.suffixes import Suffix, suffix
 from inspector.repairs.traced_chunks import Found, found_between, name_of, prompts

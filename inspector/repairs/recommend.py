@@ -1,11 +1,13 @@
 """Which strategies to compose where a person names the goal and not the way."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from inspector.conversation.edits import apply
+from inspector.conversation.edits import EditMismatch, apply
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.detectors.base import DISPATCH, Case, Finding, Severity, at_least
+from inspector.detectors.base import DISPATCH, Case, Finding, Severity, at_least, findings
+from inspector.detectors.catalogue import RULES
 from inspector.profiles.base import Judgement, ProviderRule
 from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged
@@ -20,22 +22,27 @@ _WIDE, _NARROW, _LARGE = 10, 2, 2000
 """Sequences that are followed at once; fewer where a conversation has more than _LARGE chunks."""
 
 
-def recommended(case: Case, findings: Sequence[Finding]) -> tuple[Strategy, ...]:
+def recommended(case: Case, found: Sequence[Finding]) -> tuple[Strategy, ...]:
     """Those that findings at warning or above name and that change something, each after the ones before it, in the catalogue's order.
 
-    What a person must choose is left to them.
+    With those that become needed by the others: a row that goes may have stood between two messages of one number, and a row that
+    becomes readable may share its number with the next. What a person must choose is left to them.
     """
-    named = {name for finding in findings if at_least(finding.severity, Severity.WARNING) for name in finding.repaired_by}
-    chosen: list[Strategy] = []
-    for each in STRATEGIES:
-        edits = list(each.propose(case)) if each.name in named and not each.by_choice else []
-        if edits:
-            chosen.append(each)
-            case = case.again(apply(case.conversation, edits))
-    return tuple(chosen)
+    named = _named(found)
+    while True:
+        strategies, current = composed(case, named)
+        more = _named(findings(current, RULES)) - named if strategies else frozenset()
+        if not more:
+            return strategies
+        named |= more
 
 
-def sequence(case: Case, findings: Sequence[Finding], profile_name: str, own_projection: str) -> "Recommendation":
+def _named(found: Sequence[Finding]) -> frozenset[str]:
+    names = {name for finding in found if at_least(finding.severity, Severity.WARNING) for name in finding.repaired_by}
+    return frozenset(strategy.name for strategy in STRATEGIES if strategy.name in names and not strategy.by_choice)
+
+
+def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_projection: str) -> "Recommendation":
     """What to do where a person only says for whom: what the rules name in a store of Dispatch, then what the profile still refuses.
 
     Elsewhere the profile comes first, and what the rules name only where it refuses nothing. Raises UnknownProfile, UnknownProjection.
@@ -44,7 +51,7 @@ def sequence(case: Case, findings: Sequence[Finding], profile_name: str, own_pro
         found = for_profile(case, profile_name, own_projection)
         if found.way.strategies or found.why_not:
             return found
-    named = [each.name for each in recommended(case, findings)]
+    named = [each.name for each in recommended(case, troubles)]
     found = for_profile(composed(case, named)[1], profile_name, own_projection)
     strategies, mended = composed(case, [*named, *(each.name for each in found.way.strategies)])
     way = replace(found.way, strategies=strategies, case=mended)
@@ -129,12 +136,14 @@ def _next(
 
 def composed(case: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Case]:
     """The strategies of these names that change something, in the catalogue's order as pages and commands compose them, and the case after them."""
-    wanted, used = set(names), []
+    wanted = set(names)
+    used: list[Strategy] = []
     for each in STRATEGIES:
         edits = list(each.propose(case)) if each.name in wanted else []
-        if edits:
-            used.append(each)
-            case = case.again(apply(case.conversation, edits))
+        # A store that holds a key twice can be edited by nobody: which of the two rows is meant?
+        with suppress(EditMismatch):
+            case = case.again(apply(case.conversation, edits)) if edits else case
+            used += [each] if edits else []
     return tuple(used), case
 
 

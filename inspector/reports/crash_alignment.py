@@ -53,7 +53,7 @@ def aligned(session: Conversation, crash: Conversation) -> Alignment:
         target = target_of(session, messages)
         for version, passes in VERSIONS:
             made = _replayed(transformed(messages, target, passes)[0])
-            count = sum((found := made.get(_at(chunk))) is not None and _said(found[0]) == _said(chunk) for chunk in sent)
+            count = sum((replayed := made.get(_at(chunk))) is not None and _said(replayed[0]) == _said(chunk) for chunk in sent)
             if count > best[0]:
                 best = (count, version, made)
     pieces = tuple(_piece(chunk, best[2], _by_likeness(session.chunks)) for chunk in sent)
@@ -94,9 +94,9 @@ def _said(chunk: Chunk) -> tuple[str, str]:
 def _piece(chunk: Chunk, made: dict[tuple[int, int], tuple[Chunk, Chunk | None]], alike: dict[str, Chunk | None]) -> Piece:
     index, place = _at(chunk)
     path = f"messages.{index}.content" + ("" if _is_plain(chunk) else f".{place}")
-    found = made.get((index, place))
-    if found is not None and _said(found[0]) == _said(chunk):
-        return Piece(path, chunk, found[1], True)
+    replayed = made.get((index, place))
+    if replayed is not None and _said(replayed[0]) == _said(chunk):
+        return Piece(path, chunk, replayed[1], True)
     stored = next((found for mark in _marks(chunk) if (found := alike.get(mark)) is not None), None)
     return Piece(path, chunk, stored, stored is not None and _words(stored) == _words(chunk))
 

@@ -12,8 +12,8 @@ def age(milliseconds: int) -> str:
     return "0 seconds"
 
 
-def provenance(came_from: str, written_at: int | None, read_at: int) -> str:
-    """One clause without a full stop; times in epoch milliseconds, `written_at` None where it was never noted."""
+def provenance(came_from: str, written_at: int | None, read_at: int, sealed: str = "") -> str:
+    """One clause without a full stop; times in epoch milliseconds, `written_at` None where it was never noted, `sealed` what a bundle says."""
     when = "" if written_at is None else f"last written {age(read_at - written_at)} before it was read"
     origin = f"copied from {came_from}" if came_from else ""
-    return ", ".join(part for part in (origin, when) if part)
+    return ", ".join(part for part in (sealed, origin, when) if part)

@@ -85,7 +85,9 @@ def side_by_side(
     """`now` is what the prompt was made of; `base` what is stored (the same where no strategy is tried)."""
     drafts = list(_drafts(base, now, prompt, dropped))
     window = drafts[start : start + most]
-    return SideBySide(tuple(_spanned(window, prompt, judgement)), start, len(drafts), Counter(each.change for each in drafts if each.change))
+    return SideBySide(
+        tuple(_spanned(window, prompt, judgement)), start, len(drafts), Counter(each.change for each in drafts if each.change)
+    )
 
 
 def place_of(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iterable[Dropped], seq: int) -> int:
@@ -231,6 +233,4 @@ def elsewhere(judgement: Judgement, prompt: Prompt) -> tuple[Violation, ...]:
     """Violations of the request as a whole, which stand at no message of it."""
     tops = {f"{prompt.root}.{index}" for index in range(len(prompt.messages))}
     known = {part.path for part in prompt.system_parts}
-    return tuple(
-        found for found in judgement.violations if ".".join(found.path.split(".")[:2]) not in tops and found.path not in known
-    )
+    return tuple(found for found in judgement.violations if ".".join(found.path.split(".")[:2]) not in tops and found.path not in known)

@@ -15,9 +15,11 @@ from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Mes
 from inspector.detectors.base import Case, Fault, Finding
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
+from inspector.readers.dispatch import INTERRUPTED
 from inspector.reports.clock import turn_times
 
 MADE_UP_SHOWN = 200
+NOT_RECORDED = "not known: the prompt of this request is not recorded"
 ROLE_LETTERS = {"user": "u", "assistant": "a", "tool": "t", "system": "s"}
 
 
@@ -43,6 +45,7 @@ class Row:
     hit: bool
     departs: str
     arguments: str
+    synthetic: str
     bracket: int
     read: "ReadCell | None"
     sent: "SentCell | None"
@@ -179,6 +182,8 @@ def _departures(conversation: Conversation, stored: dict[str, int], read: dict[s
     held: dict[int, int] = {}
     for chunk in conversation.chunks:
         owner, message = read[chunk.key], stored.get(chunk.key)
+        if owner.why == NOT_RECORDED:
+            return {}
         if owner.index is None:
             return {chunk.key: "left out from here"}
         if message is not None and held.setdefault(owner.index, message) != message:
@@ -196,6 +201,19 @@ def words(chunk: Chunk) -> str:
     if chunk.kind is Kind.UNREADABLE:
         return f"{chunk.reason}\n{chunk.raw[:2000].decode('utf-8', 'replace')}"
     return chunk.text
+
+
+def synthetic(chunk: Chunk) -> str:
+    """Why a stored result is none that a tool gave; "" for all others. The texts are those of Dispatch's kernel and reconcile.ts, whole."""
+    if chunk.kind is not Kind.TOOL_RESULT:
+        return ""
+    if chunk.text == INTERRUPTED:
+        return "no tool said this: it stands in for a result that is missing"
+    if chunk.is_error and chunk.text == "Aborted":
+        return "no tool said this: the turn was stopped"
+    if chunk.is_error and chunk.text == f"Unknown tool: {chunk.tool_name}":
+        return "no tool said this: there is none of that name"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +244,7 @@ def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int
             chunk.seq in hits,
             all_columns.departs.get(chunk.key, ""),
             arguments(chunk),
+            synthetic(chunk),
             brackets.get(at, 0),
             read.get(at),
             sent.get(at),
@@ -268,7 +287,8 @@ def _read_cells(
         codes = tuple(code for chunk in held for code in badges.get((Fault.READER, chunk.key), ()))
         said = [messages_by_code[chunk.key, code] for chunk in held for code in badges.get((Fault.READER, chunk.key), ())]
         if index is None:
-            yield start, ReadCell(span, letter(held[0].role), "left out", len(held), (), False, why, codes, False, True)
+            label = "not known" if why == NOT_RECORDED else "left out"
+            yield start, ReadCell(span, letter(held[0].role), label, len(held), (), False, why, codes, False, True)
             continue
         message = all_columns.read_messages[index]
         several = _held(all_columns, message.chunks)
@@ -311,7 +331,8 @@ def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tupl
     for start, span, (index, why) in _runs([owner(chunk) for chunk in visible]):
         held = visible[start : start + span]
         if index is None:
-            yield start, SentCell(span, letter(held[0].role), "", (), False, (), (), (), f"nothing is sent: {why}", False)
+            nothing = why if why == NOT_RECORDED else f"nothing is sent: {why}"
+            yield start, SentCell(span, letter(held[0].role), "", (), False, (), (), (), nothing, False)
             continue
         wire = all_columns.prompt.messages[index]
         keys = {chunk.key for chunk in held}

@@ -9,6 +9,7 @@ from inspector.conversation.queries import span_text
 from inspector.detectors.base import Case, Finding, case_of, findings
 from inspector.detectors.catalogue import RULES
 from inspector.profiles.judging import judged
+from inspector.readers.catalogue import fitting, reader
 
 EXAMPLES = 3
 
@@ -74,12 +75,35 @@ class Difference:
 
 def compare(conversation: Conversation, reader_a: str, reader_b: str, projection: str, profile: str) -> Difference:
     """With nothing known around the conversation. Raises UnknownReader, UnknownProjection, UnknownProfile."""
-    return compare_cases(case_of(conversation, reader_a), case_of(conversation, reader_b), projection, profile)
+    case = case_of(conversation, reader_a)
+    return compare_cases(case, read_by(case, reader_b), projection, profile)
 
 
 def compare_cases(a: Case, b: Case, projection: str, profile: str) -> Difference:
     """Two cases of the same rows, with the findings that go and come. Raises UnknownProjection, UnknownProfile."""
-    return with_findings(between(outcome(a, projection, profile), outcome(b, projection, profile), len(a.messages)), a, b)
+    a, b = read_by(a, a.reading.reader), read_by(b, b.reading.reader)
+    first, second = outcomes((a, b), projection, profile)
+    return with_findings(between(first, second, len(a.messages)), a, b)
+
+
+def read_by(case: Case, reader_name: str) -> Case:
+    """The case as another reader has it; as the format's own one has it where that reader does not exist for the format. Raises UnknownReader."""
+    name = fitting(reader_name, case.conversation.format)
+    return case if case.reading.reader == name else replace(case, reading=reader(name).read(case.conversation))
+
+
+def outcomes(cases: Sequence[Case], projection: str, profile: str) -> list[Outcome]:
+    """One for each case of the same rows. Readers mostly agree, and what they agree on is sent and judged once."""
+    made: list[tuple[Case, Outcome]] = []
+    for case in cases:
+        same = next((found for other, found in made if _is_read_alike(other, case)), None)
+        made.append((case, replace(same, reader=case.reading.reader) if same else outcome(case, projection, profile)))
+    return [found for _, found in made]
+
+
+def _is_read_alike(a: Case, b: Case) -> bool:
+    one, other = a.reading, b.reading
+    return (one.failure, one.grouped, one.messages, one.dropped) == (other.failure, other.grouped, other.messages, other.dropped)
 
 
 def outcome(case: Case, projection: str, profile: str) -> Outcome:

@@ -59,7 +59,7 @@ def pack(members: Mapping[str, bytes], source: Path) -> bytes:
 
 
 def write(out: Path, data: bytes) -> None:
-    """The bundle in the new file `out` (mode 0600). Raises AlreadyThere, NoRoom."""
+    """The bundle in the new file `out` (mode 0600). Raises what `files.new_file` raises."""
     with files.new_file(out) as descriptor:
         try:
             with open(descriptor, "wb", closefd=False) as file:

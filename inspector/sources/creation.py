@@ -11,7 +11,7 @@ from typing import Any, Literal
 from inspector.conversation import jsontext
 from inspector.sources import files
 from inspector.sources.opening import side, told
-from inspector.sources.problems import AlreadyThere, NotWritable
+from inspector.sources.problems import AlreadyThere, NoFolder, NotWritable
 from inspector.traces.body_hash import body_hash
 from inspector.traces.record_id import record_id
 
@@ -76,7 +76,7 @@ def write_journal(path: Path, log_records: Iterable[Mapping[str, Any]]) -> None:
 def _database(path: Path) -> Iterator[sqlite3.Connection]:
     """One transaction in a new database, which is removed again when the body fails."""
     _make_parents(path)
-    for suffix in ("-wal", "-shm", "-journal"):
+    for suffix in files.SIDES:
         # Side files left by another database of this name would be taken for ours.
         if files.exists(side(path, suffix)):
             raise AlreadyThere(side(path, suffix))
@@ -92,6 +92,8 @@ def _make_parents(path: Path) -> None:
     try:
         # Conversations hold secrets: a folder that we make is closed to other users.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except ValueError as error:
+        raise NoFolder(path) from error
     except PermissionError as error:
         raise NotWritable(path, "permission denied") from error
     except OSError as error:

@@ -10,10 +10,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from inspector.sources.problems import AlreadyThere, Failed, Missing, NoRoom, NotAFile, NotReadable, SourceProblem, TooLarge
+from inspector.sources.problems import (
+    AlreadyThere,
+    Failed,
+    Missing,
+    NoFolder,
+    NoRoom,
+    NotAFile,
+    NotReadable,
+    NotWritable,
+    SideName,
+    SourceProblem,
+    TooLarge,
+)
 
 LIMIT = 1 << 30
 """Bytes: what a file read at once and one line may hold, the same as SQLite's limit for one value (1e9) and a little more."""
+SIDES = ("-wal", "-shm", "-journal")
+"""What SQLite puts behind the name of a database for the files that it keeps beside it."""
 _YEAR_9999 = 253_000_000_000
 
 
@@ -116,11 +130,21 @@ def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[Line]:
 
 @contextmanager
 def new_file(out: Path) -> Iterator[int]:
-    """A fresh file (its descriptor, mode 0600: stores hold secrets), removed again when the body fails. Raises AlreadyThere."""
+    """A fresh file (its descriptor, mode 0600: stores hold secrets), removed again when the body fails.
+
+    Raises AlreadyThere, NoFolder, NotWritable, NoRoom, SideName.
+    """
+    if out.name.endswith(SIDES):
+        raise SideName(out)
     try:
         descriptor = os.open(out, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except ValueError as error:
+        raise NoFolder(out) from error
     except OSError as error:
-        raise problem(error, out) from error
+        named = problem(error, out)
+        if isinstance(named, Missing):
+            raise NoFolder(out) from error
+        raise (NotWritable(out, "permission denied") if isinstance(named, NotReadable) else named) from error
     try:
         yield descriptor
     except BaseException:

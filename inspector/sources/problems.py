@@ -38,6 +38,24 @@ class Missing(SourceProblem):
         return f"{self.place} does not exist; check the path and try again."
 
 
+class NoFolder(SourceProblem):
+    """A new file in a folder that is not there, or with a name that none can have."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} cannot be made, since its folder does not exist or no file can have that name; make the folder, or choose another name."
+
+
+class SideName(SourceProblem):
+    """A new file under a name that SQLite would take for a part of the database beside it."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} is the name of a file that SQLite keeps beside a database, and the database would suffer; choose another name."
+        )
+
+
 @dataclass(eq=False)
 class NotAFile(SourceProblem):
     kind: str
@@ -45,7 +63,7 @@ class NotAFile(SourceProblem):
 
     @property
     def sentence(self) -> str:
-        return f"{self.place} is a {self.kind}, not a file; give the path of the database or journal file itself."
+        return f"{self.place} is a {self.kind}, not a file; give the path of the file itself."
 
 
 class Empty(SourceProblem):

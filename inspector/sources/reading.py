@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.formats import bundle, dispatch_traces, request_detection, request_layout
-from inspector.formats.base import Format, InFiles, Shape, Stored
+from inspector.formats.base import Format, InFiles, KnowsKeys, Shape, Stored
 from inspector.formats.catalogue import FORMATS, format_named
 from inspector.formats.request_layout import NotARequest
 from inspector.formats.request_names import WIRES
@@ -15,6 +15,8 @@ from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
+THE_FILE, THE_KEYS = "the file", "its keys"
+"""Where a problem of a store lies: damage that SQLite finds, and records of which the format knows no meaning."""
 
 
 @dataclass(eq=False)
@@ -64,7 +66,7 @@ class NotAStore(SourceProblem):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`problems` is what SQLite's own check says of the file: where it finds damage, rows may be missing without a trace.
+    """`problems`: what SQLite's own check says of the file (where it finds damage, rows may be missing without a trace), and unknown keys.
 
     `origin` and `traces` are those of an evidence bundle, which brings its own along.
     """
@@ -138,8 +140,10 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
 
     def use(store: sqlite.Snapshot) -> Store:
         said = store.damage() if check else ()
-        conversations = tuple(format_.read(stores.from_snapshot(store, format_)))
-        return Store(path, format_, conversations, tuple(Problem("the file", text) for text in said))
+        records = stores.from_snapshot(store, format_)
+        strange = format_.unknown(records) if check and isinstance(format_, KnowsKeys) else ()
+        problems = (*(Problem(THE_FILE, text) for text in said), *(Problem(THE_KEYS, text) for text in strange))
+        return Store(path, format_, tuple(format_.read(records)), problems)
 
     return sqlite.reread(path, use)
 

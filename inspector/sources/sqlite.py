@@ -11,7 +11,7 @@ from inspector.formats.base import Cell, Record, Shape, Table
 from inspector.sources import files
 from inspector.sources.locks import alone
 from inspector.sources.opening import MAGIC, TRIES, head, readonly, told
-from inspector.sources.problems import Changing
+from inspector.sources.problems import AlreadyThere, Changing
 from inspector.sources.statements import quoted, records, require, tables
 from inspector.sources.writing import commit
 
@@ -93,6 +93,10 @@ def identify(path: Path) -> Shape:
 
 
 def backup(path: Path, out: Path) -> None:
-    """A consistent copy, content of the -wal included, in the new file `out` (mode 0600). Raises AlreadyThere and what `snapshot` raises."""
+    """A consistent copy, content of the -wal included, in the new file `out` (mode 0600). Raises what `snapshot` and `files.new_file` raise."""
+    for suffix in files.SIDES:
+        # What another database of this name left would be taken for ours: played into it, or removed.
+        if files.exists(left := Path(f"{out}{suffix}")):
+            raise AlreadyThere(left)
     with readonly(path) as source, files.new_file(out), told(path), closing(sqlite3.connect(out, isolation_level=None)) as target:
         source.backup(target)

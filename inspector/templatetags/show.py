@@ -1,7 +1,10 @@
 """How stored things are shown: text made visible, code by Pygments, times, sizes, links that keep the query."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import groupby
+from shlex import quote
 from typing import Any
 
 from django import template
@@ -13,8 +16,9 @@ from pygments.lexers import get_lexer_by_name
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
+from inspector.detectors.base import Finding
+from inspector.reports import timeline
 from inspector.reports import visible as text
-from inspector.reports.timeline import arguments, words
 
 register = template.Library()
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
@@ -49,8 +53,34 @@ def chunk_words(chunk: Chunk | None) -> str:
     """A chunk in one line: what was called with what, or its text."""
     if chunk is None:
         return ""
-    called = arguments(chunk)
-    return f"{chunk.tool_name} {called}" if called else words(chunk) or "(empty)"
+    called = timeline.arguments(chunk)
+    return f"{chunk.tool_name} {called}" if called else timeline.words(chunk) or "(empty)"
+
+
+@register.filter
+def synthetic(chunk: Chunk | None) -> str:
+    """Why a stored result is none that a tool gave; "" for all others."""
+    return timeline.synthetic(chunk) if chunk is not None else ""
+
+
+@register.filter
+def thousands(value: int) -> str:
+    """20029 as 20,029."""
+    return f"{value:,}"
+
+
+@register.filter
+def by_rule(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
+    """The first finding of each rule, in the order of the codes, and how many there are of it."""
+    ordered = groupby(sorted(findings, key=lambda found: found.code), key=lambda found: found.code)
+    held = [list(group) for _, group in ordered]
+    return [(group[0], len(group)) for group in held]
+
+
+@register.filter
+def shell_word(value: object) -> str:
+    """A path as one word of a command that can be pasted."""
+    return text.visible(quote(str(value)))
 
 
 @register.filter

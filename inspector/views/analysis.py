@@ -1,10 +1,10 @@
 """What a conversation page shows of one revision, computed once and kept: a revision never changes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from inspector.actions.import_source import finding_ids
-from inspector.conversation.model import Dropped
+from inspector.conversation.model import Chunk, Dropped
 from inspector.detectors.base import Case, Fault, Finding, findings
 from inspector.detectors.catalogue import RULES
 from inspector.models import Conversation, loading
@@ -13,12 +13,14 @@ from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
-from inspector.projections.observed import Observed, observed
-from inspector.reports.timeline import Columns, columns
+from inspector.projections.observed import NO_PROMPT, Observed, observed
+from inspector.repairs.recommend import sequence
+from inspector.reports.timeline import NOT_RECORDED, Columns, Strip, columns, strip
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 
 LATER = "later than this request: its answer, or what came after"
+SKIPPED = "not in this request, though it stands before rows that are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,10 @@ class Analysis:
     judgement: Judgement
     verdict: str
     columns: Columns
-    observed: Observed | None
+    strip: Strip
+    recommended: tuple[str, ...]
+    """Names of the strategies that mend what was found, in their order."""
+    observed: Observed | None = None
 
 
 def analysis(conversation: Conversation, reader: str, projection_name: str, profile_name: str, revision: int, step: str = "") -> Analysis:
@@ -44,24 +49,42 @@ def _analysis(
     pk: int, reader: str, projection_name: str, profile_name: str, revision: int, step: str, sources: tuple[object, ...]
 ) -> Analysis:
     """`sources` carry when they were read, so that a re-import is seen."""
+    if step:
+        return _of_step(_analysis(pk, reader, projection_name, profile_name, revision, "", sources), step, projection_name, profile_name)
     conversation = Conversation.objects.select_related("source").get(pk=pk)
     case = loading.case(conversation, reader, revision)
     found = tuple(finding_ids(conversation.oid, findings(case, RULES)))
-    shape = for_wire(profile(profile_name).wire, projection_name)
+    troubles = [finding for _, finding in found]
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
-    said = verdict(case, [finding for _, finding in found], judgement)
-    seen = None
-    if step and case.trace is not None:
-        # By what shows of it: an address cannot carry a lone surrogate.
-        asked = next((each for each in case.trace.steps() if visible(each.step_id) == step), None)
-        seen = observed(case.trace, asked, case.conversation.chunks, shape) if asked is not None else None
+    said = verdict(case, troubles, judgement)
+    made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, troubles)
+    mends = tuple(each.name for each in sequence(case, troubles, profile_name, projection_name).way.strategies)
+    return Analysis(case, found, prompt, judgement, said, made, strip(made), mends)
+
+
+def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) -> Analysis:
+    """The same rows beside a past request; `now` itself where no trace has that step."""
+    case = now.case
+    # By what shows of it: an address cannot carry a lone surrogate.
+    asked = next((each for each in case.trace.steps() if visible(each.step_id) == step), None) if case.trace else None
+    if case.trace is None or asked is None:
+        return now
+    shape = for_wire(profile(profile_name).wire, projection_name)
+    seen = observed(case.trace, asked, case.conversation.chunks, shape)
     if seen is None:
-        made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, [finding for _, finding in found])
-        return Analysis(case, found, prompt, judgement, said, made, None)
-    matched = {chunk.key for message in seen.believed for chunk in message.chunks}
-    later = Dropped(tuple(chunk for chunk in case.conversation.chunks if chunk.key not in matched), LATER)
+        return now
     judgement = judgement_of(seen.prompt, case.conversation, profile_name)
     # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
-    marked = [finding for _, finding in found if finding.fault is not Fault.READER]
-    made = columns(case, seen.believed, [later], seen.prompt, judgement, marked, LATER)
-    return Analysis(case, found, seen.prompt, judgement, said, made, seen)
+    marked = [finding for _, finding in now.findings if finding.fault is not Fault.READER]
+    made = columns(case, seen.believed, _absent(case.conversation.chunks, seen), seen.prompt, judgement, marked, LATER)
+    return replace(now, prompt=seen.prompt, judgement=judgement, columns=made, strip=strip(made), observed=seen)
+
+
+def _absent(chunks: tuple[Chunk, ...], seen: Observed) -> list[Dropped]:
+    """The stored chunks that the request did not have, with why; of none it is said that it was left out where the prompt is not recorded."""
+    if NO_PROMPT in seen.notes:
+        return [Dropped(chunks, NOT_RECORDED)]
+    matched = {chunk.key for message in seen.believed for chunk in message.chunks}
+    last = max((place for place, chunk in enumerate(chunks) if chunk.key in matched), default=-1)
+    skipped = tuple(chunk for chunk in chunks[: last + 1] if chunk.key not in matched)
+    return [Dropped(skipped, SKIPPED), Dropped(chunks[last + 1 :], LATER)]

@@ -1,6 +1,5 @@
-"""One conversation: three columns by chunk, its chunks one by one, and the prompt that is made of it."""
+"""One conversation: three columns by chunk, and its chunks one by one."""
 
-import json
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -18,17 +17,18 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, Revision, loading
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.projections.catalogue import PROJECTIONS, UnknownProjection
+from inspector.projections.observed import NO_PROMPT
 from inspector.readers.catalogue import UnknownReader, names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
-from inspector.repairs.recommend import sequence
 from inspector.reports import markdown, scan, show
 from inspector.reports.recorded_errors import Recorded, recorded_errors
-from inspector.reports.timeline import Strip, Timeline, merged_seqs, strip, timeline
+from inspector.reports.timeline import Strip, Timeline, merged_seqs, timeline
 from inspector.reports.visible import size, visible
 from inspector.traces import observe
 from inspector.views.analysis import Analysis, analysis
 from inspector.views.conversation_list import conversation_list, conversation_list_json
+from inspector.views.judges import chosen_judges
 from inspector.views.pages import Link, absolute, as_json, as_markdown, page
 
 __all__ = [
@@ -39,8 +39,6 @@ __all__ = [
     "conversation_list",
     "conversation_list_json",
     "conversation_md",
-    "prompt",
-    "prompt_json",
 ]
 
 WINDOW = 200
@@ -116,16 +114,19 @@ class ConversationPage:
     repairs: list[Repair]
     prompt_body: str
     request_body: str
+    is_prompt_known: bool
+    is_step_recorded: bool
     recorded: tuple[Recorded, ...]
 
 
 def _choice(request: OperatorRequest, row: Conversation) -> Choice:
     get = request.GET
+    projection, profile = chosen_judges(get.get("as", ""), get.get("profile", ""), row.source)
     at, rev, start = get.get("at", ""), get.get("rev", ""), get.get("from", "")
     return Choice(
         reader=get.get("reader") or row.source.reader,
-        projection=get.get("as") or row.source.projection,
-        profile=get.get("profile") or row.source.profile,
+        projection=projection,
+        profile=profile,
         revision=int(rev) if rev.isdecimal() and len(rev) < 9 else row.revision,
         step=get.get("step", ""),
         kind=get.get("kind", "") if get.get("kind") in KINDS else "",
@@ -139,7 +140,7 @@ def _choice(request: OperatorRequest, row: Conversation) -> Choice:
     )
 
 
-def _found(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice, Analysis]:
+def looked_up(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice, Analysis]:
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     choice = _choice(request, row)
     try:
@@ -191,6 +192,7 @@ def _anchor(found: Analysis, number: int) -> tuple[str, int | None]:
 def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
     chunks = found.case.conversation.chunks
     prompt_body, request_body = _bodies(choice, found)
+    steps = _steps(found)
     selected = _selected(found, choice.finding)
     every = {seq for _, finding in found.findings for seq in finding.seqs}
     positions = _matching(choice, chunks, every)
@@ -212,14 +214,14 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         row=row,
         choice=choice,
         analysis=found,
-        strip=strip(found.columns),
+        strip=found.strip,
         timeline=timeline(found.columns, window, hits, is_end),
         selected=selected,
         readers=names(row.source.format),
         reader_note=reader_named(choice.reader).note,
         projections=[shape.name for shape in PROJECTIONS],
         profiles=[judge.name for judge in PROFILES],
-        steps=_steps(found),
+        steps=steps,
         shown=len(window),
         matching=len(positions),
         earlier=max(0, start - WINDOW) if start else None,
@@ -230,18 +232,14 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         refused_from=found.judgement.first_bad,
         size=size(sum(len(chunk.raw) for chunk in chunks)),
         then_and_now=_then_and_now(row, choice, found),
-        recommended=_recommended(choice, found),
+        recommended=found.recommended,
         repairs=_repairs(row, found),
         prompt_body=prompt_body,
         request_body=request_body,
+        is_prompt_known=found.observed is None or NO_PROMPT not in found.observed.notes,
+        is_step_recorded=choice.step in {link.href for link in steps},
         recorded=recorded_errors(found.case, [finding for _, finding in found.findings]),
     )
-
-
-def _recommended(choice: Choice, found: Analysis) -> tuple[str, ...]:
-    """Names of what `repair --for` would compose."""
-    sequenced = sequence(found.case, [finding for _, finding in found.findings], choice.profile, choice.projection)
-    return tuple(each.name for each in sequenced.way.strategies)
 
 
 def _bodies(choice: Choice, found: Analysis) -> tuple[str, str]:
@@ -266,6 +264,8 @@ def _then_and_now(row: Conversation, choice: Choice, found: Analysis) -> str:
     then = analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, steps[0].href)
     now = analysis(row, choice.reader, choice.projection, choice.profile, choice.revision)
     before, after = merged_seqs(then.columns) if then.observed else [], merged_seqs(now.columns)
+    if not then.observed or NO_PROMPT in then.observed.notes:
+        return ""
     if not before and not after:
         return ""
     said = f"merged seq {span_text(before)}" if before else "merged nothing"
@@ -281,12 +281,12 @@ def _steps(found: Analysis) -> list[Link]:
 
 
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, found = _found(request, oid)
+    row, choice, found = looked_up(request, oid)
     return page(request, "conversation.html", _page(row, choice, found), part="rows", twins=("json", "md"))
 
 
 def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, found = _found(request, oid)
+    row, choice, found = looked_up(request, oid)
     report = _report(row, choice, found)
     report["revision"] = choice.revision
     report["read"] = show.messages_report(found.case.reading)
@@ -295,7 +295,7 @@ def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
 
 
 def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, found = _found(request, oid)
+    row, choice, found = looked_up(request, oid)
     lines = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
     links = {"conversation": absolute(request, f"/conversations/{oid}/?rev={choice.revision}&reader={choice.reader}")}
     return as_markdown(markdown.conversation_md(_report(row, choice, found), lines, links, _told(row, choice, found)))
@@ -364,34 +364,3 @@ def _chunk(request: OperatorRequest, oid: str, position: int) -> tuple[Conversat
     if position >= len(chunks):
         raise Http404("The conversation has no such chunk.")
     return row, chunks[position]
-
-
-@dataclass(frozen=True, slots=True)
-class PromptPage:
-    row: Conversation
-    choice: Choice
-    analysis: Analysis
-    text: str
-    is_cut: bool
-    sources: tuple[tuple[str, list[int]], ...]
-    projections: list[str]
-
-
-def prompt(request: OperatorRequest, oid: str) -> HttpResponse:
-    """The message list of the request in a wire shape, with the map back to chunks and what was lost."""
-    row, choice, found = _found(request, oid)
-    text = (
-        jsontext.compact(found.prompt.values)
-        if len(found.case.conversation.chunks) > 20_000
-        else json.dumps(found.prompt.values, indent=2, ensure_ascii=False)
-    )
-    sources = tuple((path, seqs) for path, seqs in found.prompt.sources().items() if path.count(".") > 1)
-    content = PromptPage(
-        row, choice, found, visible(text[:TEXT_SHOWN]), len(text) > TEXT_SHOWN, sources[:2000], [shape.name for shape in PROJECTIONS]
-    )
-    return page(request, "prompt.html", content, twins=("json",))
-
-
-def prompt_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    _, _, found = _found(request, oid)
-    return as_json(show.prompt_report(found.prompt))

@@ -15,8 +15,11 @@ from inspector.reports.json_text import json_text
 NAVIGATION = (
     ("Inbox", "/"),
     ("Conversations", "/conversations/"),
+    ("Explain", "/explain/"),
+    ("Check", "/check/"),
     ("Repairs", "/repairs/"),
     ("Rules", "/rules/"),
+    ("What if", "/whatif/"),
     ("Formats", "/formats/"),
     ("Sources", "/sources/"),
     ("Audit", "/audit/"),

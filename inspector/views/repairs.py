@@ -72,6 +72,10 @@ class NewRepairPage:
     row: Conversation
     chosen: tuple[str, ...]
     strategies: tuple[Strategy, ...]
+    named: frozenset[str]
+    """Those that a finding names."""
+    near: frozenset[str]
+    """These and the chosen ones; the others are folded away."""
     recommended: tuple[str, ...]
     mode: str
     modes: tuple[WriteMode, ...]
@@ -144,7 +148,9 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     format_ = loading.format_of(row.source)
     part, problem = None, ""
     case = loading.case(row, row.source.reader)
-    found = sequence(case, findings(case, RULES), row.source.profile, row.source.projection).way.strategies
+    troubles = findings(case, RULES)
+    found = sequence(case, troubles, row.source.profile, row.source.projection).way.strategies
+    named = frozenset(name for finding in troubles for name in finding.repaired_by)
     try:
         mode = mode_named(format_, mode)
         if chosen:
@@ -157,6 +163,8 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         row,
         chosen,
         STRATEGIES,
+        named,
+        named | frozenset(chosen),
         tuple(each.name for each in found),
         mode,
         format_.modes,

@@ -139,6 +139,8 @@ class SourcePage:
     deployed: Reader | None
     why_writable: str
     has_switch: bool
+    is_sealed: bool
+    """Nothing is ever written to its format, so no plan can be carried to it."""
 
 
 def _page(found: Source) -> SourcePage:
@@ -160,6 +162,7 @@ def _page(found: Source) -> SourcePage:
         deployed=_deployed(found),
         why_writable=why_writable(found),
         has_switch=switch_is_needed(found),
+        is_sealed=found.format in READ_ONLY,
     )
 
 

@@ -1,5 +1,6 @@
 """A sealed conversation: the same bytes again, opened elsewhere it shows and finds the same, and nobody can write to it or change it unseen."""
 
+import hashlib
 import json
 import struct
 import zipfile
@@ -116,7 +117,8 @@ def test_masked_texts_are_gone_and_their_digests_stay(db: None, tmp_path: Path) 
         (chunk.kind, chunk.msg_idx) for chunk in loading.stored(original).conversation.chunks
     ]
     assert "masked]" in chunks[0].text
-    assert "masked" in json.dumps(Source.objects.get(pk=sealed.source_id).problems)
+    source = Source.objects.get(pk=sealed.source_id)
+    assert "masked texts are not the stored bytes" in source.provenance and source.problems == []
 
 
 def test_masked_bodies_get_the_name_of_what_they_hold_now(incident: Conversation, tmp_path: Path) -> None:
@@ -146,6 +148,95 @@ def test_the_archive_comes_along_and_repairs_are_kept(db: None, tmp_path: Path) 
     sealed = opened(tmp_path / "evidence.zip", seal_imported(again(path), False, "a"))
     case = loading.case(sealed, sealed.source.reader)
     assert case.archive is not None and [chunk.text for chunk in case.archive.chunks] == ["first", "one"]
+
+
+def test_ids_that_bleed_are_sealed_with_it_and_the_rule_still_speaks(db: None, tmp_path: Path) -> None:
+    store = Store().append(U("hello"), A("hi"), to="c_1").append(U("private"), to="cX1")
+    original = imported(tmp_path / "dispatch.db", store, "c_1")
+    data = seal_imported(original, False, "a")
+    assert b"private" not in b"".join(members(data).values())
+    path = tmp_path / "evidence.zip"
+    sealed = opened(path, data)
+    assert found(sealed) == found(original) and "STORE303" in [code for code, *_ in found(sealed)]
+    scanned = run("scan", path, "--json").json["conversations"][0]["findings"]
+    assert "STORE303" in [finding["code"] for finding in scanned]
+    assert loading.stored(sealed).records == loading.stored(original).records
+    manifest = json.loads(members(data)["manifest.json"])
+    for wrong in ("cX1", [1], {"a": "b"}, 7):
+        manifest["conversations"][0]["bleeding"] = wrong
+        with pytest.raises(BrokenBundle, match="mistaken for"):
+            unseal({**members(data), "manifest.json": json.dumps(manifest).encode()})
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_where_it_was_sealed_is_provenance_and_no_problem(incident: Conversation, tmp_path: Path, client: Client, mask: bool) -> None:
+    sealed = opened(tmp_path / "evidence.zip", seal_imported(incident, mask, "a"))
+    page = client.get(f"/sources/{sealed.source.oid}/").content.decode()
+    assert "Problems found" not in page and "--apply-plan" not in page and "Every write still needs" not in page
+    assert f"sealed from {tmp_path / 'dispatch.db'} (dispatch), which was read at" in page
+    assert ("masked texts are not the stored bytes" in page) == mask
+    assert "sealed from" in client.get(f"/conversations/{sealed.oid}/").content.decode()
+    told = client.get(f"/sources/{sealed.source.oid}.json").json()
+    assert told["problems"] == [] and told["provenance"].startswith("sealed from")
+    listed = client.get("/sources/").content.decode()
+    assert "problem when read" not in listed
+    original = client.get(f"/sources/{incident.source.oid}/").content.decode()
+    assert "--apply-plan" in original and "sealed from" not in original
+
+
+def test_an_import_of_before_shows_no_problem_once_it_is_read_again(incident: Conversation, tmp_path: Path) -> None:
+    sealed = opened(tmp_path / "evidence.zip", seal_imported(incident, False, "a"))
+    Source.objects.filter(pk=sealed.source_id).update(problems=[{"where": "manifest.json", "reason": "An evidence bundle of"}], sealed="")
+    source = bring(tmp_path / "evidence.zip")[0].source
+    assert source.problems == [] and source.provenance.startswith("sealed from")
+
+
+@pytest.mark.parametrize("kind", ["\ud800", "json", ""])
+def test_a_record_of_a_kind_that_no_store_has_is_refused(incident: Conversation, kind: str) -> None:
+    held = members(seal_imported(incident, False, "a"))
+    lines = held["conversations/0.ndjson"].splitlines()
+    lines[0] = json.dumps({**json.loads(lines[0]), "type": kind}).encode()
+    with pytest.raises(BrokenBundle, match="which no store has"):
+        unseal(resealed(held, "conversations/0.ndjson", b"\n".join(lines)))
+
+
+def test_a_trace_that_names_a_body_otherwise_is_refused(incident: Conversation) -> None:
+    held = members(seal_imported(incident, False, "a"))
+    lines = held["traces/records.ndjson"].splitlines()
+    lines[0] = json.dumps({**json.loads(lines[0]), "body": "\ud800"}).encode()
+    with pytest.raises(BrokenBundle, match="by its digest"):
+        unseal(resealed(held, "traces/records.ndjson", b"\n".join(lines)))
+
+
+def test_a_trace_nested_deeper_than_any_source_may_is_refused(incident: Conversation) -> None:
+    """Pages read it back from deeper down the stack than the import does."""
+    held = members(seal_imported(incident, False, "a"))
+    first, *rest = held["traces/records.ndjson"].splitlines()
+    row = json.dumps({**json.loads(first), "attributes": {"deep": 0}}).replace('{"deep": 0}', '{"deep": ' + "[" * 900 + "]" * 900 + "}")
+    with pytest.raises(BrokenBundle, match="nested more than 400"):
+        unseal(resealed(held, "traces/records.ndjson", b"\n".join([row.encode(), *rest])))
+
+
+def test_what_a_hostile_bundle_says_of_itself_is_one_line(incident: Conversation, tmp_path: Path) -> None:
+    held = members(seal_imported(incident, False, "a"))
+    manifest = json.loads(held["manifest.json"])
+    manifest["source"]["path"], manifest["tool"] = "/a\n\u202e" * 1000, "\x1b[31m"
+    manifest["conversations"][0]["shared"]["index"] = "listed"
+    sealed = opened(tmp_path / "e.zip", bundles.pack({**held, "manifest.json": json.dumps(manifest).encode()}, tmp_path))
+    said = sealed.source.provenance
+    assert "\n" not in said and "\u202e" not in said and "\x1b" not in said and len(said) < 1200
+    manifest["conversations"][0]["shared"]["bleeding"] = "no list"
+    with pytest.raises(BrokenBundle, match="none that a conversation shares"):
+        unseal({**held, "manifest.json": json.dumps(manifest).encode()})
+
+
+def resealed(held: dict[str, bytes], name: str, data: bytes) -> dict[str, bytes]:
+    """With one member changed by somebody who also mends its digest in the manifest."""
+    manifest = json.loads(held["manifest.json"])
+    for member in manifest["members"]:
+        if member["name"] == name:
+            member["sha256"] = hashlib.sha256(data).hexdigest()
+    return {**held, name: data, "manifest.json": json.dumps(manifest).encode()}
 
 
 def test_rows_of_any_bytes_come_back(db: None, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_a_store_that_another_process_writes_is_refused_and_can_be_applied_later
     path = tmp_path / "a.db"
     repair = approved(imported(path, merged()), RENUMBER)
     before = everything(path)
-    with other_process(path, "BEGIN IMMEDIATE"), pytest.raises(Refused, match=r"write lock .* was not free.*Nothing was written"):
+    with other_process(path, "BEGIN IMMEDIATE"), pytest.raises(Refused, match=r"write lock .* was not free.*nothing was written"):
         apply_repair(repair, WHO, at_the_keyboard=True)
     repair.refresh_from_db()
     assert repair.state == Repair.State.APPROVED and everything(path) == before

@@ -39,6 +39,31 @@ def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
     assert run("demo", "--fresh").status == 0 and everything(store) == rows
 
 
+@pytest.mark.parametrize("more", [(), ("--fresh",)])
+def test_demo_neither_opens_nor_removes_a_store_that_is_not_its_own(tmp_path: Path, more: tuple[str, ...]) -> None:
+    real, junk = incident(tmp_path / "real" / "dispatch.db"), tmp_path / "junk" / "traces.db"
+    junk.parent.mkdir()
+    junk.write_bytes(b"somebody's file")
+    rows = everything(real)
+    for path in (real, junk):
+        ran = run("demo", "--folder", path.parent, *more)
+        assert ran.status == 2 and "is not a file of the demo and stays as it is" in ran.err and ran.err.count("\n") == 1
+        assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert everything(real) == rows and junk.read_bytes() == b"somebody's file" and not Source.objects.exists()
+
+
+def test_demo_knows_its_files_by_what_they_hold(tmp_path: Path) -> None:
+    make(tmp_path / "dispatch.db")
+    traces(tmp_path / "traces.db")
+    assert run("demo", "--folder", tmp_path).status == 0 and run("demo", "--folder", tmp_path, "--fresh").status == 0
+
+
+@pytest.mark.parametrize(("folder", "words"), [("", "Name the folder"), ("a\0b", "no file can have that name")])
+def test_demo_refuses_a_folder_that_cannot_be(folder: str, words: str) -> None:
+    ran = run("demo", "--folder", folder)
+    assert ran.status == 2 and words in ran.err and ran.err.count("\n") == 1
+
+
 def test_demo_says_what_to_try(store: Path) -> None:
     out = run("demo").out
     assert "manage.py scan" in out and "manage.py serve" in out
@@ -54,6 +79,18 @@ def test_import_loads_all_or_nothing(tmp_path: Path) -> None:
         ("dispatch-traces", 0, 55),
     ]
     assert Source.objects.get(is_trace=False).traces.count() == 1
+
+
+def test_a_store_named_as_traces_is_refused(tmp_path: Path) -> None:
+    store, other = incident(tmp_path / "dispatch.db"), make(tmp_path / "other.db")
+    ran = run("import_source", store, "--traces", other)
+    assert ran.status == 2 and "no traces: name it as a target" in ran.err and not Source.objects.exists()
+
+
+def test_a_format_that_is_named_is_that_of_the_stores(tmp_path: Path) -> None:
+    store, observed = incident(tmp_path / "dispatch.db"), traces(tmp_path / "traces.db")
+    ran = run("import_source", store, "--format", "dispatch", "--traces", observed, "--json")
+    assert [each["format"] for each in ran.json["sources"]] == ["dispatch", "dispatch-traces"]
 
 
 def test_import_by_id_reads_the_source_again(tmp_path: Path) -> None:

@@ -94,11 +94,25 @@ def _shown_diff(said: dict[str, Any]) -> None:
     said["diff"] = ""
 
 
+def _shown_warnings(said: dict[str, Any]) -> None:
+    said["warnings"] = []
+
+
+def _shown_cost(said: dict[str, Any]) -> None:
+    said["cost"] = ["Nothing at all."]
+
+
+def _shown_verdict(said: dict[str, Any]) -> None:
+    said["profiles"]["openai-chat"]["after"] = "accepted"
+
+
 def _options(said: dict[str, Any]) -> None:
     said["request"]["mode"], said["request"]["options"] = "new-conversation", {}
 
 
-@pytest.mark.parametrize("change", [_digest, _strategies, _source, _shown_edit, _shown_diff, _options])
+@pytest.mark.parametrize(
+    "change", [_digest, _strategies, _source, _shown_edit, _shown_diff, _shown_warnings, _shown_cost, _shown_verdict, _options]
+)
 def test_an_edited_plan_is_refused_in_one_sentence(store: Path, copy: Path, change: Callable[[dict[str, Any]], None]) -> None:
     plan, rows = plan_of(copy), everything(store)
     said = json.loads(plan.read_text())
@@ -113,6 +127,11 @@ def test_an_edited_plan_is_refused_in_one_sentence(store: Path, copy: Path, chan
     [
         ("", "is no plan (not JSON"),
         ("[" * 2000, "is no plan (nested more than"),
+        (
+            '{"plan_digest": "x", "base_digest": "y", "request": {"source": "", "format": "", "native_id": "", "mode": "", "reader": "", '
+            f'"projection": "", "profile": "", "options": {{}}, "strategies": {json.dumps(["mend-counter"] * 101)}}}}}',
+            "is no plan that can be computed again",
+        ),
         ("[]", "is no plan that can be computed again"),
         ('{"plan_digest": "x", "base_digest": "y", "request": {"source": 1}}', "is no plan that can be computed again"),
     ],
@@ -122,10 +141,51 @@ def test_what_is_no_plan_is_refused(store: Path, tmp_path: Path, text: str, word
     assert ran.status == 2 and words in ran.err and ran.err.count("\n") == 1
 
 
+def test_a_plan_file_without_a_name_is_asked_for(store: Path, tmp_path: Path) -> None:
+    ran = run("repair", store, "--apply-plan", "")
+    assert ran.status == 2 and ran.err == "Name the plan file behind --apply-plan, or - for standard input.\n"
+    ran = run("repair", store, "--apply-plan", tmp_path)
+    assert ran.status == 2 and "is a folder" in ran.err and "database" not in ran.err
+
+
+def test_a_held_store_keeps_its_bytes_and_the_plan_can_be_applied_later(store: Path, copy: Path) -> None:
+    plan, rows = plan_of(copy), everything(store)
+    with closing(sqlite3.connect(store, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        ran = run("repair", store, "--apply-plan", plan)
+        assert ran.status == 2 and "nothing was written" in ran.err
+    assert everything(store) == rows and [repair.state for repair in Repair.objects.all()] == ["rejected"]
+    assert run("repair", store, "--apply-plan", plan).status == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("reader", ""), ("profile", "x" * 5000), ("mode", None), ("traces", "yes"), ("options", []), ("strategies", "x")]
+)
+def test_a_field_that_no_plan_has_so_is_refused_before_anything_is_read(store: Path, copy: Path, field: str, value: Any) -> None:
+    plan = plan_of(copy)
+    said = json.loads(plan.read_text())
+    said["request"][field] = value
+    ran = run("repair", store, "--apply-plan", saved(plan, said))
+    assert ran.status == 2 and "is no plan that can be computed again" in ran.err and ran.err.count("\n") == 1
+    assert not Repair.objects.exists()
+
+
 def test_a_plan_for_a_conversation_that_is_not_there_names_those_that_are(copy: Path, tmp_path: Path) -> None:
     other = make(tmp_path / "other.db", [("conversation-store", "conv:else:seq", "0")])
     ran = run("repair", other, "--apply-plan", plan_of(copy))
     assert ran.status == 2 and "else" in ran.err and ran.err.count("\n") == 1
+
+
+def test_what_no_plan_can_be_carried_to_is_called_by_its_name(store: Path, copy: Path, tmp_path: Path) -> None:
+    plan, sealed, observed = plan_of(copy), tmp_path / "evidence.zip", traces(tmp_path / "traces.db")
+    assert run("bundle", store, "--out", sealed).status == 0
+    said = json.loads(plan.read_text())
+    said["request"]["format"] = "dispatch-g0"
+    other = saved(tmp_path / "other.json", said)
+    for target, file, words in ((sealed, plan, "is sealed"), (observed, plan, "holds traces"), (store, other, "format dispatch-g0")):
+        ran = run("repair", target, "--apply-plan", file)
+        assert ran.status == 2 and words in ran.err and ran.err.count("\n") == 1
+    assert not Repair.objects.exists()
 
 
 def test_applying_it_twice_is_refused_and_changes_nothing(store: Path, copy: Path) -> None:

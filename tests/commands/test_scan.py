@@ -33,7 +33,7 @@ def test_json_has_exactly_the_fields_that_scripts_rely_on(tmp_path: Path) -> Non
     store = incident(tmp_path / "dispatch.db")
     scanned = run("scan", store, "--json", "--profile", "all").json
     assert set(scanned) == {"source", "conversations", "streams"}
-    assert scanned["source"] == {"path": str(store), "format": "dispatch", "findings": []}
+    assert scanned["source"] == {"path": str(store), "format": "dispatch", "findings": [], "problems": []}
     (conversation,) = scanned["conversations"]
     assert list(conversation) == [
         "id",

@@ -23,7 +23,8 @@ from inspector.detectors.base import Case, Rule, Severity, case_of, findings
 from inspector.detectors.case_notation import load_case
 from inspector.detectors.catalogue import RULES, rule
 from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import chunk_key, read_chunk
+from inspector.formats.dispatch import chunk_key
+from inspector.formats.dispatch_rows import read_chunk
 
 FOLDER = Path(__file__).parent.parent / "cases"
 TAKEN_AT = 1_782_600_000_000

@@ -14,7 +14,8 @@ from inspector.formats.base import Cell, Record, Shape
 from inspector.formats.catalogue import FORMATS
 from inspector.formats.dispatch_g0 import DISPATCH_G0
 from inspector.projections.catalogue import projection
-from inspector.readers.catalogue import names, reader
+from inspector.readers.catalogue import fitting, names, reader
+from inspector.reports.whatif import compare
 
 CHUNK_COLUMNS = ("id", "tab_id", "seq", "turn_id", "step", "role", "type", "data_json", "created_at")
 CALL = {"callId": "a", "name": "ls", "arguments": {"path": "."}}
@@ -152,3 +153,15 @@ def test_only_the_two_tables_make_it_recognised() -> None:
     assert DISPATCH_G0.sniff(Shape(tables={"chunks": CHUNK_COLUMNS})) == 0
     assert DISPATCH_G0.sniff(Shape(tables={**shape, "chunks": ("id", "text")})) == 0
     assert names("dispatch-g0") == ["exact"]
+
+
+def test_no_fix_of_a_loader_of_today_changes_how_the_old_store_is_read() -> None:
+    conversation = read(
+        *turn(), chunk(9, "user", "text", {"text": "and now?"}, 0, "t2"), chunk(10, "user", "text", {"text": "hello?"}, 0, "t3")
+    )
+    for name in ("dispatch-legacy", "dispatch-role-split", "dispatch-global-index", "exact", "dispatch-legacy+r1"):
+        assert fitting(name, "dispatch-g0") in names("dispatch-g0")
+        difference = compare(conversation, name, "exact", "dispatch-openai", "openai-chat")
+        assert not difference.differs and difference.reader_a == "exact"
+        assert not (difference.better or difference.worse or difference.go or difference.come or difference.still_merged)
+    assert fitting("dispatch-legacy", "dispatch") == "dispatch-legacy"

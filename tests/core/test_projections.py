@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.conversation.model import Chunk, Kind, Message
+from inspector.formats import request_ids
 from inspector.formats.base import Cell, Record
 from inspector.formats.request_body import REQUEST_BODIES
+from inspector.projections import gemini
 from inspector.projections.base import Part, Prompt
 from inspector.projections.catalogue import PROJECTIONS, projection
 from inspector.readers.catalogue import reader
@@ -447,6 +449,11 @@ def test_a_gemini_result_takes_its_name_from_the_call_and_a_call_keeps_its_signa
     calls, answers = made("gemini", ("assistant", call(signature="S")), ("tool", result(name="", blocks=[{"x": 1}], wire="gemini"))).values
     assert calls["parts"][0]["thoughtSignature"] == "S"
     assert answers["parts"] == [{"functionResponse": {"id": "a", "name": "ls", "response": {"x": 1}}}]
+
+
+def test_ids_that_were_given_for_want_of_one_are_not_sent_to_gemini() -> None:
+    assert gemini.UNNAMED == request_ids.UNNAMED
+    assert "id" not in made("gemini", ("assistant", call("unnamed-call-1"))).values[0]["parts"][0]["functionCall"]
 
 
 def test_a_model_message_result_is_its_output_object() -> None:

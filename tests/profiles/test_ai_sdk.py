@@ -103,6 +103,20 @@ def test_an_unknown_role() -> None:
     assert fired(AI_SDK_6_PROFILE, messages) == [("SDK-3", "messages.1")]
 
 
+NO_CONTENT = [
+    ([user(), {"role": "assistant", "content": None}, user()], "Cannot read properties of null (reading 'filter')"),
+    ([user(), {"role": "assistant"}, user()], "Cannot read properties of undefined (reading 'filter')"),
+    ([user(), {"role": "user", "content": None}], "Cannot read properties of null (reading 'map')"),
+    ([user(), {"role": "assistant"}, tool(result())], "content is not iterable"),
+]
+
+
+@pytest.mark.parametrize(("messages", "text"), NO_CONTENT)
+def test_ai_7_breaks_on_a_message_without_content(messages: list[Msg], text: str) -> None:
+    assert [(found.id, found.path, found.text) for found in violations(AI_SDK_7_PROFILE, messages)] == [("SDK-7", "messages.1", text)]
+    assert fired(AI_SDK_6_PROFILE, messages) == [("SDK-3", "messages.1")]
+
+
 def test_texts_are_those_of_the_library() -> None:
     both = assistant(call("a"), call("b"))
     assert violations(AI_SDK_6_PROFILE, [user(), both, user()])[0].text == "Tool results are missing for tool calls a, b."
@@ -126,8 +140,8 @@ def test_texts_are_recognised(rule: ProviderRule) -> None:
 
 def test_every_row_is_there() -> None:
     for rules in (RULES_6, RULES_7):
-        assert [rule.id for rule in rules] == [*(f"SDK-{number}" for number in range(1, 7)), "LG-1"]
-    assert {rule.id for rule in RULES_6 if rule.unjudged} == {"SDK-4", "SDK-6", "LG-1"}
+        assert [rule.id for rule in rules] == [*(f"SDK-{number}" for number in range(1, 8)), "LG-1"]
+    assert {rule.id for rule in RULES_6 if rule.unjudged} == {"SDK-4", "SDK-6", "SDK-7", "LG-1"}
     assert {rule.id for rule in RULES_7 if rule.unjudged or rule.obsolete} == {"SDK-3", "LG-1"}
     assert_table_is_whole(AI_SDK_6_PROFILE)
     assert_table_is_whole(AI_SDK_7_PROFILE)

@@ -380,3 +380,86 @@ def test_a_gone_conversation_says_so_and_keeps_its_chunks(get: Get, tmp_path: Pa
     bring(tmp_path / "a.db")
     page = get(conversation)
     assert "gone from the store at the last import" in page and "hi there" in page
+
+
+# What a reader at three in the morning must not have to guess
+
+
+@pytest.mark.parametrize(
+    ("content", "is_error", "said"),
+    [
+        ("interrupted: tool execution did not complete", True, "stands in for a result that is missing"),
+        ("interrupted: tool execution did not complete", False, "stands in for a result that is missing"),
+        ("Aborted", True, "the turn was stopped"),
+        ("Unknown tool: run_shell", True, "there is none of that name"),
+        ("Aborted", False, ""),
+        ("Unknown tool: other", True, ""),
+        ("Tool execution error: EACCES", True, ""),
+    ],
+)
+def test_a_result_that_no_tool_gave_says_so_in_its_row(get: Get, tmp_path: Path, content: str, is_error: bool, said: str) -> None:
+    result = {"type": "tool-result", "toolCallId": "c1", "toolName": "run_shell", "content": content, "isError": is_error}
+    conversation = imported(tmp_path / "a.db", Store().append(U("go"), A(tc("c1")), T(result)))
+    shown = get(conversation).split('<tr id="seq-3"', 1)[1].split("</tr>", 1)[0]
+    alone = get(conversation, "/chunks/2/")
+    assert ("synthetic" in shown) == ("Synthetic: " in alone) == bool(said)
+    assert said in shown and said in alone
+
+
+def test_recorded_errors_are_counted_at_the_top_of_the_page(get: Get, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", Store().append(U("go")).append(A(er("HTTP 401: no"))).append(A(er("HTTP 529: busy"))))
+    assert '<a class="link" href="#recorded">2 errors recorded</a>' in get(conversation)
+    assert "recorded</a>" not in get(imported(tmp_path / "b.db", Store().append(U("go"))))
+
+
+def test_where_the_reader_fails_nothing_is_said_to_be_sent(get: Get, tmp_path: Path) -> None:
+    imported(tmp_path / "a.db", Store().append(U("go")))
+    put(tmp_path / "a.db", chunk_key(2), "null")
+    conversation = again(tmp_path / "a.db")
+    page, prompt = get(conversation), get(conversation, "/prompt/")
+    assert "nothing: the reader fails" in page and "nothing: no request can be made" in page
+    assert "no known rule refuses" not in page.split("<thead>", 1)[1].split("</thead>", 1)[0]
+    assert "<h1>Nothing is sent: dispatch-legacy cannot open this conversation." in prompt and "no known rule refuses" not in prompt
+
+
+def test_an_id_of_any_length_is_cut_and_says_how_much(get: Get, tmp_path: Path) -> None:
+    long_id = "x" * 3000
+    page = get(imported(tmp_path / "a.db", Store().append(U("go"), to=long_id), long_id))
+    assert f"{'x' * 200} … 2,800 characters more" in page and "x" * 201 not in page.split("<h1>", 1)[0].split("</title>", 1)[1]
+
+
+def span_of_step(name: str, parent: str = "", **more: object) -> dict[str, object]:
+    turn = "turn-1782600000000-abcdef"
+    record = {"kind": "span-open", "name": name, "spanId": name, "turnId": turn, "conversationId": "c1", "timestamp": 1782600000000}
+    return {**record, "extensionId": "x", "attributes": {"stepId": f"{turn}#0"}, **({"parentSpanId": parent} if parent else {}), **more}
+
+
+def observed_page(get: Get, tmp_path: Path, *spans_: dict[str, object]) -> str:
+    write_journal(tmp_path / "j.ndjson", [span_of_step("turn"), span_of_step("step", "turn"), *spans_])
+    make(tmp_path / "a.db", Store().append(U("hello")).append(U("never sent")).append(U("more")).append(A("an answer")).values)
+    bring(tmp_path / "a.db", tmp_path / "j.ndjson")
+    conversation = Conversation.objects.get()
+    step = re.findall(r'<option value="([^"]+)">turn 1 step 0', get(conversation))[0]
+    return get(conversation, f"/?step={quote(step)}")
+
+
+def test_a_request_without_its_prompt_claims_nothing_about_the_rows(get: Get, tmp_path: Path) -> None:
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hello"}]})
+    page = observed_page(get, tmp_path, span_of_step("provider.request", "step", body=body))
+    assert "<h1>What this request held of the stored rows is not known" in page and "from which rows is not known" in page
+    assert "<b>not known</b>" in page and "the prompt of this request is not recorded" in page
+    for claim in ("merged nothing", "left out", "later than this request", "0 messages in the kernel"):
+        assert claim not in page, claim
+
+
+def test_a_row_that_a_past_request_skipped_is_not_called_later(get: Get, tmp_path: Path) -> None:
+    chunks = [{"role": "user", "chunks": [{"type": "text", "text": text}]} for text in ("hello", "more")]
+    page = observed_page(get, tmp_path, span_of_step("prompt", "step", body=json.dumps({"messages": chunks, "tools": []})))
+    skipped, later = (page.split(f'<tr id="seq-{seq}"', 1)[1].split("</tr>", 1)[0] for seq in (2, 4))
+    assert "not in this request, though it stands before rows that are" in skipped and "later than" not in skipped
+    assert "later than this request" in later
+
+
+def test_a_past_request_whose_bodies_are_gone_says_so(get: Get, tmp_path: Path) -> None:
+    page = observed_page(get, tmp_path)
+    assert "the trace no longer holds the prompt or the request of it" in page and "is imported; this shows" not in page

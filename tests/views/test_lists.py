@@ -125,3 +125,12 @@ def test_a_hostile_native_id_survives_in_the_twin(client: Client, tmp_path: Path
     store(tmp_path / "a.db", rows(native, HEALTHY, "One"))
     answer = client.get("/conversations.json")
     assert answer.content.isascii() and answer.json()["conversations"][0]["native_id"] == 'a"<b>:\\u202e'
+
+
+def test_large_numbers_are_grouped_and_a_verdict_begins_like_a_sentence(client: Client, tmp_path: Path) -> None:
+    found = store(tmp_path / "a.db", rows("one", HEALTHY, "One"))
+    Conversation.objects.filter(source=found).update(
+        chunk_count=20029, message_count=12613, read_count=11106, verdict="the store is damaged"
+    )
+    text = client.get("/conversations/").content.decode()
+    assert ">20,029</td>" in text and "12,613 → 11,106" in text and ">The store is damaged</td>" in text

@@ -11,7 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from inspector.models import Conversation, Repair, Source
-from tests.actions.building import A, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
+from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS
 from tests.sources.stores import prints
 
@@ -299,3 +299,47 @@ def test_a_repair_whose_strategy_is_no_more_still_has_its_page(client: Client, p
         answer = client.get(f"/repairs/{repair.oid}.{ending}")
         assert answer.status_code == 409 and "of-another-version" in answer.content.decode()
     assert client.get("/repairs/nobody/").status_code == 404
+
+
+# What a reader at three in the morning must not have to guess
+
+
+def test_strategies_that_have_nothing_to_mend_are_folded_away(client: Client, merged_one: Conversation) -> None:
+    address = f"/conversations/{merged_one.oid}/repairs/new/"
+    near, folded = text(client, address).split('<details class="others">', 1)
+    assert f'value="{RENUMBER}"' in near and 'value="mend-counter"' not in near and 'value="mend-counter"' in folded
+    assert "named by a finding" not in folded.split("</details>", 1)[0]
+    chosen, _ = text(client, f"{address}?strategy=mend-counter").split('<details class="others">', 1)
+    assert 'value="mend-counter" checked' in chosen
+
+
+def test_where_nothing_can_be_mended_all_strategies_are_open(client: Client, path: Path) -> None:
+    page = text(client, f"/conversations/{imported(path, Store().append(U('go'))).oid}/repairs/new/")
+    assert "No strategy mends what was found here." in page and '<details class="others" open>' in page
+
+
+def test_only_a_made_up_row_is_called_synthetic_in_the_diff(client: Client, path: Path) -> None:
+    page = text(client, f"/conversations/{imported(path, broken()).oid}/repairs/new/?strategy=insert-interrupted-result")
+    lines = re.findall(r'<div class="line (\w+)".*?</div>', page, re.DOTALL)
+    said = [line for line in re.findall(r'<div class="line .*?</div>', page, re.DOTALL) if "synthetic: no tool said this" in line]
+    assert len(said) == lines.count("inserted") == 1 and "interrupted: tool execution did not complete" in said[0]
+
+
+def test_a_finding_that_the_repair_itself_makes_is_not_called_still_found(client: Client, post: Post, path: Path) -> None:
+    conversation = imported(path, broken())
+    Source.objects.update(write_enabled=True)
+    page = post(approved(conversation, "insert-interrupted-result"), "apply")
+    remains = page.split("<h2>What remains</h2>", 1)[1].split("</section>", 1)[0]
+    assert "synthesised-result: 1 new, made by this repair." in remains and "synthesised-result: 1 still found" not in remains
+
+
+def test_a_list_of_repairs_says_what_is_not_written_yet(client: Client, merged_one: Conversation) -> None:
+    proposed(merged_one, RENUMBER)
+    page = text(client, "/repairs/")
+    assert '<table class="list">' in page and "nothing is written yet" in page
+
+
+def test_a_strategy_that_a_finding_names_says_so_where_another_one_already_does_its_work(client: Client, path: Path) -> None:
+    page = text(client, f"/conversations/{imported(path, broken()).oid}/repairs/new/")
+    label = page.split(f'value="{RENUMBER}"', 1)[1].split("</label>", 1)[0]
+    assert "named by a finding" in label and "mends what was found" not in label

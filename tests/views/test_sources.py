@@ -56,6 +56,18 @@ def test_the_list_says_what_each_source_holds(client: Client, tmp_path: Path, dj
     assert "6 conversations" in text and "5 damaged or refused" in text and "55 trace records" in text and "never: a trace" in text
 
 
+def test_keys_that_nobody_knows_are_said_and_the_file_is_not_called_damaged(client: Client, tmp_path: Path) -> None:
+    found = store(tmp_path / "a.db", [*rows("one", MERGED, "One"), ("conversation-store", "conv:one:novel", "{}")])
+    text = client.get(f"/sources/{found.oid}/").content.decode()
+    assert "Problems found when it was read" in text and "1 key of this namespace has a name that Inspector does not know" in text
+    assert "1 problem when read" in client.get("/sources/").content.decode()
+    conversation = Conversation.objects.get(native_id="one")
+    assert "The file itself is damaged" not in client.get(f"/conversations/{conversation.oid}/").content.decode()
+    found.problems = [*found.problems, {"where": "the file", "reason": "row 3 missing from index"}]
+    found.save()
+    assert "The file itself is damaged (row 3 missing" in client.get(f"/conversations/{conversation.oid}/").content.decode()
+
+
 def test_a_store_and_its_trace_name_each_other(client: Client, tmp_path: Path) -> None:
     found = example(tmp_path)
     trace = Source.objects.get(is_trace=True)
@@ -225,3 +237,13 @@ def test_acts_need_a_csrf_token(source: Source, place: str) -> None:
     assert answer.status_code == 403
     source.refresh_from_db()
     assert not source.write_enabled and source.reader == "dispatch-legacy"
+
+
+def test_another_store_where_the_demo_stood_is_no_demo(tmp_path: Path) -> None:
+    path = store(tmp_path / "a.db", rows("one", MERGED)).path
+    Source.objects.update(is_demo=True)
+    import_targets([path], "tester")
+    assert Source.objects.get().is_demo
+    Path(path).unlink()
+    store(Path(path), rows("mine", MERGED))
+    assert not Source.objects.get().is_demo

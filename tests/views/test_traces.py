@@ -235,7 +235,7 @@ def test_a_conversation_without_traces_says_how_to_add_them(client: Client, with
     conversation = with_trace(None)
     page = text(get(client, conversation))
     assert "No trace was imported for this conversation" in page
-    assert f"./manage.py import_source {conversation.source.path} TRACES" in page
+    assert f"manage.py import_source {conversation.source.path} TRACES" in page
 
 
 def test_traces_that_hold_nothing_on_a_conversation_are_not_called_missing(client: Client, incident: Conversation) -> None:

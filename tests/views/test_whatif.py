@@ -39,7 +39,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, tmp_
     example(tmp_path)
     incident = Conversation.objects.get(native_id=INCIDENT)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
-    assert "exact instead of dispatch-legacy: 3 of 6 conversations get better, 2 become sendable, 1 get worse, 0 stay merged" in text
+    assert "exact instead of dispatch-legacy: 3 of 6 conversations get better, 2 become sendable, 1 gets worse, 0 stay merged" in text
     assert "message 1: user, seq 1-11" in text and "gone: MSG101" in text
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
@@ -100,3 +100,22 @@ def test_inbox_and_rules_lead_there(client: Client, tmp_path: Path) -> None:
     example(tmp_path)
     for address in ("/", "/rules/"):
         assert 'href="/whatif/"' in client.get(address).content.decode()
+
+
+def test_equal_findings_are_counted_and_not_repeated(client: Client, tmp_path: Path) -> None:
+    call = {"type": "tool-call", "toolCallId": "a", "toolName": "ls", "input": {}}
+    turn = [
+        {"chunk": {"type": "text", "text": "go"}, "role": "user", "msgIdx": 0, "chunkIdx": 0},
+        {"chunk": call, "role": "assistant", "msgIdx": 0, "chunkIdx": 0},
+        *(
+            {"chunk": {**call, "type": "tool-result", "content": "x", "isError": False}, "role": "tool", "msgIdx": 1, "chunkIdx": 0},
+            {"chunk": {"type": "text", "text": "done"}, "role": "assistant", "msgIdx": 0, "chunkIdx": 0},
+        ),
+    ]
+    store(tmp_path / "a.db", rows("one", turn * 3, "One"))
+    text = client.get(f"/whatif/?{EXACT}").content.decode()
+    assert text.count("gone: MSG102") == 1 and "gone: MSG102 ×" in text
+
+
+def test_the_navigation_leads_there(client: Client) -> None:
+    assert '<a href="/whatif/" aria-current="page">What if</a>' in client.get("/whatif/").content.decode()

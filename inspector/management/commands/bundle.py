@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.seal_bundle import origin_of, seal_case, seal_imported
 from inspector.environment import os_user
@@ -27,6 +27,8 @@ class Command(AnsweringCommand):
         parser.add_argument("--mask", action="store_true", help="mask the secrets that are recognised; digests of the originals are kept")
 
     def answer(self, options: dict[str, Any]) -> None:
+        if not options["out"]:
+            raise CommandError("Name the new file behind --out, for example evidence.zip.")
         target = load(options)
         chosen, out, masked = target.one(), Path(options["out"]), options["mask"]
         # With traces of the command line the conversation is more than what the database knows of it.

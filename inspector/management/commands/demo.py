@@ -5,15 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.import_source import import_targets
 from inspector.environment import os_user, program
 from inspector.management.answering import AnsweringCommand
 from inspector.models.identity import short_id
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
+from inspector.seeds.dispatch_others import OTHERS
 from inspector.seeds.rollouts_incident import SESSION, incident_files
 from inspector.sources import creation, files, folders
+from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.reading import Store, Traces, read
+from inspector.traces.record_id import record_id
 
 
 class Command(AnsweringCommand):
@@ -26,8 +30,12 @@ class Command(AnsweringCommand):
         parser.add_argument("--folder", metavar="PATH", help="where to write them (default: var/demo)")
 
     def answer(self, options: dict[str, Any]) -> None:
+        if options["folder"] == "":
+            raise CommandError("Name the folder behind --folder, or leave it out for var/demo.")
         folder = Path(options["folder"] or settings.VAR_DIR / "demo")
         store, traces, rollouts = folder / "dispatch.db", folder / "traces.db", folder / "rollouts"
+        for path in (store, traces):
+            _refuse_foreign(path)
         if options["fresh"]:
             _remove(store)
             _remove(traces)
@@ -57,6 +65,29 @@ class Command(AnsweringCommand):
         self.say(f"  {program()} scan {_near(store)}")
         self.say(f"  {program()} show {incident} --as messages")
         self.say(f"  {program()} repair {incident} --strategy renumber-messages --plan")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Pages may write to the demo's files at once, and --fresh removes them: neither may befall a store that is in use. Raises CommandError."""
+    if not files.exists(path):
+        return
+    try:
+        held = read(path)
+    except SourceProblem:
+        is_ours = False
+    else:
+        is_ours = _is_ours(held)
+    if not is_ours:
+        raise CommandError(
+            f"{shown(str(path), 4096)} is not a file of the demo and stays as it is: name another --folder, or move it away."
+        )
+
+
+def _is_ours(held: Store | Traces) -> bool:
+    """A demo's store holds all its conversations, whatever was repaired in them; its trace is never written to."""
+    if isinstance(held, Traces):
+        return {record.id for record in held.records} == {record_id(record) for record in trace_records()}
+    return {CONVERSATION, *OTHERS} <= {stored.conversation.native_id for stored in held.conversations}
 
 
 def _remove(path: Path) -> None:

@@ -22,8 +22,9 @@ class Command(AnsweringCommand):
     def answer(self, options: dict[str, Any]) -> None:
         if options["conversation"]:
             raise CommandError("import_source loads whole stores: leave --conversation out; scan, show and repair take it.")
-        paths = sources_named([*options["target"], *options["traces"]])
-        done = import_targets(paths, os_user(), options["format"], came_from=options["came_from"])
+        traces = sources_named(options["traces"])
+        paths = list(dict.fromkeys([*sources_named(options["target"]), *traces]))
+        done = import_targets(paths, os_user(), options["format"], came_from=options["came_from"], as_traces=traces)
         if options["json"]:
             self.say_json({"sources": [_report(imported) for imported in done]})
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from inspector.actions.planning import Request, preview_of, request_for
+from inspector.actions.planning import Request, preview_of, refuse_doubles, request_for
 from inspector.actions.problems import NothingToRepair
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.conversation.queries import span_text
@@ -66,6 +66,8 @@ class Command(AnsweringCommand):
             raise CommandError("Say what to do with --strategy NAME (`strategies` lists them), or --for PROFILE for what is recommended.")
         if options["out"] is not None and options["mode"]:
             raise CommandError("--out writes a copy of the store and repairs it in place: leave --mode out.")
+        if options["out"] == "":
+            raise CommandError("Name the new file behind --out, for example repaired.db.")
         for name in options["strategy"] or ():
             strategy(name)
         if options["goal"]:
@@ -85,8 +87,7 @@ class Command(AnsweringCommand):
         if any(options[name] for name in ("strategy", "goal", "mode", "reader", "conversation")):
             raise CommandError("A plan file says strategies, mode, reader and conversation itself: leave these options out.")
         plan = read_plan(options["apply_plan"])
-        named = {"target": options["target"] or plan.source, "format": options["format"] or plan.format, "conversation": plan.native_id}
-        target = load({**options, **named})
+        target = load({**options, "target": options["target"] or plan.source, "conversation": plan.native_id})
         chosen = target.one()
         self._apply(target, chosen, plan.request, options, verified(plan, chosen), is_seen=True)
 
@@ -152,8 +153,12 @@ class Command(AnsweringCommand):
         self.say(f"  {len(plan.edits):,} edits, {len(preview.changes):,} records, {preview.bytes_written:,} bytes; {marks}")
         for found in before.findings:
             self.say(f"  before: {found.code} {found.rule} ({found.severity}), {_where(found)}")
+        known = {found.code for found in before.findings}
         for found in after.findings:
             self.say(f"  after: {found.code} {found.rule} ({found.severity}), {_where(found)}")
+            if found.code not in known:
+                # New by the repair itself, as a counter above the last row is once that row is removed.
+                self.say(f"      {found.message}")
         if not after.findings:
             self.say("  after: no findings")
         self.say(f"  {before.judgement.profile}: {before.judgement.verdict} before, {after.judgement.verdict} after")
@@ -180,6 +185,7 @@ def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
 
 def _recommended(chosen: Chosen, reader_name: str, goal: str) -> list[str]:
     """Raises NothingToRepair, with the reason where something is refused and nothing can mend it."""
+    refuse_doubles(chosen.stored)
     case = chosen.case(reader_name)
     found = sequence(case, findings(case, RULES), goal, chosen.projection)
     names = [each.name for each in found.way.strategies]

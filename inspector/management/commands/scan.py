@@ -69,9 +69,14 @@ class Command(AnsweringCommand):
             if number % MANY == 0:
                 self.note(f"{number:,} of {len(target.conversations):,} conversations looked at")
         if options["json"]:
+            problems = [{"where": where, "reason": reason} for where, reason in target.problems]
             reports = [conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict) for each in examined]
-            self.say_json({"source": source_report(target.path, target.format), "conversations": reports, "streams": []})
+            self.say_json(
+                {"source": {**source_report(target.path, target.format), "problems": problems}, "conversations": reports, "streams": []}
+            )
         else:
+            for where, reason in target.problems:
+                self.say(f"Problem, {shown(where)}: {shown(reason, 600)}")
             self._print(target.path, examined, options["fail_on"])
         if _fails(examined, options["fail_on"]):
             sys.exit(1)

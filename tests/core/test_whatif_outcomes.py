@@ -1,0 +1,21 @@
+"""What readers agree on is sent and judged once, and says the same as if each were looked at alone."""
+
+from random import Random
+
+import pytest
+
+from inspector.detectors.base import case_of
+from inspector.readers.catalogue import names
+from inspector.reports.whatif import outcome, outcomes, read_by
+from tests.core.test_simulation import DAMAGES, Damage
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_outcomes_together_are_those_of_each_reader_alone(damage: Damage) -> None:
+    server, _ = damage.make(Random(3))
+    conversation = server.conversation()
+    first = case_of(conversation, "dispatch-legacy")
+    cases = [read_by(first, name) for name in names("dispatch")]
+    assert [each.reading.reader for each in cases] == names("dispatch")
+    alone = [outcome(case_of(conversation, name), "dispatch-openai", "openai-chat") for name in names("dispatch")]
+    assert outcomes(cases, "dispatch-openai", "openai-chat") == alone
