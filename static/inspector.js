@@ -31,7 +31,10 @@
   });
 
   document.querySelectorAll("form[data-submit-on-change]").forEach((form) => {
-    form.addEventListener("change", () => {
+    form.addEventListener("change", (event) => {
+      // A wire shape brings its profile along and a profile its shape: only what was just chosen is said.
+      const other = { as: "profile", profile: "as" }[event.target.name];
+      if (other && form.elements[other]) { form.elements[other].disabled = true; }
       form.querySelectorAll("select, input").forEach((field) => { if (!field.value) { field.disabled = true; } });
       form.submit();
     });

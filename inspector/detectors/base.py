@@ -13,6 +13,14 @@ from inspector.traces.model import Trace
 SHOWN_SEQS = 50
 DISPATCH = ("dispatch", "dispatch-g0")
 """Formats of rules that know the one program's loader, counters and compaction."""
+ROLLOUTS = "rollouts"
+ANTHROPIC_BLOCKS = (ROLLOUTS, "anthropic-request", "bedrock-request")
+"""Formats whose messages are lists of blocks that Anthropic's models get in that order, with signatures."""
+_ITEMS = "openai-responses-request"
+_RUNNING = {ROLLOUTS: "pending"}
+"""The status that a conversation has while a turn runs, where it is not `active`."""
+# rollouts' times name no zone and are read as UTC: the moment may have been half a day later.
+_ZONE_MS = 12 * 60 * 60 * 1000
 # A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
 RUNNING_MS = 15 * 60 * 1000
 # A tool may run for hours while its turn is open in the trace; a crash leaves the turn open for ever.
@@ -60,13 +68,14 @@ class Case:
     @property
     def running(self) -> bool:
         """Whether a turn seems to be under way: its open tail is no damage."""
-        if self.conversation.fact("status") != "active":
+        if self.conversation.fact("status") != _RUNNING.get(self.conversation.format, "active") or self.conversation.fact("crashes"):
             return False
         last = self.conversation.fact("lastActivityAt")
         if self.taken_at is None or last is None or not last.removeprefix("-").isdecimal():
             return True
         is_open = self.trace is not None and bool(observe.open_turns(self.trace))
-        return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS)
+        unknown = _ZONE_MS if self.conversation.format == ROLLOUTS else 0
+        return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS) + unknown
 
 
 def case_of(
@@ -79,7 +88,22 @@ def case_of(
 ) -> Case:
     """The case of a conversation as `reader_name` reads it. Raises UnknownReader."""
     reading = reader(reader_name).read(conversation)
-    return Case(conversation, queries.true_messages(conversation.chunks), reading, trace, taken_at, archive, bleeding)
+    return Case(
+        conversation, answers(conversation, queries.true_messages(conversation.chunks)), reading, trace, taken_at, archive, bleeding
+    )
+
+
+def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages, where each item of an answer stands alone in the list (Responses) put together to answers: their calls are one batch."""
+    if conversation.format != _ITEMS:
+        return tuple(messages)
+    found: list[Message] = []
+    for message in messages:
+        if found and message.role == found[-1].role == "assistant":
+            found[-1] = Message(message.role, found[-1].chunks + message.chunks)
+        else:
+            found.append(message)
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

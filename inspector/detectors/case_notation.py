@@ -6,21 +6,44 @@ bleeding C1                                          another id whose rows a lis
 metrics turn-1782600000000-a 2                       a metrics row: the turn took two steps
 step turn-1782600000000-a#0 tokens=900/20            an observed step; also: unclosed, unopened, finish=stop, at=MS
 prompt turn-1782600000000-a#0 1 user 0.0 text go     a row of the prompt that this step was given, in the notation
+
+`@format NAME` says of which format the conversation is; outside of Dispatch that format's own reader reads it. Instead of chunks in
+the notation a rollouts session may be given as its files hold it:
+
+line {"role":"user","content":"go"}                  a line of messages.jsonl, byte for byte
+session {"status":"pending"}                         members of session.json that differ from those of a clean one; null takes one away
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from inspector.conversation import jsontext, notation, queries
 from inspector.conversation.model import Conversation, TurnMetrics
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Cell, Record
 from inspector.formats.dispatch_rows import read_stranded
+from inspector.formats.request_names import WIRES
+from inspector.formats.rollouts import ROLLOUTS
 from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time
 
-BESIDE = ("archive", "stranded", "bleeding", "metrics", "step", "prompt")
+BESIDE = ("archive", "stranded", "bleeding", "metrics", "step", "prompt", "line", "session")
+OWN_READER = {ROLLOUTS.name: ROLLOUTS.default_reader, **dict.fromkeys(WIRES, "as-sent")}
+CLEAN_SESSION: dict[str, Any] = {
+    "session_id": "20251223_152205_b0fba6",
+    "parent_id": None,
+    "branch_point": None,
+    "endpoint": {"provider": "anthropic", "model": "m"},
+    "environment": {"type": "none", "config": {}},
+    "environment_state": None,
+    "status": "completed",
+    "reward": None,
+    "tags": {},
+    "created_at": "2025-12-23T15:22:05.000000",
+    "updated_at": "2025-12-23T15:22:05.000000",
+}
 STEP_MS = 1000
 """Steps of a turn start this far apart, the first one a millisecond after the turn."""
 
@@ -43,13 +66,33 @@ def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
         read_stranded(Record(f"stranded-{number}", Cell(jsontext.encode(line.partition(" ")[2]))), number)
         for number, line in enumerate(beside["stranded"])
     )
-    whole = replace(conversation, metrics=metrics_in(beside["metrics"]), stranded=stranded)
-    return case_of(whole, reader_name, trace_in(beside), taken_at, archive_in(beside["archive"]), tuple(beside["bleeding"]))
+    facts = dict(conversation.facts)
+    named = facts.pop("format", None)
+    format_name = (named.value if named else None) or conversation.format
+    whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(beside["metrics"]), stranded=stranded)
+    if beside["line"] or beside["session"]:
+        whole = session_in(beside["line"], beside["session"], whole)
+    archive = archive_in(beside["archive"], whole.format)
+    used = OWN_READER.get(whole.format, reader_name)
+    return case_of(whole, used, trace_in(beside), taken_at, archive, tuple(beside["bleeding"]))
 
 
-def archive_in(lines: Iterable[str]) -> Conversation | None:
+def session_in(lines: Iterable[str], session: Iterable[str], beside: Conversation) -> Conversation:
+    """A rollouts session of these lines, with the facts that stand beside them."""
+    members = {**CLEAN_SESSION, **{name: value for text in session for name, value in jsontext.parse(text).items()}}
+    found = {name: value for name, value in members.items() if value is not None or name not in ("endpoint", "environment")}
+    folder = f"sessions/{CLEAN_SESSION['session_id']}"
+    files = {
+        f"{folder}/session.json": jsontext.encode(jsontext.compact(found)),
+        f"{folder}/messages.jsonl": b"".join(jsontext.encode(line) + b"\n" for line in lines),
+    }
+    read = next(iter(ROLLOUTS.read(Record(key, Cell(data, "file")) for key, data in files.items()))).conversation
+    return replace(read, facts={**read.facts, **beside.facts})
+
+
+def archive_in(lines: Iterable[str], format_name: str = "dispatch") -> Conversation | None:
     text = "\n".join(lines)
-    return notation.load(text, native_id="archive")[0] if text else None
+    return notation.load(text, native_id="archive", format_name=format_name)[0] if text else None
 
 
 def metrics_in(lines: Iterable[str]) -> tuple[TurnMetrics, ...]:

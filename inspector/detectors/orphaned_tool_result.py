@@ -5,15 +5,19 @@ from collections.abc import Iterator, Mapping
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.abort_placeholder import placeholders
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity, answers
+from inspector.detectors.displaced_result import displaced
 from inspector.detectors.pair_cut_by_compaction import cut_off
 from inspector.detectors.repeated_output import superfluous
+from inspector.detectors.several_results import differing
 
 
 def check(case: Case) -> Iterator[Hit]:
     """Orphans of the store itself, and those that only the reader makes by burying the call in another message."""
     stored = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
-    read = [chunk for _, chunk in queries.orphaned_results(case.reading.messages) if chunk.kind is Kind.TOOL_RESULT]
+    read = [
+        chunk for _, chunk in queries.orphaned_results(answers(case.conversation, case.reading.messages)) if chunk.kind is Kind.TOOL_RESULT
+    ]
     calls = {call.call_id: call for message in case.messages for call in queries.calls(message)}
     unexplained = stored - _explained(case)
     for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in unexplained):
@@ -28,9 +32,13 @@ def check(case: Case) -> Iterator[Hit]:
 
 
 def _explained(case: Case) -> set[str]:
-    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204, TOOL206."""
+    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204 (of Dispatch), TOOL206, TOOL207, TOOL208."""
     repeated = [chunk for chunks in superfluous(case) for chunk in chunks]
-    return {chunk.key for chunk in (*(chunk for _, chunk in placeholders(case)), *cut_off(case), *repeated)}
+    several = [chunk for kept, others in differing(case) for chunk in (kept, *others)]
+    chunks = [*repeated, *several, *(chunk for _, chunk in displaced(case))]
+    if case.conversation.format in DISPATCH:
+        chunks += [*(chunk for _, chunk in placeholders(case)), *cut_off(case)]
+    return {chunk.key for chunk in chunks}
 
 
 def _buried(case: Case, result: Chunk, call: Chunk | None, place_of: Mapping[str, int]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -26,7 +26,13 @@ def check(case: Case) -> Iterator[Hit]:
             yield Hit(twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: one result counts as the answer of all of them.")
         elif 0 < results[call_id] < len(chunks) and not case.running:
             held = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
-            yield Hit(chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: the loader takes every one for answered.")
+            yield Hit(chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: {_then(case)}")
+
+
+def _then(case: Case) -> str:
+    return (
+        "the loader takes every one for answered." if case.conversation.format in DISPATCH else "which of them it answers cannot be told."
+    )
 
 
 def _calls(chunks: list[Chunk]) -> str:
@@ -43,8 +49,8 @@ RULE = Rule(
     fault=Fault.STREAM,
     summary="calls share an id or have none, so one result answers several",
     why=(
-        "The loader matches calls and results by id alone, in the whole history. A call whose id another result has counts as answered: "
-        "no interrupted result is made up for it, and the model is told the wrong outcome."
+        "Dispatch's loader matches calls and results by id alone, in the whole history: a call whose id another result has counts as answered, no interrupted result "
+        "is made up for it, and the model is told the wrong outcome. Anthropic refuses a request with a repeated id (AN-5)."
     ),
     example="1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 tool-call a pwd {}\n4 tool 2.0 tool-result a f name=ls",
     check=check,

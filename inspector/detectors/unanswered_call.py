@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity
 from inspector.detectors.unanswered_tail_call import is_tail
 
 
@@ -18,8 +18,16 @@ def check(case: Case) -> Iterator[Hit]:
         yield Hit(
             chunks,
             f"{'A call' if len(chunks) == 1 else f'{len(chunks)} calls'} of {names} at seq {queries.span_text([call.seq for call in chunks])} "
-            "has no result, and later messages follow. The loader puts its made-up result at the end of the history, where providers refuse it.",
+            f"has no result, and later messages follow. {_then(case)}",
         )
+
+
+def _then(case: Case) -> str:
+    if case.conversation.format in DISPATCH:
+        return "The loader puts its made-up result at the end of the history, where providers refuse it."
+    if case.conversation.format == ROLLOUTS:
+        return "rollouts makes up a result for each request since cd8a0c9; versions before send the call as it is, and providers refuse it."
+    return "Providers refuse the request as it is."
 
 
 RULE = Rule(
@@ -31,12 +39,12 @@ RULE = Rule(
     fault=Fault.STORE,
     summary="a tool call in the middle of the history has no result",
     why=(
-        "Providers want each call answered directly after its message. The loader appends its made-up result at the end of the history instead, "
-        "so every request is refused, for ever."
+        "Providers want each call answered directly after its message. Dispatch's loader appends its made-up result at the end of the history instead, "
+        "and a request body is sent as it stands, so every request is refused, for ever."
     ),
     example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}\n3 user 0.0 text and?",
     check=check,
-    references=("derived from reconcile() r3, 98b0638",),
+    references=("derived from reconcile() r3, 98b0638, of Dispatch", "rollouts docs/THINKING_BLOCK_BUG.md"),
     repaired_by=("recover-result-from-trace", "insert-interrupted-result"),
     fixed_in_code="Make up the missing result directly after its call instead of at the end.",
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation import queries
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity
 
 
 def is_tail(case: Case, index: int) -> bool:
@@ -12,12 +12,22 @@ def is_tail(case: Case, index: int) -> bool:
 
 
 def check(case: Case) -> Iterator[Hit]:
-    if case.running:
+    if case.running and case.conversation.format != ROLLOUTS:
         return
     chunks = [call for index, call in queries.unanswered_calls(case.messages) if is_tail(case, index)]
     if chunks:
-        text = f"The conversation ends with {_count(len(chunks))} without a result: the turn was interrupted. The loader makes up an interrupted result on every read."
-        yield Hit(chunks, text)
+        text = f"The conversation ends with {_count(len(chunks))} without a result: {_then(case)}"
+        yield Hit(chunks, text, severity=Severity.NOTE if case.running else None)
+
+
+def _then(case: Case) -> str:
+    if case.running:
+        return "the turn may still run. Times in this store name no zone, so that half a day must pass before it counts as interrupted."
+    if case.conversation.format in DISPATCH:
+        return "the turn was interrupted. The loader makes up an interrupted result on every read."
+    if case.conversation.format == ROLLOUTS:
+        return "the turn was interrupted. rollouts leaves it as it is until something follows."
+    return "providers want its result before anything else is said."
 
 
 def _count(number: int) -> str:
@@ -32,7 +42,7 @@ RULE = Rule(
     silent=False,
     fault=Fault.STORE,
     summary="the conversation ends with a tool call that has no result",
-    why="A crash or restart between the call and its result. Reading alone mends it as long as nothing follows; once the user writes again it becomes TOOL102.",
+    why="A crash or restart between the call and its result. Some loaders mend it on reading as long as nothing follows; once the user writes again it becomes TOOL102.",
     example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}",
     check=check,
     references=("Dispatch reconcile.ts 904c6d7",),

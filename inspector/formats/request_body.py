@@ -10,7 +10,7 @@ from inspector.formats import request_ids, request_writing
 from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode
 from inspector.formats.request_layout import BlockTexts, Layout, laid_out
 from inspector.formats.request_names import WIRES
-from inspector.formats.request_shapes.base import Block, WireShape, beside
+from inspector.formats.request_shapes.base import Block, WireShape, beside, unknown
 from inspector.formats.request_shapes.catalogue import SHAPES
 from inspector.projections.base import AI_SDK, ANTHROPIC, AS_SENT, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
 
@@ -103,7 +103,7 @@ def _chunks(layout: Layout, shape: WireShape) -> Iterator[Chunk]:
 def blocks_of(value: Any, shape: WireShape) -> list[Block]:
     """The blocks of one element of the list."""
     if isinstance(value, dict):
-        return beside(value, list(shape.read(value)), shape)
+        return beside(value, list(shape.read(value)), shape) or [unknown("", value, shape.wire, ())]
     payload = {"type": "control", "block": value, "wire": shape.wire}
     return [Block("", Kind.UNREADABLE, payload, (), True, "not-object", "the message is no object")]
 

@@ -64,7 +64,8 @@ def wires_of(value: Any) -> list[str]:
     messages = [message for message in found if isinstance(message, dict)]
     for votes in (Counter(wire for message in messages for wire in _of_message(message)), Counter(_beside(body)), Counter(_model(body))):
         if best := _best(votes):
-            return best
+            is_mistral = best == [OPENAI_CHAT] and MISTRAL in _model(body)
+            return [MISTRAL] if is_mistral else best
     is_talk = any(isinstance(message.get("role"), str) and "content" in message for message in messages)
     return [ANTHROPIC, OPENAI_CHAT, MISTRAL, AI_SDK] if is_talk else []
 

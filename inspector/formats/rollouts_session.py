@@ -15,6 +15,7 @@ KEYS = (
     *("session_id", "parent_id", "branch_point", "endpoint", "environment", "environment_state"),
     *("status", "reward", "tags", "created_at", "updated_at"),
 )
+SESSION_FACT = "session"
 _TITLE = 80
 
 
@@ -58,6 +59,8 @@ def session_facts(record: Record | None, found: dict[str, Any]) -> dict[str, Fac
     put("reward", found.get("reward"))
     put("unknownKeys", ", ".join(sorted(name for name in found if name not in KEYS)) or None)
     put("sessionProblem", problem or None)
+    # Whole only where it has to be mended: a repair sets this fact, and the writer spells session.json after it.
+    put(SESSION_FACT, found if problem and found else None)
     return facts
 
 

@@ -18,11 +18,13 @@ from inspector.formats.base import Cell, Change, Stored, WriteRefused
 from inspector.formats.rollouts_chunks import message_chunks
 from inspector.formats.rollouts_lines import Line, join, milliseconds, parsed, split
 from inspector.formats.rollouts_loading import BLOCKS, MESSAGE
-from inspector.formats.rollouts_session import KEYS, content
+from inspector.formats.rollouts_session import KEYS, SESSION_FACT, content
 
 MESSAGES, SESSION = "messages.jsonl", "session.json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE = re.compile(r"#(\d+)(?:\.(\d+))?$")
+_DERIVED = (SESSION_FACT, "sessionProblem", "status")
+"""Facts that a plan may set: the whole session.json, and what is read from it."""
 IN_PLACE_INSTEAD = "repair in place (--mode in-place)"
 
 
@@ -35,7 +37,7 @@ def line_text(message: Mapping[str, Any], escaped: bool = False) -> str:
 def changed_messages(plan: Plan, stored: Stored, data: bytes) -> tuple[bytes, int]:
     """The file after the plan, and the index of the first message that differs. Raises WriteRefused, EditMismatch."""
     for edit in plan.edits:
-        if isinstance(edit, Set) and edit.field != ID:
+        if isinstance(edit, Set) and edit.field not in (ID, *_DERIVED):
             raise WriteRefused(f"This store has no place for {edit.field}; leave the strategy that sets it out of the plan.")
     conversation = stored.conversation
     final = apply(conversation, plan.edits)
@@ -49,12 +51,19 @@ def changed_messages(plan: Plan, stored: Stored, data: bytes) -> tuple[bytes, in
     before = ""
     for place, chunks in _grouped(final, base):
         line = lines[place] if place is not None else None
+        held = by_place.get(line.index, []) if line else []
         while line is not None and bare and bare[0].index < line.index:
             kept.append(bare.pop(0))
-        if line is not None and _same(chunks, by_place[line.index]):
+        if era != "A" and (own := _given(chunks, line)):
+            # A strategy that brings a whole line brings its bytes: of a line mended, moved, or taken from the parent.
+            line = replace(line, raw=own, ended=True) if line else Line(-1, -1, b"", own)
+            held = message_chunks(chunks[0].key.rpartition("#")[0], place or 0, chunks[0].seq, own, parsed(own))
+        if line is not None and (_same(chunks, held) or (line.index < 0 and _alike(chunks, held))):
             kept.append(line)
         else:
-            kept.append(_respelled(line, chunks, by_place.get(line.index, []) if line else [], era, before))
+            kept.append(
+                _respelled(line if line and line.index >= 0 else None, chunks, held if line and line.index >= 0 else [], era, before)
+            )
         before = _time(kept[-1].raw) or before
     written = join([*kept, *bare], behind)
     if len(_chunk_list(written)) != len(final.chunks) and era != "A":
@@ -118,6 +127,23 @@ def _same(chunks: Sequence[Chunk], stored: Sequence[Chunk]) -> bool:
     return said[0] == said[1]
 
 
+def _given(chunks: Sequence[Chunk], line: Line | None) -> bytes:
+    """The bytes of a message line that all of the chunks bring with them and that are not the stored ones; b"" where there are none."""
+    raw = chunks[0].raw
+    if not raw or (line is not None and raw == line.raw) or any(chunk.raw != raw for chunk in chunks):
+        return b""
+    try:
+        return raw if isinstance(parsed(raw).get("role"), str) else b""
+    except Unreadable:
+        return b""
+
+
+def _alike(chunks: Sequence[Chunk], held: Sequence[Chunk]) -> bool:
+    """As _same, of a line that is new here: its chunks have other keys."""
+    said = [[(chunk.role, chunk.kind, dict(chunk.payload)) for chunk in side] for side in (chunks, held)]
+    return said[0] == said[1]
+
+
 def _time(raw: bytes) -> str:
     try:
         found = parsed(raw).get("timestamp")
@@ -165,15 +191,20 @@ def _fill(message: dict[str, Any], chunks: Sequence[Chunk], stored: Mapping[str,
             message["timestamp"] = message.pop("timestamp")
         return
     content_ = message.get("content")
-    blocks: list[dict[str, Any]] = []
+    blocks: list[Any] = []
     for chunk in chunks:
         old, place = stored.get(chunk.key), _PLACE.search(chunk.key)
-        held = content_[int(place[2])] if old and place and place[2] and isinstance(content_, list) and content_ else None
-        same = old is not None and dict(old.payload) == dict(chunk.payload) and old.kind is chunk.kind
+        known = old is not None and place is not None and place[2] is not None and isinstance(content_, list) and bool(content_)
+        held = content_[int(place[2])] if known and place and content_ else None
         if chunk.kind is Kind.CONTROL and "empty" in chunk.payload:
             continue
-        blocks.append(held if same and isinstance(held, dict) else _block(chunk, held if isinstance(held, dict) else {}))
-    texts = [block for block in blocks if set(block) <= {"type", "text", "text_signature"} and not block.get("text_signature")]
+        same = known and old is not None and dict(old.payload) == dict(chunk.payload) and old.kind is chunk.kind
+        blocks.append(held if same else _block(chunk, held if isinstance(held, dict) else {}))
+    texts = [
+        block
+        for block in blocks
+        if isinstance(block, dict) and set(block) <= {"type", "text", "text_signature"} and not block.get("text_signature")
+    ]
     if blocks and len(texts) == len(blocks) == 1 and not isinstance(content_, list):
         message["content"] = texts[0]["text"]
     elif blocks:
@@ -214,7 +245,7 @@ _BESIDE = ("text_signature", "parse_error", "raw_arguments", "detail")
 
 
 def in_place(plan: Plan, stored: Stored, key: str) -> list[Change]:
-    """messages.jsonl (or the one file of era A) and nothing else."""
+    """messages.jsonl (or the one file of era A), and session.json where the plan mends that."""
     if any(isinstance(edit, Set) and edit.field == ID for edit in plan.edits):
         raise WriteRefused(
             "The id is the name of the session's folder, so it cannot be changed in place; write a child session (--mode child)."
@@ -222,7 +253,19 @@ def in_place(plan: Plan, stored: Stored, key: str) -> list[Change]:
     before = next((record.value for record in stored.records if record.key == key), None)
     data, _ = changed_messages(plan, stored, before.data if before else b"")
     after = Cell(data, "file")
-    return [] if before == after or (before is None and not data) else [Change(key, before, after)]
+    changes = [] if before == after or (before is None and not data) else [Change(key, before, after)]
+    mended = _mended_session(plan)
+    session = next((record for record in stored.records if record.key.rpartition("/")[2] == SESSION), None)
+    if mended and session is not None:
+        changes.append(Change(session.key, session.value, Cell(jsontext.encode(session_text(mended)), "file")))
+    return changes
+
+
+def _mended_session(plan: Plan) -> dict[str, Any]:
+    """The object that session.json is to hold; {} where the plan leaves it alone."""
+    text = next((edit.new for edit in plan.edits if isinstance(edit, Set) and edit.field == SESSION_FACT), None)
+    found = jsontext.parse(text) if text else {}
+    return found if isinstance(found, dict) else {}
 
 
 def child(plan: Plan, stored: Stored, folder: str) -> list[Change]:
@@ -234,7 +277,7 @@ def child(plan: Plan, stored: Stored, folder: str) -> list[Change]:
         )
     records = {record.key: record for record in stored.records}
     session = records.get(f"{folder}/{SESSION}")
-    found = content(session)
+    found = _mended_session(plan) or content(session)
     if not isinstance(found.get("endpoint"), dict) or not isinstance(found.get("environment"), dict):
         raise WriteRefused(
             f"session.json is missing or has no endpoint and environment, so a child cannot be made of it; {IN_PLACE_INSTEAD}."

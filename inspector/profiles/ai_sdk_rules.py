@@ -15,7 +15,7 @@ SDK_1 = ProviderRule(
     ("ai 6.0.326", "ai 7.0.173", "ai 6.0.43 changelog 2dc9bfa"),
     also=(ONE_MISSING,),
     advice="AI_MissingToolResultsError. ai 5 and ai 6 before 6.0.43 never threw it. A result inside the assistant message is no answer.",
-    mended_by=("move-results", "insert-interrupted-result"),
+    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
 )
 SDK_2 = ProviderRule(
     "SDK-2",
@@ -35,6 +35,7 @@ SDK_3 = ProviderRule(
     ("ai 6.0.326",),
     also=("The messages must be a ModelMessage[]. If you have passed a UIMessage[],",),
     advice="The second text is that of ai 5. Often a UIMessage, args and result of ai 4, or a result in a message of role user.",
+    mended_by=("drop-empty-blocks",),
 )
 SDK_4 = ProviderRule(
     "SDK-4",
@@ -87,7 +88,7 @@ LG_1 = ProviderRule(
     ("langgraph-prebuilt 1.1.2",),
     unjudged="langgraph asks it of its own state before a request is made; the text is recognised",
     advice="INVALID_CHAT_HISTORY. Order and duplicates are not looked at there: SDK-1 of this profile asks more.",
-    mended_by=("move-results", "insert-interrupted-result"),
+    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
 )
 
 RULES_6 = (

@@ -28,7 +28,7 @@ RULES = (
         ("anthropics/claude-code #5060", "anthropics/claude-code #5989", _SHAPES, _EXCHANGES),
         also=(_CLIENT,),
         advice=_INDEX,
-        mended_by=("move-results", "insert-interrupted-result"),
+        mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
     ),
     ProviderRule(
         "AN-1b",
@@ -40,7 +40,7 @@ RULES = (
         ("anthropic-sdk-typescript #653", "langchain-aws #451"),
         obsolete="said until about May 2025; the same history is refused with the text of AN-1 now",
         advice="the number names the message behind the call",
-        mended_by=("move-results", "insert-interrupted-result", "order-blocks"),
+        mended_by=("move-results", "adopt-results", "insert-interrupted-result", "order-blocks"),
     ),
     ProviderRule(
         "AN-2",
@@ -51,7 +51,7 @@ RULES = (
         _DATE,
         ("anthropics/claude-code #13460", "decocms/studio #1803", _SHAPES),
         also=(_CLIENT,),
-        mended_by=("move-results", "drop-orphaned-results"),
+        mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
     ),
     ProviderRule(
         "AN-2s",
@@ -61,7 +61,7 @@ RULES = (
         "I",
         _DATE,
         ("anthropics/claude-code #64383",),
-        mended_by=("drop-orphaned-results",),
+        mended_by=("adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
     ),
     ProviderRule(
         "AN-3",
@@ -83,7 +83,7 @@ RULES = (
         (_EXCHANGES,),
         also=(_CLIENT,),
         advice="the text directly behind calls breaks the pair, even where the results follow; " + _INDEX,
-        mended_by=("move-results", "insert-interrupted-result", "order-blocks"),
+        mended_by=("move-results", "adopt-results", "insert-interrupted-result", "order-blocks"),
     ),
     ProviderRule(
         "AN-4t",
@@ -94,7 +94,7 @@ RULES = (
         ("anomalyco/opencode #7002",),
         also=(_CLIENT,),
         advice="most often two responses run together; moving thinking is no cure, since its place may be checked (AN-16); " + _INDEX,
-        mended_by=("move-results", "insert-interrupted-result", "strip-thinking"),
+        mended_by=("move-results", "adopt-results", "insert-interrupted-result", "strip-thinking"),
     ),
     ProviderRule(
         "AN-5",
@@ -218,7 +218,7 @@ RULES = (
         _DATE,
         ("anthropics/claude-code #63203", "anthropics/claude-code #25361", "anthropics/claude-code #12316"),
         advice="judged: two responses run together, and thinking behind a call; changed words or a block left out show in no single body",
-        mended_by=("move-results", "insert-interrupted-result", "thinking-to-text", "strip-thinking"),
+        mended_by=("move-results", "adopt-results", "insert-interrupted-result", "thinking-to-text", "strip-thinking"),
     ),
     ProviderRule(
         "AN-17",
@@ -370,6 +370,7 @@ RULES = (
         ("openclaw #7974", "anthropics/claude-code #94799", "anomalyco/opencode #28989"),
         also=("messages.{n}.content.{m}.tool_use.name: " + _PATTERN, "tool_use.name: String should match pattern"),
         advice="the model made the name up; the call goes to no tool",
+        mended_by=("sanitise-tool-names",),
     ),
     ProviderRule(
         "AN-28",

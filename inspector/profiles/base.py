@@ -23,8 +23,8 @@ _PLACEHOLDERS = {
     "count": r"\d+",
     "length": r"\d+",
     "limit": r"\d+",
-    "ids": r"[^\s,\"'`]+(?:\s*,\s*[^\s,\"'`]+)*",
-    "id": r"[^\s\"'`]*",
+    "ids": r"[^\s,\"'`\\]+(?:\s*,\s*[^\s,\"'`\\]+)*",
+    "id": r"[^\s\"'`\\]*",
 }
 
 
@@ -70,7 +70,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     built = []
     for literal, name, _, _ in string.Formatter().parse(text):
         words = re.split(r"(\s+|[`'\"])", literal)
-        built.append("".join(r"\s+" if word.isspace() else r"\\?[`'\"]?" if word in "`'\"" and word else re.escape(word) for word in words))
+        built.append("".join(r"\s+" if word.isspace() else r"\\*[`'\"]?" if word in "`'\"" and word else re.escape(word) for word in words))
         if name:
             inner = _PLACEHOLDERS.get(name, r".{0,200}?")
             built.append(f"(?P<{name}>{inner})" if name not in seen else inner)

@@ -23,7 +23,7 @@ RULES = (
             "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
         ),
         advice="the number names the message behind the call; the wording with a count was used until about May 2025",
-        mended_by=("move-results", "insert-interrupted-result"),
+        mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
     ),
     ProviderRule(
         "BR-2",
@@ -32,7 +32,7 @@ RULES = (
         "I",
         _DATE,
         ("strands #1435", "pydantic-ai #2327"),
-        mended_by=("move-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+        mended_by=("move-results", "deduplicate-results", "keep-first-result", "adopt-results", "drop-orphaned-results"),
     ),
     ProviderRule(
         "BR-3",

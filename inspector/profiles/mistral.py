@@ -19,6 +19,7 @@ from inspector.profiles.mistral_rules import (
     MI_9,
     MI_10,
     MI_11,
+    MI_12,
     MISSING_ID,
     RULES,
     STRICT_RULES,
@@ -99,6 +100,8 @@ def _of_form(strict: bool, index: int, role: str, message: dict[str, Any], calls
         yield from _of_id(strict, path, _call_id(call), called=True)
         if not _NAME.match(name):
             yield Violation("MI-8", path, (), MI_8.say(name=name))
+    if role != "assistant" and not isinstance(message.get("content"), (str, list)):
+        yield Violation("MI-12", f"messages.{index}", (), MI_12.also[0] if strict and role == "user" else MI_12.text)
     if role == "tool":
         yield from _of_id(strict, f"messages.{index}", word(message.get("tool_call_id")), called=False)
         if message.get("name") is not None and not _NAME.match(word(message["name"])):

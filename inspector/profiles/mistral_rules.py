@@ -16,7 +16,7 @@ MI_1 = ProviderRule(
     "IX",
     "2026-07",
     ("mistralai/client-ts #106", "mistral-common"),
-    mended_by=("move-results", "insert-interrupted-result"),
+    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
 )
 MI_2 = ProviderRule(
     "MI-2",
@@ -26,7 +26,7 @@ MI_2 = ProviderRule(
     "2026-07",
     ("datapizza-ai #98", "crush #279", "hermes-agent #20154", "mistral-common"),
     advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to; 1.12.0 and later allow it.",
-    mended_by=("move-results", "drop-orphaned-results", "answer-before-user"),
+    mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results", "answer-before-user"),
 )
 MI_3 = ProviderRule(
     "MI-3",
@@ -74,7 +74,7 @@ MI_6 = ProviderRule(
     "2026-07",
     ("mistral-common",),
     also=(ID_ANSWERED_TWICE, ID_CALLED_TWICE),
-    mended_by=("move-results", "deduplicate-results", "keep-first-result", "rename-repeated-ids", "drop-orphaned-results"),
+    mended_by=("move-results", "deduplicate-results", "keep-first-result", "rename-repeated-ids", "adopt-results", "drop-orphaned-results", "start-with-user"),
 )
 MI_7 = ProviderRule(
     "MI-7",
@@ -93,6 +93,7 @@ MI_8 = ProviderRule(
     "X",
     "2026-07",
     ("mistral-common",),
+    mended_by=("sanitise-tool-names",),
 )
 MI_9 = ProviderRule(
     "MI-9",
@@ -122,8 +123,28 @@ MI_11 = ProviderRule(
     mended_by=("rename-invalid-ids", "shorten-ids"),
 )
 
+MI_12 = ProviderRule(
+    "MI-12",
+    "a message of the user, the system or a tool whose content is missing or null",
+    "Input should be a valid string",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+    also=("'NoneType' object is not iterable",),
+    advice="The texts are those of the libraries below the validator, so that other faults may say them too.",
+    mended_by=("drop-empty-blocks",),
+)
+
 _SHARED = (MI_5, MI_6, MI_7, MI_8, MI_9, MI_10)
-STRICT_RULES = (MI_1, MI_2, MI_3, MI_4, *_SHARED, replace(MI_11, unjudged="only tokenizer v13 and later ask it, v11 wants more (MI-4)"))
+STRICT_RULES = (
+    MI_1,
+    MI_2,
+    MI_3,
+    MI_4,
+    *_SHARED,
+    replace(MI_11, unjudged="only tokenizer v13 and later ask it, v11 wants more (MI-4)"),
+    MI_12,
+)
 RULES = (
     MI_1,
     replace(MI_2, advice="A user message may follow a tool message from mistral-common 1.12.0 on; the profile mistral-strict refuses it."),
@@ -131,4 +152,5 @@ RULES = (
     replace(MI_4, obsolete="tokenizer v13 takes ids of any form"),
     *_SHARED,
     MI_11,
+    MI_12,
 )

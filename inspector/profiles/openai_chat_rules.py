@@ -6,8 +6,8 @@ from inspector.profiles.base import ProviderRule, Violation
 
 _DATE = "2026-07"
 _UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
-_CALLS = ("move-results", "insert-interrupted-result")
-_RESULTS = ("move-results", "drop-orphaned-results")
+_CALLS = ("move-results", "adopt-results", "rename-repeated-ids", "insert-interrupted-result")
+_RESULTS = ("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results")
 _ELSEWHERE = "another provider's words for {}, by which it is judged"
 
 RULES = (

@@ -21,7 +21,7 @@ OR_1 = ProviderRule(
     "I",
     "2026-07",
     ("CLIProxyAPI #2368", "frontman #1592"),
-    mended_by=("move-results", "insert-interrupted-result"),
+    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
 )
 OR_2 = ProviderRule(
     "OR-2",
@@ -31,7 +31,7 @@ OR_2 = ProviderRule(
     "2026-07",
     ("continue #10092", "microsoft/vscode #320060"),
     advice="With previous_response_id the call may stand in a stored response: then only the request's own list is judged here.",
-    mended_by=("move-results", "drop-orphaned-results"),
+    mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
 )
 OR_3 = ProviderRule(
     "OR-3",

@@ -21,7 +21,10 @@ TE_1 = ProviderRule(
         "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
         "After the optional system message, conversation roles must alternate",
     ),
-    mended_by=("merge-same-role-messages", "start-with-user"),
+    mended_by=(
+        *("move-results", "adopt-results", "merge-same-role-messages", "start-with-user", "answer-before-user", "insert-interrupted-result"),
+        *("thinking-to-text", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+    ),
 )
 TE_2 = ProviderRule(
     "TE-2",
@@ -31,7 +34,7 @@ TE_2 = ProviderRule(
     "2026-07",
     ("templates of gpt-oss and MiniMax M2",),
     unjudged="the template of Ministral 3 does not ask it; those of gpt-oss and MiniMax M2 do",
-    mended_by=("move-results", "drop-orphaned-results"),
+    mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
 )
 TE_3 = ProviderRule(
     "TE-3",
@@ -58,7 +61,7 @@ TE_5 = ProviderRule(
     "X",
     "2026-07",
     _SOURCE,
-    mended_by=("system-first",),
+    mended_by=("system-first", "merge-same-role-messages"),
 )
 TE_6 = ProviderRule(
     "TE-6",

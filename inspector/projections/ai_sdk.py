@@ -1,6 +1,7 @@
 """ModelMessage of the AI SDK: results in tool messages, nothing merged, since the SDK does that itself later.
 
-A system prompt stands in the list where it did, and in the `system` option where it stood outside the list of a request.
+A system prompt at the front goes into the `system` option (`instructions` from version 7 on), as its users are told to; a later one stands in the list
+where it did, and so does each that is in the list of a request body.
 `blocks` of a result is a list of its one `output`. A result without a name takes the name of its call.
 """
 
@@ -18,10 +19,11 @@ def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
     draft = a.Draft(name, AI_SDK, as_sent=as_sent)
     names: dict[str, str] = {}
     said = list(a.known(draft, messages))
-    outside = [message for message in said if message.role == "system" and a.place(message) == -1]
+    leading = 0 if as_sent else next((at for at, message in enumerate(said) if message.role != "system"), len(said))
+    outside = [message for at, message in enumerate(said) if message.role == "system" and (at < leading or a.place(message) == -1)]
     blocks, chunks, empty = a.system_blocks(draft, outside)
     draft.system = "\n\n".join(chunk.text for chunk in chunks) if blocks else empty
-    inside = [message for message in said if not (message.role == "system" and a.place(message) == -1)]
+    inside = [message for message in said if not any(message is each for each in outside)]
     for unit in a.units(inside, as_sent, lambda unit, message: False):
         if unit.role == "system" and _system(draft, unit):
             continue

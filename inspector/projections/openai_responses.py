@@ -54,7 +54,8 @@ def _items(draft: a.Draft, unit: a.Unit) -> None:
             continue
         if a.is_verbatim(draft, chunk):
             made = chunk.payload["block"]
-            is_part = not isinstance(made, dict) or made.get("type") in _PARTS
+            kind = made.get("type") if isinstance(made, dict) else "text"
+            is_part = isinstance(kind, str) and kind in _PARTS
         elif isinstance(spelled := a.unsent(chunk) or _spelled(draft, unit.role, chunk), str):
             draft.lose(chunk, spelled)
             continue

@@ -38,4 +38,5 @@ STRATEGY = Strategy(
     write_kind="W3",
     propose=propose,
     by_choice=True,
+    beyond_dispatch=True,
 )

@@ -23,3 +23,5 @@ class Strategy:
     write_kind: str
     propose: Callable[[Case], Iterator[Edit]]
     by_choice: bool = False
+    beyond_dispatch: bool = False
+    """It changes nothing in Dispatch, whose messages are told apart by other numbers."""

@@ -6,13 +6,13 @@ from dataclasses import replace
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Safety
 from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.pairing import answered
 from inspector.detectors.base import Case
+from inspector.detectors.synthetic_texts import OURS, ROLLOUTS
 from inspector.readers.dispatch import interrupted_result
 from inspector.repairs.arrangement import is_dispatch, placed
 from inspector.repairs.base import Strategy
 from inspector.repairs.insertion import end_of_results, inserted
-from inspector.repairs.pairing import answered
-from inspector.repairs.synthetic_texts import OURS, ROLLOUTS
 
 
 def propose(case: Case) -> Iterator[Edit]:

@@ -3,21 +3,9 @@
 from collections.abc import Iterator
 
 from inspector.conversation.edits import Edit, Remove, Safety
-from inspector.conversation.model import Chunk
 from inspector.detectors.base import Case
+from inspector.detectors.several_results import kept_and_dropped
 from inspector.repairs.base import Strategy
-from inspector.repairs.pairing import answered
-from inspector.repairs.synthetic_texts import is_synthetic
-
-
-def kept_and_dropped(case: Case) -> Iterator[tuple[Chunk, list[Chunk]]]:
-    """Of the results of each call the one that stays: the first real one of its batch, else the first real one, else the first."""
-    for found in answered(case.messages):
-        if len(found.results) < 2:
-            continue
-        real = [result for result in found.results if not is_synthetic(result)] or list(found.results)
-        kept = next((result for result in real if result.key in found.batch), real[0])
-        yield kept, [result for result in found.results if result is not kept]
 
 
 def propose(case: Case) -> Iterator[Edit]:

@@ -19,7 +19,7 @@ def propose(case: Case) -> Iterator[Edit]:
     is_joined = False
     for chunk in case.conversation.chunks:
         role = speaker(case, chunk)
-        if chunk.msg_idx is None or chunk.msg_idx < 0 or role not in ("user", "assistant"):
+        if chunk.msg_idx is None or chunk.msg_idx < 0 or role not in ("system", "user", "assistant"):
             before = ""
             chunks.append(chunk)
             continue
@@ -46,4 +46,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     by_choice=True,
+    beyond_dispatch=True,
 )

@@ -4,20 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from inspector.conversation.edits import Edit
-from inspector.conversation.model import Chunk
 from inspector.detectors.base import Case
+from inspector.detectors.displaced_result import displaced
 from inspector.repairs.arrangement import placed
 from inspector.repairs.base import Strategy
-from inspector.repairs.pairing import answered
-
-
-def displaced(case: Case) -> list[tuple[str, Chunk]]:
-    """Results that are not where their call's results belong, each with the key behind which it belongs. Only the first result of a call: a second one has no place."""
-    return [
-        (found.batch_end, found.results[0])
-        for found in answered(case.messages)
-        if found.results and found.results[0].key not in found.batch and not any(result.key in found.batch for result in found.results)
-    ]
 
 
 def propose(case: Case) -> Iterator[Edit]:

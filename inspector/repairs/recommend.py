@@ -8,13 +8,13 @@ from inspector.conversation.edits import EditMismatch, apply
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.detectors.base import DISPATCH, Case, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
+from inspector.detectors.synthetic_texts import is_synthetic
 from inspector.profiles.base import Judgement, ProviderRule
 from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.drop_empty_blocks import is_empty
-from inspector.repairs.synthetic_texts import is_synthetic
 
 MOST = 4
 """Strategies in a sequence for a profile: what a person can still weigh."""

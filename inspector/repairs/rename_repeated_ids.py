@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Chunk
+from inspector.conversation.pairing import answered
 from inspector.detectors.base import Case
 from inspector.repairs.base import Strategy
-from inspector.repairs.pairing import answered
 
 
 def propose(case: Case) -> Iterator[Edit]:

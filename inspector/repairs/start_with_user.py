@@ -13,14 +13,16 @@ WORDS = "Begin."
 
 def propose(case: Case) -> Iterator[Edit]:
     first = next((message for message in case.messages if message.role != "system"), None)
-    if first is not None and first.role == "assistant":
+    if first is None and case.messages:
+        yield from said(case, [(case.messages[-1].chunks[-1].key, "user", WORDS)])
+    elif first is not None and first.role == "assistant":
         yield from said(case, [(before(case, first.chunks[0]), "user", WORDS)])
 
 
 STRATEGY = Strategy(
     name="start-with-user",
     safety=frozenset({Safety.INVENTED}),
-    summary=f"puts the message {WORDS!r} of the user before a history that starts with the assistant",
+    summary=f"puts the message {WORDS!r} of the user before a history that starts with the assistant, or behind a lone system prompt",
     cost="The user is made to say something that they did not say.",
     noticed_by_user="A message that they did not write stands at the start.",
     argued_for="Templates, Gemini and older Anthropic models want the user first; rollouts sends the same word in such a case.",

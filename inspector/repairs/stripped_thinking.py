@@ -7,16 +7,20 @@ from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Remove, Replace
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
+from inspector.repairs.arrangement import is_dispatch
 
 THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 EMPTY = {"type": "control", "empty": "[]"}
 
 
 def stripped(case: Case, wanted: Callable[[Chunk], bool]) -> Iterator[Edit]:
-    """An assistant message that holds nothing else stays as an empty one: it must not vanish from between two of the user's."""
+    """An assistant message that holds nothing else stays as an empty one, so that it does not vanish from between two of the user's.
+
+    Dispatch has no rows for an empty message, and its newest loader drops such a message anyway.
+    """
     for message in case.messages:
         gone = [chunk for chunk in message.chunks if chunk.kind in THINKING and wanted(chunk)]
-        if len(gone) == len(message.chunks):
+        if len(gone) == len(message.chunks) and not is_dispatch(case):
             yield Replace(gone[0], replace(gone[0], kind=Kind.CONTROL, payload=EMPTY))
             gone = gone[1:]
         yield from (Remove(chunk) for chunk in gone)

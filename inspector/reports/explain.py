@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.conversation.model import Chunk
@@ -18,9 +18,11 @@ Json = dict[str, Any]
 READ = 64 * 1024
 """Characters of a pasted text that are looked at, its start and its end: the error of a log stands in one of them."""
 MOST = 50
+LEAST_QUOTED = 40
+"""Characters that a first sentence must have to say by itself which rule it is of."""
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
 # The call may stand one before the message that the text names, and its results one behind it: reports of AN-1 differ in which they count.
-_WINDOW = {"AN-1": 1, "AN-1b": 1, "AN-3": 1, "AN-4": 1}
+_WINDOW = {"AN-1": 1, "AN-1b": 1, "AN-3": 1, "AN-4": 1, "AN-4t": 1, "BR-1": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,20 @@ def recognised(text: str) -> tuple[Candidate, ...]:
                 known = found[rule.id]
                 found[rule.id] = Candidate((*known.profiles, profile.name), known.rule, known.values, known.at)
                 continue
-            match = next((match for pattern in rule.patterns() if (match := pattern.search(shown))), None)
+            match = next((match for pattern in (*rule.patterns(), *_first_sentences(rule)) if (match := pattern.search(shown))), None)
             if match:
                 values = {name: value for name, value in match.groupdict().items() if value}
                 found[rule.id] = Candidate((profile.name,), rule, values, match.span())
     kept = [each for each in found.values() if not any(_covers(other, each) for other in found.values())]
     return tuple(sorted(kept, key=lambda each: (each.at[0] - each.at[1], each.rule.id)))[:MOST]
+
+
+def _first_sentences(rule: ProviderRule) -> Iterator[re.Pattern[str]]:
+    """Of texts of several sentences: issues and chats often quote only the first."""
+    for text in (rule.text, *rule.also):
+        first, _, more = text.partition(". ")
+        if more and len(first) >= LEAST_QUOTED:
+            yield from replace(rule, text=first, also=()).patterns()
 
 
 def _plain(text: str) -> str:

@@ -137,7 +137,7 @@ def commit(path: Path, watch: Mapping[str, Cell | None], changes: Sequence[Chang
 def _place(base: Path, key: str) -> Path:
     """Raises ValueError for a key that leads out of the folder: keys come from plans, and those may come from a file."""
     place = base / key
-    if not key or any(part in ("..", ".") for part in Path(key).parts) or Path(key).is_absolute():
+    if not Path(key).parts or any(part in ("..", ".") for part in Path(key).parts) or Path(key).is_absolute():
         raise ValueError(f"{key!r} leads out of the source")
     return place
 

@@ -15,10 +15,13 @@ from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, Observed, observed
 from inspector.repairs.recommend import sequence
+from inspector.reports.standings import Standing, standings_of
 from inspector.reports.timeline import NOT_RECORDED, Columns, Strip, columns, strip
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 
+WHOLE = 20_000
+"""Chunks up to which a page judges by every profile."""
 LATER = "later than this request: its answer, or what came after"
 SKIPPED = "not in this request, though it stands before rows that are"
 
@@ -60,6 +63,19 @@ def _analysis(
     made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, troubles)
     mends = tuple(each.name for each in sequence(case, troubles, profile_name, projection_name).way.strategies)
     return Analysis(case, found, prompt, judgement, said, made, strip(made), mends)
+
+
+def every_profile(conversation: Conversation, reader: str, revision: int) -> tuple[Standing, ...]:
+    """What each profile says; () where the conversation has more than WHOLE chunks, since each wire shape is made of it once."""
+    return _every_profile(conversation.pk, reader, revision, conversation.source.read_at)
+
+
+@lru_cache(maxsize=12)
+def _every_profile(pk: int, reader: str, revision: int, read_at: object) -> tuple[Standing, ...]:
+    """`read_at` is when its source was read, so that a re-import is seen."""
+    conversation = Conversation.objects.select_related("source").get(pk=pk)
+    case = loading.case(conversation, reader, revision)
+    return standings_of(case, conversation.source.projection) if len(case.conversation.chunks) <= WHOLE else ()
 
 
 def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) -> Analysis:

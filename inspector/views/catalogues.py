@@ -1,5 +1,6 @@
 """The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from inspector.formats.base import Format, WriteMode
 from inspector.formats.catalogue import FORMATS
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation
-from inspector.profiles.base import Profile
+from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import PROJECTIONS
@@ -39,15 +40,37 @@ class RuleRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderRow:
+    """A rule of a provider with its evidence in words, and the strategies that may mend it."""
+
+    rule: ProviderRule
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderTable:
+    profile: Profile
+    rows: tuple[ProviderRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RulesPage:
     rules: tuple[RuleRow, ...]
     strategies: tuple[Strategy, ...]
+    profiles: tuple[ProviderTable, ...]
+
+
+def provider_tables() -> tuple[ProviderTable, ...]:
+    return tuple(
+        ProviderTable(each, tuple(ProviderRow(rule, tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)) for rule in each.rules))
+        for each in PROFILES
+    )
 
 
 def rules(request: OperatorRequest) -> HttpResponse:
     counted = dict(open_findings().order_by().values_list("code").annotate(Count("conversation", distinct=True)))
     rows = tuple(RuleRow(rule, counted.get(rule.code, 0)) for rule in RULES)
-    return page(request, "rules.html", RulesPage(rows, STRATEGIES), twins=("json",))
+    return page(request, "rules.html", RulesPage(rows, STRATEGIES, provider_tables()), twins=("json",))
 
 
 def rules_json(request: OperatorRequest) -> HttpResponse:
@@ -118,11 +141,60 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
+class OneProfile:
+    """What a strategy means to a profile: rules of its table that name the strategy, and those that its own text warns of."""
+
+    profile: Profile
+    mends: tuple[ProviderRule, ...]
+    warned_of: tuple[ProviderRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another strategy that is named for the same trouble; `shared` are those rules."""
+
+    strategy: Strategy
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StrategyPage:
     strategy: Strategy
     safety: tuple[tuple[str, str], ...]
     ways: tuple[Way, ...]
     mends: tuple[Rule, ...]
+    profiles: tuple[OneProfile, ...]
+    alternatives: tuple[Alternative, ...]
+
+
+_RULE_ID = re.compile(r"\b[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
+
+
+def per_profile(found: Strategy) -> tuple[OneProfile, ...]:
+    """Profiles of which some rule is mended by the strategy, or may be broken by it as its own text says."""
+    named = set(_RULE_ID.findall(f"{found.argued_against} {found.cost}"))
+    every = (
+        OneProfile(
+            each,
+            tuple(rule for rule in each.rules if found.name in rule.mended_by),
+            tuple(rule for rule in each.rules if rule.id in named),
+        )
+        for each in PROFILES
+    )
+    return tuple(each for each in every if each.mends or each.warned_of)
+
+
+def alternatives(found: Strategy) -> tuple[Alternative, ...]:
+    """The other strategies for the same rules, those that share most first."""
+    shared: dict[str, dict[str, None]] = {}
+    named = [(rule.code, rule.repaired_by) for rule in RULES]
+    named += [(rule.id, rule.mended_by) for each in PROFILES for rule in each.rules]
+    for rule_id, names in named:
+        for name in names if found.name in names else ():
+            if name != found.name:
+                shared.setdefault(name, {})[rule_id] = None
+    listed = (Alternative(each, tuple(shared[each.name])) for each in STRATEGIES if each.name in shared)
+    return tuple(sorted(listed, key=lambda each: -len(each.shared)))
 
 
 SAFETY = {
@@ -160,6 +232,8 @@ def strategy(request: OperatorRequest, name: str) -> HttpResponse:
         safety=tuple((word.value, SAFETY[word.value]) for word in sorted(found.safety)) or (SAFE,),
         ways=tuple(Way(format_, mode, effect(found, format_, mode)) for format_ in FORMATS for mode in format_.modes),
         mends=tuple(rule for rule in RULES if found.name in rule.repaired_by),
+        profiles=per_profile(found),
+        alternatives=alternatives(found),
     )
     return page(request, "strategy.html", content, twins=("json",))
 

@@ -14,6 +14,7 @@ from inspector.detectors.catalogue import RULES
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
 from inspector.reports.visible import visible
+from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import as_json, page
 
 PER_PAGE = 50
@@ -83,6 +84,8 @@ class ConversationListPage:
     rules: tuple[tuple[str, str], ...]
     states: tuple[tuple[str, str], ...]
     sources: tuple[tuple[str, str], ...]
+    crashes: tuple[Crash, ...]
+    crash_total: int
     text_kept: int = TEXT_KEPT
 
 
@@ -150,6 +153,7 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
 def _page(request: OperatorRequest) -> ConversationListPage:
     filters = _filters(request)
     found = chosen(filters)
+    crashes, crash_total = ((), 0) if filters.any else newest_crashes()
     here = Paginator(newest_first(found.filter(is_gone=filters.gone)), PER_PAGE).get_page(request.GET.get("page"))
     return ConversationListPage(
         filters=filters,
@@ -160,6 +164,8 @@ def _page(request: OperatorRequest) -> ConversationListPage:
         rules=tuple((rule.code, rule.name) for rule in RULES),
         states=tuple((name, words) for name, (words, _) in STATES.items()),
         sources=tuple((source.oid, source.name) for source in Source.objects.filter(is_trace=False)),
+        crashes=crashes,
+        crash_total=crash_total,
     )
 
 

@@ -23,11 +23,13 @@ from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
 from inspector.reports import markdown, scan, show
 from inspector.reports.recorded_errors import Recorded, recorded_errors
+from inspector.reports.standings import Refusal, Standing, accepting, refusals, unplaced
 from inspector.reports.timeline import Strip, Timeline, merged_seqs, timeline
 from inspector.reports.visible import size, visible
 from inspector.traces import observe
-from inspector.views.analysis import Analysis, analysis
+from inspector.views.analysis import Analysis, analysis, every_profile
 from inspector.views.conversation_list import conversation_list, conversation_list_json
+from inspector.views.crashes import Beside, beside
 from inspector.views.judges import chosen_judges
 from inspector.views.pages import Link, absolute, as_json, as_markdown, page
 
@@ -117,6 +119,11 @@ class ConversationPage:
     is_prompt_known: bool
     is_step_recorded: bool
     recorded: tuple[Recorded, ...]
+    standings: tuple[Standing, ...]
+    refusals: tuple[Refusal, ...]
+    unplaced: tuple[str, ...]
+    accepting: tuple[str, ...]
+    beside: Beside | None
 
 
 def _choice(request: OperatorRequest, row: Conversation) -> Choice:
@@ -193,6 +200,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
     chunks = found.case.conversation.chunks
     prompt_body, request_body = _bodies(choice, found)
     steps = _steps(found)
+    judged = () if found.observed else every_profile(row, choice.reader, choice.revision)
     selected = _selected(found, choice.finding)
     every = {seq for _, finding in found.findings for seq in finding.seqs}
     positions = _matching(choice, chunks, every)
@@ -239,6 +247,11 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         is_prompt_known=found.observed is None or NO_PROMPT not in found.observed.notes,
         is_step_recorded=choice.step in {link.href for link in steps},
         recorded=recorded_errors(found.case, [finding for _, finding in found.findings]),
+        standings=judged,
+        refusals=refusals(found.case.conversation, judged),
+        unplaced=unplaced(judged),
+        accepting=accepting(judged),
+        beside=beside(row, found.case.conversation, found.case.taken_at),
     )
 
 

@@ -20,6 +20,7 @@ from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import strategy
 from inspector.reports import markdown, scan
 from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, Row, newest_first, open_findings, row_report, rows_of
+from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import absolute, as_json, as_markdown, page
 
 RECENT = 12
@@ -53,6 +54,8 @@ class InboxPage:
     damaged: int
     gone: int
     read_at: datetime | None
+    crashes: tuple[Crash, ...]
+    crash_total: int
 
 
 def known_rule(code: str) -> Rule | None:
@@ -92,6 +95,7 @@ def _inbox() -> InboxPage:
     held = Conversation.objects.filter(is_gone=False)
     damaged = held.filter(DAMAGED)
     counts = held.aggregate(n=Count("pk"), chunks=Sum("chunk_count"))
+    crashes, crash_total = newest_crashes()
     sources = Source.objects.aggregate(n=Count("pk"), read_at=Max("read_at"))
     return InboxPage(
         troubles=troubles(),
@@ -102,6 +106,8 @@ def _inbox() -> InboxPage:
         damaged=damaged.count(),
         gone=Conversation.objects.filter(is_gone=True).count(),
         read_at=sources["read_at"],
+        crashes=crashes,
+        crash_total=crash_total,
     )
 
 

@@ -21,13 +21,11 @@ from inspector.reports.side_by_side import SideBySide, elsewhere, place_of, side
 from inspector.reports.standings import Standing, standings_of
 from inspector.reports.tried import LARGEST, Tried, readers_tried, strategies_tried
 from inspector.reports.visible import visible
-from inspector.views.analysis import Analysis
+from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.conversations import TEXT_SHOWN, Choice, looked_up
 from inspector.views.pages import as_json, page
 
 WINDOW = 200
-WHOLE = 20_000
-"""Chunks up to which a page judges by every profile and prints the request in full."""
 
 
 @dataclass(frozen=True, slots=True)

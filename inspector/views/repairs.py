@@ -118,7 +118,7 @@ def _counts(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[Ru
     )
 
 
-def _part(preview: Preview) -> PreviewPart:
+def preview_part(preview: Preview) -> PreviewPart:
     words = {
         "reindexed": "re-indexed (content digests equal)",
         "changed": "changed",
@@ -154,7 +154,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     try:
         mode = mode_named(format_, mode)
         if chosen:
-            part = _part(
+            part = preview_part(
                 preview_of(loading.case(row, reader), loading.stored(row), format_, row.source.path, _request(row, chosen, mode, reader))
             )
     except Refused as refusal:
@@ -209,7 +209,7 @@ def _repair_page(repair: Repair) -> RepairPage:
     source = repair.conversation.source
     part, problem, stands, standing, reach = None, "", False, "", ""
     try:
-        part = _part(preview_repair(repair))
+        part = preview_part(preview_repair(repair))
     except Refused as refusal:
         problem = str(refusal)
     try:

@@ -18,6 +18,14 @@ Shown = list[tuple[str, tuple[int, ...]]]
 OPTIONS = {"fork_id": "new-id", "now": "5", "title": "Repaired"}
 
 
+# What a provider may insist on: each is tried alone here, and in sequences where profiles are tried.
+FOR_A_PROVIDER = {
+    *("replace-surrogates", "rename-invalid-ids", "rename-repeated-ids", "shorten-ids", "move-results", "keep-first-result"),
+    *("drop-unsigned-thinking", "thinking-to-text", "strip-old-thinking", "strip-thinking", "add-empty-thinking", "drop-empty-blocks"),
+    *("order-blocks", "merge-same-role-messages", "system-first", "start-with-user", "answer-before-user", "end-with-user"),
+}
+
+
 def read(conversation: Conversation, name: str = "dispatch-legacy") -> Reading:
     return reader(name).read(conversation)
 

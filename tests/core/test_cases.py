@@ -5,8 +5,8 @@
 
 Below such a line stands a case in the notation (`inspector.detectors.case_notation`: the conversation, and lines for archive,
 stranded messages, bleeding ids, metrics, trace), up to the next one. `fires` lists each finding of that rule with the first seq
-that it names (`CODE@-`: it is about the whole conversation); other rules are not looked at. `running`: the status is active and
-the last activity a moment ago; `left-running`: active, and nothing happened for a day. `raw SEQ TEXT` is a row exactly as stored,
+that it names (`CODE@-`: it is about the whole conversation); other rules are not looked at. `running`: the status is active (of rollouts:
+pending) and the last activity a moment ago; `left-running`: active, and nothing happened for a day. `raw SEQ TEXT` is a row exactly as stored,
 read as the store's rows are.
 """
 
@@ -60,7 +60,8 @@ def case(written: Written) -> Case:
     chunks = [*loaded.conversation.chunks, *(_raw(int(match.group(1)), match.group(2)) for match in raw)]
     facts = dict(loaded.conversation.facts)
     if written.state:
-        facts |= {"status": Fact("status", "active"), "lastActivityAt": Fact("lastActivityAt", str(LAST_ACTIVITY[written.state]))}
+        status = "pending" if loaded.conversation.format == "rollouts" else "active"
+        facts |= {"status": Fact("status", status), "lastActivityAt": Fact("lastActivityAt", str(LAST_ACTIVITY[written.state]))}
     return loaded.again(replace(loaded.conversation, chunks=tuple(sorted(chunks, key=lambda chunk: chunk.seq)), facts=facts))
 
 

@@ -19,7 +19,7 @@ from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.preview import NothingToDo, Preview
 from tests.core import histories
 from tests.core.append import A, S, Store, T, U, er, tx
-from tests.core.building import plan_for, preview_of, read, shown
+from tests.core.building import FOR_A_PROVIDER, plan_for, preview_of, read, shown
 
 COUNT = int(os.environ.get("INSPECTOR_HISTORIES", "300"))
 READERS = ("dispatch-legacy", "dispatch-role-split", "exact")
@@ -32,7 +32,8 @@ EVIDENCE = {
     "recover-result-from-trace",
     "insert-lost-steering",
 }
-NAMES = [name for name in ALL if name not in EVIDENCE]
+ELSEWHERE = {strategy.name for strategy in STRATEGIES if strategy.beyond_dispatch}
+NAMES = [name for name in ALL if name not in EVIDENCE | FOR_A_PROVIDER | ELSEWHERE]
 # They mend what can be told and leave the rest as it is, on purpose; their own tests say which is which.
 CAREFUL = {"rebuild-unreadable-row", "replace-unreadable-row", "promote-leaked-call", "deduplicate-results"}
 
@@ -45,7 +46,8 @@ def choices(names: list[str], larger: int = 40) -> list[tuple[str, ...]]:
     return [*few, tuple(names), *sorted(each for each in more if 2 < len(each) < len(names))[:larger]]
 
 
-ASKED = [(mode.name, names) for names in choices(NAMES) for mode in DISPATCH.modes]
+ALONE = [(name,) for name in sorted(FOR_A_PROVIDER - ELSEWHERE)]
+ASKED = [(mode.name, names) for names in [*choices(NAMES), *ALONE] for mode in DISPATCH.modes]
 PLANNED = min(COUNT, 4000)
 
 Written = tuple[Store, Stored, str, tuple[str, ...], Preview]

@@ -25,7 +25,7 @@ from inspector.repairs.sanitise_arguments import sanitised
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
 from tests.core.append import A, Block, Said, Store, T, U, appended, tc, th, tr, tx
-from tests.core.building import OPTIONS, plan_for, preview_of
+from tests.core.building import FOR_A_PROVIDER, OPTIONS, plan_for, preview_of
 from tests.traces.stores import both, opened
 
 IN_PLACE, FORK = "same-rows", "new-conversation"
@@ -524,7 +524,7 @@ def test_what_a_person_must_choose_is_not_recommended() -> None:
 
 def test_a_plan_of_all_of_them_mends_all_of_it() -> None:
     store = with_rows(leaking(th(CALL)), {1: "{broken"}).append(A(tc("b", input="{x")), T(tr("b")), T(tr("b")))
-    names = [of.name for of in STRATEGIES if of.name != "rename-in-fork"]
+    names = [of.name for of in STRATEGIES if of.name not in {"rename-in-fork", *FOR_A_PROVIDER} and not of.beyond_dispatch]
     plan = plan_for(store.stored(), FORK, names)
     assert plan.edits
     left = set(codes(mended(store, *names, mode=FORK)))

@@ -91,7 +91,7 @@ def test_a_message_whose_block_changes_keeps_its_other_members_and_blocks(wire: 
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_the_prompt_of_a_body_is_the_body(wire: str) -> None:
-    """As sent: what a profile judges is what was sent, but for ids that Gemini leaves out and the few spellings named here."""
+    """As sent: what a profile judges is what was sent, but for the few spellings named here."""
     body = BODIES[wire]
     conversation = read(wire, body)
     prompt = projection(FORMATS[wire].default_projection).project(as_sent.read(conversation).messages)
@@ -101,7 +101,7 @@ def test_the_prompt_of_a_body_is_the_body(wire: str) -> None:
         "openai-chat": set(),
         "mistral": {2},  # content null instead of ""
         "openai-responses": {0},  # a message without its type
-        "gemini": {1, 2, 6},  # ids given here, a role left out
+        "gemini": {6},  # a role left out
         "bedrock": set(),
         "ai-sdk": {1},  # an image's media type
     }

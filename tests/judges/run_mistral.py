@@ -4,6 +4,7 @@ import json
 import sys
 
 import mistral_common
+import pydantic
 from mistral_common.protocol.instruct.request import ChatCompletionRequest
 from mistral_common.protocol.instruct.validator import ValidationMode, get_validator
 from mistral_common.tokens.tokenizers.base import TokenizerVersion
@@ -25,6 +26,9 @@ def verdict(validator, messages):
     try:
         request = ChatCompletionRequest.from_openai(messages=[flat(message) for message in messages], model="judged")
         validator.validate_request(request)
+    except pydantic.ValidationError as refused:
+        # Its own text holds the version of pydantic.
+        return {"ok": False, "error": refused.errors()[0]["msg"]}
     except Exception as refused:
         return {"ok": False, "error": str(refused)}
     return {"ok": True, "error": None}

@@ -39,11 +39,14 @@ BOTH_REFUSE = [
     ("MI-8", "messages.2", [ASK, calls(A), {**result(), "name": "n" * 65}]),
     ("MI-9", "messages", []),
     ("MI-9", "messages.0", [ANSWER]),
+    ("MI-12", "messages.0", [{"role": "user", "content": None}, ANSWER, MORE]),
+    ("MI-12", "messages.2", [ASK, calls(A), {"role": "tool", "tool_call_id": A}]),
     ("MI-10", "messages.1", [ASK, {"role": "developer", "content": "x"}, MORE]),
 ]
 BOTH_TAKE = [
     [ASK],
     [SYSTEM],
+    [{"role": "user", "content": []}, {"role": "assistant", "content": None}, MORE],
     [SYSTEM, SYSTEM, ASK, ANSWER, MORE],
     [ASK, SYSTEM, ANSWER, MORE],
     [ASK, calls(A, B), result(B), result(A), ANSWER, MORE],
@@ -132,7 +135,7 @@ def test_texts_are_recognised(rule: ProviderRule) -> None:
 
 def test_every_row_is_there() -> None:
     for rules in (STRICT_RULES, RULES):
-        assert [rule.id for rule in rules] == [f"MI-{number}" for number in range(1, 12)]
+        assert [rule.id for rule in rules] == [f"MI-{number}" for number in range(1, 13)]
     assert {rule.id for rule in STRICT_RULES if rule.unjudged} == {"MI-5", "MI-11"}
     assert {rule.id for rule in RULES if rule.unjudged} == {"MI-5"} and {rule.id for rule in RULES if rule.obsolete} == {"MI-4"}
     assert_table_is_whole(MISTRAL_PROFILE)

@@ -72,7 +72,7 @@ def blocks(message: Mapping[str, Any], wire: str) -> Iterator[Block]:
             yield _call(wire, call, ("tool_calls", index))
     elif called is not None:
         yield wrong(role, called, wire, ("tool_calls",), "tool_calls is no list")
-    if not said and called in (None, []) and not message.get("reasoning_content"):
+    if not said and called in (None, []) and not (isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]):
         yield empty(role, message.get("content"), (), "content" in message)
 
 

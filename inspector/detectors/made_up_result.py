@@ -1,0 +1,42 @@
+"""TOOL402: results that a program or a repair made up, in the words of which it is known."""
+
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk
+from inspector.detectors.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.synthetic_texts import written_by
+from inspector.formats.request_names import WIRES
+
+
+def check(case: Case) -> Iterator[Hit]:
+    by_program: dict[str, list[Chunk]] = {}
+    for message in case.messages:
+        for result in queries.results(message):
+            if program := written_by(result):
+                by_program.setdefault(program, []).append(result)
+    for program, chunks in by_program.items():
+        what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"
+        yield Hit(
+            chunks,
+            f"{what} made up by {program} (seq {queries.span_text([chunk.seq for chunk in chunks])}): no tool said it.",
+            evidence=(("text", chunks[0].text[:160]),),
+        )
+
+
+RULE = Rule(
+    code="TOOL402",
+    state="RO17",
+    name="made-up-result",
+    severity=Severity.NOTE,
+    silent=True,
+    fault=Fault.STORE,
+    summary="a result was made up by a program, not given by a tool",
+    why="It stands in for the result of an interrupted call, which is in order; it is no evidence that the tool ran and failed.",
+    example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a "[interrupted]"',
+    check=check,
+    formats=(ROLLOUTS, *WIRES),
+    references=("rollouts cd8a0c9 and transform_messages.py", "the texts that pi, litellm, pydantic-ai and strands write"),
+    unmended="The real result is nowhere in the history; where one stands elsewhere in it, TOOL207 or TOOL208 says so.",
+    fixed_in_code="Mark a made-up result as such beside its text, so that it can be told from one of a tool.",
+)

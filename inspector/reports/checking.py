@@ -1,0 +1,70 @@
+"""A request body judged without being stored: what every profile and rule says of it, and the body as its recommended repair would leave it."""
+
+from dataclasses import dataclass
+
+from inspector.conversation.edits import EditMismatch, Plan
+from inspector.detectors.base import Case, Finding, case_of, findings
+from inspector.detectors.catalogue import RULES
+from inspector.formats import request_detection
+from inspector.formats.base import Cell, Format, Record, Stored, WriteRefused
+from inspector.formats.catalogue import format_named
+from inspector.profiles.base import Judgement
+from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.repairs.recommend import Recommendation, sequence
+from inspector.reports.standings import Standing, standings_of
+
+LARGEST = 3000
+"""Chunks of a body for which a repair is worked out in one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """`repair` is None where nothing is to be done, or where `problem` says why none is offered."""
+
+    format: Format
+    stored: Stored
+    case: Case
+    findings: tuple[Finding, ...]
+    standings: tuple[Standing, ...]
+    profile: str
+    recommendation: Recommendation | None
+    repair: Preview | None
+    problem: str
+
+    @property
+    def judgement(self) -> Judgement:
+        return next(each.judgement for each in self.standings if each.name == self.profile)
+
+    @property
+    def repaired(self) -> bytes | None:
+        """The body after the repair."""
+        changes = self.repair.changes if self.repair else ()
+        return next((change.after.data for change in changes if change.after is not None), None)
+
+
+def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "") -> Checked:
+    """`name` is what the body is called; "" = detected, and the format's own profile. Raises NotARequest, UnknownFormat, UnknownProfile."""
+    format_ = format_named(format_name or request_detection.format_of(data))
+    stored = next(iter(format_.read([Record(name, Cell(data, "file"))])))
+    case = case_of(stored.conversation, format_.default_reader)
+    found = tuple(findings(case, RULES))
+    profile_name = profile_name or format_.default_profile
+    standing = standings_of(case, format_.default_projection)
+    if len(stored.conversation.chunks) > LARGEST:
+        problem = f"A body of more than {LARGEST} blocks is judged here and mended by the command `repair FILE --for {profile_name} --out PATH`."
+        return Checked(format_, stored, case, found, standing, profile_name, None, None, problem)
+    recommendation = sequence(case, found, profile_name, format_.default_projection)
+    repair, problem = None, recommendation.why_not
+    strategies = recommendation.way.strategies
+    if strategies:
+        names = tuple(each.name for each in strategies)
+        mode = format_.modes[0].name
+        edits = compose(case, strategies)
+        plan = Plan(name, stored.conversation.native_id, mode, names, safety_of(strategies), digest(stored), edits)
+        try:
+            repair = preview(case, stored, format_, plan, strategies, format_.default_projection, profile_name)
+        except NothingToDo:
+            pass
+        except (WriteRefused, EditMismatch) as refused:
+            problem = str(refused)
+    return Checked(format_, stored, case, found, standing, profile_name, recommendation, repair, problem)

@@ -1,0 +1,123 @@
+"""What a provider's error means, and where in a conversation it points."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpResponse, HttpResponseRedirect
+
+from inspector.conversation.model import Chunk
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, loading
+from inspector.profiles.base import EVIDENCE
+from inspector.repairs.base import Strategy
+from inspector.repairs.catalogue import STRATEGIES
+from inspector.reports.explain import Explanation, explained, explanation_report, sentence
+from inspector.reports.visible import visible
+from inspector.views.conversation_list import newest_first
+from inspector.views.pages import as_json, page
+
+LINKABLE = 2000
+"""Characters of an error text that an address may carry; a longer one is explained, without a link to it."""
+OFFERED = 30
+PLACES_SHOWN = 12
+NOT_RECOGNISED = "No known rule answers so: paste more of the error, or the whole log line. The rules page lists the texts that are known."
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place of the request with its chunks; `query` opens the prompt page there."""
+
+    path: str
+    profile: str
+    why: str
+    chunks: tuple[Chunk, ...]
+    left_out: int
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One rule that may have answered so. `evidence` are the words of its marks."""
+
+    found: Explanation
+    sentence: str
+    evidence: tuple[str, ...]
+    spots: tuple[Spot, ...]
+    spots_left_out: int
+    mends: tuple[Strategy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainPage:
+    error: str
+    target: str
+    row: Conversation | None
+    problem: str
+    answers: tuple[Answer, ...]
+    offered: tuple[Conversation, ...]
+    is_linkable: bool
+    nothing: str = NOT_RECOGNISED
+
+
+def _asked(request: OperatorRequest) -> tuple[str, str]:
+    data = request.POST if request.method == "POST" else request.GET
+    return data.get("error", ""), data.get("target", "").strip()
+
+
+def _target(name: str) -> tuple[Conversation | None, str]:
+    """The conversation with this id (ours or its own), or the sentence that says what is wrong."""
+    if not name:
+        return None, ""
+    known = Conversation.objects.select_related("source")
+    row = known.filter(oid=name.lower()).first() or known.filter(native_id=visible(name)).first()
+    return (row, "") if row else (None, f"There is no conversation {visible(name[:80])}: choose one of the list, or leave the field empty.")
+
+
+def _found(error: str, row: Conversation | None) -> tuple[Explanation, ...]:
+    if not error.strip():
+        return ()
+    case = loading.case(row, row.source.reader) if row else None
+    return explained(error, case, row.source.projection if row else "")
+
+
+def _answer(found: Explanation) -> Answer:
+    rule = found.candidate.rule
+    spots = tuple(
+        Spot(
+            each.path,
+            each.profile,
+            each.why,
+            each.chunks[:PLACES_SHOWN],
+            max(0, len(each.chunks) - PLACES_SHOWN),
+            urlencode({"profile": each.profile, **({"at": each.seqs[0]} if each.seqs else {})}) + f"#{each.path}",
+        )
+        for each in found.places[:PLACES_SHOWN]
+    )
+    evidence = tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
+    mends = tuple(each for name in rule.mended_by for each in STRATEGIES if each.name == name)
+    return Answer(found, sentence(found), evidence, spots, len(found.places) - len(spots), mends)
+
+
+def _page(request: OperatorRequest) -> ExplainPage:
+    error, target = _asked(request)
+    row, problem = _target(target)
+    answers = tuple(_answer(each) for each in _found(error, row))
+    offered = tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED])
+    return ExplainPage(error, target, row, problem, answers, offered, len(error) <= LINKABLE)
+
+
+def explain(request: OperatorRequest) -> HttpResponse:
+    """POST is for texts that an address cannot carry; a short one is sent on to its link."""
+    error, target = _asked(request)
+    if request.method == "POST" and len(error) <= LINKABLE:
+        return HttpResponseRedirect(f"/explain/?{urlencode({'error': visible(error), 'target': target})}")
+    content = _page(request)
+    return page(request, "explain.html", content, twins=("json",) if content.is_linkable else (), status=400 if content.problem else 200)
+
+
+def explain_json(request: OperatorRequest) -> HttpResponse:
+    error, target = _asked(request)
+    row, problem = _target(target)
+    if problem or not error.strip():
+        return as_json({"error": problem or "There is no text to explain: give it as ?error=..., and ?target= for a conversation."}, status=400)
+    return as_json(explanation_report(error, _found(error, row)))

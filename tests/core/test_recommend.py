@@ -1,0 +1,105 @@
+"""What is recommended for a profile: found by trying, at most four steps, nothing real lost where a place keeps it, and accepted once written."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from inspector.conversation import notation
+from inspector.conversation.edits import Plan, between
+from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.detectors.base import Case, case_of
+from inspector.detectors.synthetic_texts import is_synthetic
+from inspector.formats.base import Cell, Record, Stored
+from inspector.formats.catalogue import format_named
+from inspector.formats.request_names import WIRES
+from inspector.profiles.base import Profile
+from inspector.profiles.catalogue import PROFILES, profile
+from inspector.profiles.judging import judged
+from inspector.projections.base import AS_SENT
+from inspector.projections.catalogue import projection
+from inspector.repairs.preview import digest, safety_of
+from inspector.repairs.recommend import MOST, Recommendation, composed, for_profile
+from tests.judges.reading import HISTORIES
+
+NAMES = [judge.name for judge in PROFILES]
+# Why nothing mends it, by the rule that is left: a signature cannot be made up.
+NOBODY = {"GE-8"}
+# Results that answer no call, or stand beside a better answer of the same call: no place in a request keeps them.
+WITHOUT_A_PLACE = {
+    *("call-as-text", "duplicate-result-other-content", "result-without-call-after-user", "result-without-call-after-text"),
+    *("result-with-unknown-id", "result-with-foreign-id-beside", "starts-with-result"),
+}
+
+
+def case(name: str, format_name: str = "openai-chat-request") -> Case:
+    conversation, _ = notation.load(HISTORIES[name], name, format_name)
+    return case_of(conversation, AS_SENT)
+
+
+def recommendation(found: Case, judge: Profile) -> Recommendation:
+    return for_profile(found, judge.name, judge.projection or judge.wire)
+
+
+def results(chunks: tuple[Chunk, ...]) -> Counter[str]:
+    return Counter(chunk.text for chunk in chunks if chunk.kind is Kind.TOOL_RESULT and not is_synthetic(chunk))
+
+
+@pytest.mark.parametrize("format_name", ["openai-chat-request", "anthropic-request", "rollouts"])
+@pytest.mark.parametrize("name", HISTORIES)
+def test_every_history_has_a_sequence_for_every_profile_or_a_reason(name: str, format_name: str) -> None:
+    for judge in PROFILES:
+        found = case(name, format_name)
+        made = recommendation(found, judge)
+        assert len(made.way.strategies) <= MOST
+        again = composed(found, [each.name for each in made.way.strategies])[1]
+        left = judged(again.reading, again.conversation, judge.name, judge.projection or judge.wire)[1].violations
+        if made.why_not:
+            assert {violation.id for violation in left} & NOBODY and judge.name in made.why_not
+        else:
+            assert not left, f"{judge.name}: {left[0].id} is left"
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_a_real_result_is_kept_wherever_some_place_keeps_it(name: str) -> None:
+    for judge in PROFILES:
+        found = case(name)
+        made = recommendation(found, judge)
+        gone = set(results(found.conversation.chunks)) - set(results(made.way.case.conversation.chunks))
+        if gone:
+            assert name in WITHOUT_A_PLACE, f"{judge.name}: {gone}"
+            assert any("tool-result" in said for said in made.losses)
+
+
+@pytest.mark.parametrize("wire", sorted(set(WIRES.values())))
+@pytest.mark.parametrize("name", HISTORIES)
+def test_a_body_that_is_mended_and_written_is_accepted_when_it_is_read_again(name: str, wire: str) -> None:
+    """Through the bytes: the body of the history, read, mended for its own profile, written, read, judged."""
+    format_name = next(name for name, each in WIRES.items() if each == wire)
+    format_ = format_named(format_name)
+    body = projection(wire).project(case(name).messages)
+    if not body.values:
+        pytest.skip("nothing of it can be said in this shape")
+    data = json.dumps({"model": "m", body.root: body.values}).encode()
+    stored = next(iter(format_.read([Record("body.json", Cell(data, "file"))])))
+    found, judge = case_of(stored.conversation, AS_SENT), profile(format_.default_profile)
+    made = for_profile(found, judge.name, format_.default_projection)
+    if made.why_not or not made.way.strategies:
+        assert not made.why_not or judge.name in made.why_not
+        return
+    written = after_writing(format_name, stored, found, made)
+    reading = case_of(written, AS_SENT).reading
+    left = judged(reading, written, judge.name, format_.default_projection)[1].violations
+    assert not left, f"{[each.name for each in made.way.strategies]}: {left[0].id} at {left[0].path}"
+
+
+def after_writing(format_name: str, stored: Stored, found: Case, made: Recommendation) -> Conversation:
+    format_ = format_named(format_name)
+    edits = between(found.conversation, made.way.case.conversation)
+    names = tuple(each.name for each in made.way.strategies)
+    mode = format_.modes[0].name
+    plan = Plan("source", "request", mode, names, safety_of(made.way.strategies), digest(stored), edits, format_.options(mode, stored, "x"))
+    (change,) = format_.write(plan, stored)
+    assert change.after is not None
+    return next(iter(format_.read([replace(stored.records[0], value=change.after)]))).conversation

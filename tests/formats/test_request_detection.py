@@ -1,0 +1,97 @@
+"""Which wire shape a body is of, where that can be told."""
+
+import json
+from typing import Any
+
+import pytest
+
+from inspector.formats.request_detection import format_of, wires_of
+from inspector.formats.request_layout import NotARequest
+from tests.formats.bodies import BODIES
+
+TALK = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("wire", sorted(BODIES))
+def test_whole_bodies_and_bare_lists_are_told_apart(wire: str) -> None:
+    body = BODIES[wire]
+    bare = body if isinstance(body, list) else next(body[name] for name in ("messages", "contents", "input") if name in body)
+    assert wires_of(body) == wires_of(bare) == [wire]
+
+
+@pytest.mark.parametrize(
+    ("value", "wire"),
+    [
+        ({"model": "claude-opus-4", "messages": TALK}, "anthropic"),
+        ({"model": "anthropic/claude-opus-4", "messages": TALK}, "anthropic"),
+        ({"model": "gpt-5", "messages": TALK}, "openai-chat"),
+        ({"model": "mistral-large-latest", "messages": TALK}, "mistral"),
+        ({"model": "gpt-5", "input": "hi"}, "openai-responses"),
+        ({"model": "gpt-5", "input": TALK}, "openai-responses"),
+        ({"modelId": "x", "messages": TALK}, "bedrock"),
+        ({"system": "S", "messages": TALK}, "anthropic"),
+        ({"system": [{"text": "S"}], "messages": TALK}, "bedrock"),
+        ({"messages": TALK, "providerOptions": {}}, "ai-sdk"),
+        ({"prompt": [{"role": "tool", "content": [{"type": "tool-result"}]}]}, "ai-sdk"),
+        ({"messages": TALK, "safe_prompt": True}, "mistral"),
+        ({"messages": TALK, "tools": [{"name": "x", "input_schema": {}}]}, "anthropic"),
+        ({"messages": TALK, "tools": [{"type": "function", "function": {"name": "x"}}]}, "openai-chat"),
+        # What the messages hold counts for more than the model: gateways speak OpenAI's shape for every model.
+        ({"model": "claude-opus-4", "messages": [*TALK, {"role": "assistant", "content": None, "tool_calls": [CALL]}]}, "openai-chat"),
+        ({"model": "mistral-large", "messages": [{"role": "assistant", "tool_calls": [CALL]}]}, "mistral"),
+        ([{"role": "assistant", "content": "", "tool_calls": [CALL]}, {"role": "assistant", "content": "x", "prefix": True}], "mistral"),
+        ([{"role": "tool", "tool_call_id": "c", "content": "x"}], "openai-chat"),
+        ([{"role": "developer", "content": "x"}], "openai-chat"),
+        ([{"role": "user", "content": [{"type": "image", "source": {"type": "url"}}]}], "anthropic"),
+        ([{"role": "user", "content": [{"type": "image", "image": "http://x"}]}], "ai-sdk"),
+        ([{"role": "user", "content": [{"text": "x"}]}], "bedrock"),
+        ([{"role": "user", "parts": [{"text": "x"}]}], "gemini"),
+        ([{"type": "function_call_output", "call_id": "c", "output": "x"}], "openai-responses"),
+        ([{"role": "user", "content": [{"type": "input_text", "text": "x"}]}], "openai-responses"),
+        ([{"role": "assistant", "content": [{"type": "reasoning", "text": "x"}]}], "ai-sdk"),
+        ([*TALK, 5, {"role": "user", "content": [{"type": "tool_result"}]}], "anthropic"),
+    ],
+)
+def test_what_decides(value: Any, wire: str) -> None:
+    assert wires_of(value) == [wire]
+
+
+@pytest.mark.parametrize("value", [{"model": "claude", "messages": [{"role": "user", "content": [{"type": "tool_use"}]}] * 500}])
+def test_what_tells_may_stand_far_behind_the_first_bytes(value: Any) -> None:
+    data = json.dumps({"preamble": "x" * 100_000} | value, indent=4).encode()
+    assert format_of(data) == "anthropic-request"
+
+
+@pytest.mark.parametrize("value", [TALK, {"messages": TALK}, [{"role": "user", "content": [{"type": "text", "text": "x"}]}]])
+def test_what_several_shapes_share_is_asked_for_by_name(value: Any) -> None:
+    with pytest.raises(NotARequest, match=r"--format NAME \(anthropic-request, openai-chat-request, mistral-request, ai-sdk-messages\)"):
+        format_of(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            [1, 2, 3],
+            [],
+            {},
+            5,
+            "x",
+            None,
+            [[]],
+            {"messages": "x"},
+            {"messages": []},
+            {"input": 5},
+            {"contents": [1]},
+            {"a": {"messages": TALK}},
+        ),
+        [{"role": "user", "parts": [{"type": "text", "text": "a UIMessage"}]}],
+        {"messages": [{"id": 5}]},
+        {"type": "error", "error": {"type": "invalid_request_error", "message": "messages.1: x"}},
+    ],
+)
+def test_other_json_is_refused_in_one_sentence(value: Any) -> None:
+    with pytest.raises(NotARequest) as problem:
+        format_of(json.dumps(value).encode())
+    assert problem.value.reason.endswith(".") and "\n" not in problem.value.reason
