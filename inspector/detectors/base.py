@@ -63,7 +63,10 @@ class Case:
         """The same surroundings around another content of the conversation."""
         # Whose rows an id is mistaken for goes with the id: a fork has another one.
         bleeding = self.bleeding if conversation.native_id == self.conversation.native_id else ()
-        return case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, self.archive, bleeding)
+        # A child that was made of this conversation has this one for its parent.
+        own = conversation.native_id != self.conversation.native_id and conversation.fact("compactedFrom") == self.conversation.native_id
+        archive = self.conversation if own else self.archive
+        return case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, archive, bleeding)
 
     @property
     def running(self) -> bool:

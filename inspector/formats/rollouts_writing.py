@@ -108,11 +108,15 @@ def _grouped(final: Conversation, base: Mapping[str, Chunk]) -> list[tuple[int |
     for chunk in final.chunks:
         place = _place(chunk.key) if chunk.key in base else None
         last = groups[-1] if groups else None
-        if last is not None and (last[0] == place if place is not None and last[0] is not None else _of_message(last[1][-1], chunk)):
+        if last is not None and (_of_message(last[1][-1], chunk) or _of_line(last[1][-1], chunk, last[0], place)):
             groups[-1] = (last[0] if last[0] is not None else place, [*last[1], chunk])
         else:
             groups.append((place, [chunk]))
     return groups
+
+
+def _of_line(previous: Chunk, chunk: Chunk, last: int | None, place: int | None) -> bool:
+    return place is not None and last == place and (previous.msg_idx, previous.role) == (chunk.msg_idx, chunk.role)
 
 
 def _of_message(previous: Chunk, chunk: Chunk) -> bool:

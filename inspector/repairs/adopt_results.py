@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.pairing import answered
 from inspector.detectors.base import Case
 from inspector.repairs.base import Strategy
-from inspector.conversation.pairing import answered
 from inspector.repairs.rename_repeated_ids import with_id
 
 

@@ -77,4 +77,5 @@ STRATEGY = Strategy(
     argued_against="What an unknown key meant is not known here: a newer version of the program may read it as it is.",
     write_kind="content",
     propose=propose,
+    beyond_dispatch=True,
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from inspector.conversation.edits import EditMismatch, apply
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.detectors.base import DISPATCH, Case, Finding, Severity, at_least, findings
+from inspector.detectors.base import DISPATCH, Case, Fault, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
 from inspector.detectors.synthetic_texts import is_synthetic
 from inspector.profiles.base import Judgement, ProviderRule
@@ -45,17 +45,33 @@ def _named(found: Sequence[Finding]) -> frozenset[str]:
 def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_projection: str) -> "Recommendation":
     """What to do where a person only says for whom: what the rules name in a store of Dispatch, then what the profile still refuses.
 
-    Elsewhere the profile comes first, and what the rules name only where it refuses nothing. Raises UnknownProfile, UnknownProjection.
+    Elsewhere the profile comes first, with what errors in the store name as far as it takes that and no more than MOST come together;
+    what warnings name only where it refuses nothing. Raises UnknownProfile, UnknownProjection.
     """
     if case.conversation.format not in DISPATCH:
         found = for_profile(case, profile_name, own_projection)
-        if found.way.strategies or found.why_not:
+        if found.why_not:
             return found
+        if found.way.strategies:
+            return _with_errors_mended(case, troubles, found, profile_name, own_projection)
     named = [each.name for each in recommended(case, troubles)]
     found = for_profile(composed(case, named)[1], profile_name, own_projection)
     strategies, mended = composed(case, [*named, *(each.name for each in found.way.strategies)])
     way = replace(found.way, strategies=strategies, case=mended)
     return replace(found, way=way, losses=tuple(losses(case.conversation, mended.conversation)))
+
+
+def _with_errors_mended(
+    case: Case, troubles: Sequence[Finding], found: "Recommendation", profile_name: str, own_projection: str
+) -> "Recommendation":
+    errors = [trouble for trouble in troubles if trouble.severity is Severity.ERROR and trouble.fault is Fault.STORE]
+    strategies, mended = composed(case, [each.name for each in (*recommended(case, errors), *found.way.strategies)])
+    judgement = judged(mended.reading, mended.conversation, profile_name, own_projection)[1]
+    way = Way(strategies, mended, judgement, price(case.conversation, mended.conversation, len(strategies)))
+    loses_more = (way.price.results_lost, way.price.content_lost) > (found.way.price.results_lost, found.way.price.content_lost)
+    if len(strategies) > MOST or loses_more or not _satisfied(way):
+        return found
+    return Recommendation(way, "", tuple(losses(case.conversation, mended.conversation)))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -108,9 +124,15 @@ def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommend
         if not beam:
             break
     if done:
-        way = min(done, key=lambda way: way.price)
+        way = min(done, key=_preference)
         return Recommendation(way, "", tuple(losses(case.conversation, way.case.conversation)))
     return Recommendation(best, _why_not(best, rules, profile_name), tuple(losses(case.conversation, best.case.conversation)))
+
+
+def _preference(way: Way) -> tuple[int, int, int, Price]:
+    """Of ways that a provider accepts, one that leaves damage in the store is dearer than one that says a made-up word."""
+    left = sum(found.severity is Severity.ERROR and found.fault is Fault.STORE for found in findings(way.case, RULES))
+    return way.price.results_lost, way.price.content_lost, left, way.price
 
 
 def _satisfied(way: Way) -> bool:

@@ -68,4 +68,5 @@ STRATEGY = Strategy(
     argued_against="What was said in the child after the doctor had been there was said without the results. A summary that an emptied child held is not in the parent.",
     write_kind="W3",
     propose=propose,
+    beyond_dispatch=True,
 )

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Case, Finding
+from inspector.reports.explain import recognised
 from inspector.traces.model import Span
 
 MOST = 50
@@ -77,10 +79,28 @@ MEANINGS = (
 )  # fmt: skip
 
 
+# What our own rules say of a refusal, by the provider's rule: where they fire, the page says so.
+_OURS = {
+    "AN-1": "TOOL102",
+    "AN-2": "TOOL202",
+    "AN-16": "THINK204",
+    "AN-18": "THINK201",
+    "BR-1": "TOOL102",
+    "OR-1": "TOOL102",
+    "OR-2": "TOOL202",
+}
+
+
+@lru_cache(maxsize=256)
 def meaning(text: str) -> Meaning | None:
-    """What a recorded error means; None where no pattern knows it."""
+    """What a recorded error means: by a rule of a provider before what any of them says; None where nothing knows it."""
     shown = text[:READ]
-    return next((known for known in MEANINGS if known.pattern.search(shown)), None)
+    told = [known for known in MEANINGS if known.pattern.search(shown)]
+    particular = next((known for known in told if known.rule or known.provider_rule), None)
+    if particular is None and (found := recognised(shown)):
+        rule = found[0].rule
+        return Meaning(re.compile(re.escape(rule.id)), rule.summary, _OURS.get(rule.id, ""), rule.id)
+    return particular or (told[0] if told else None)
 
 
 def recorded_errors(case: Case, findings: Sequence[Finding] = ()) -> tuple[Recorded, ...]:

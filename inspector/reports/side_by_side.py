@@ -10,8 +10,7 @@ from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Conversation, Dropped
 from inspector.profiles.base import Judgement, Violation
 from inspector.projections.base import Part, Prompt
-from inspector.reports.standings import role_of
-from inspector.reports.timeline import letter
+from inspector.reports.timeline import letter, role_of
 
 _SHOWN = 4000
 """Characters of a block that are ever made text of; a page clips further."""
@@ -25,6 +24,7 @@ class Block:
     letter: str
     text: str
     violations: tuple[Violation, ...]
+    is_json: bool = True
     span: int = 1
     pieces: tuple[tuple[str, int, str], ...] = ()
 
@@ -155,6 +155,8 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
     by_block: dict[str, list[Violation]] = {}
     for path, block in at_block.items():
         by_block.setdefault(block, []).extend(by_path[path])
+    # Several chunks run together in one text: each row shows its own piece of it.
+    shared = {path for path, count in Counter(part.path for message in prompt.messages for part in message.parts).items() if count > 1}
     seen: set[int] = set()
     for index, group in groupby(drafts, key=lambda draft: draft.index):
         held = list(group)
@@ -175,7 +177,7 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
                     row.change,
                     row.lost,
                     row.made_up,
-                    () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block)),
+                    () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block, shared)),
                     envelope,
                     covered,
                 )
@@ -199,16 +201,18 @@ def _inside(path: str, top: str) -> bool:
     return path == top or path.startswith(f"{top}.")
 
 
-def _blocks(rows: Sequence[_Draft], prompt: Prompt, role: str, by_block: dict[str, list[Violation]]) -> Iterator[Block]:
+def _blocks(rows: Sequence[_Draft], prompt: Prompt, role: str, by_block: dict[str, list[Violation]], shared: set[str]) -> Iterator[Block]:
     first, span = rows[0], len(rows)
     if not first.parts and first.index is not None:
         yield Block(f"{prompt.root}.{first.index}", letter(role), _text(prompt.messages[first.index].value), ())
     for at, part in enumerate(first.parts):
-        pieces = tuple((letter(row.parts[at].chunk.role), row.parts[at].chunk.seq, row.parts[at].text) for row in rows) if span > 1 else ()
+        held = [row.parts[at] for row in rows] if part.path in shared else []
         value = value_at(prompt, part.path)
         # A violation is said once, at the first row of its block.
         here = tuple(by_block.pop(part.path, ()))
-        yield Block(part.path, letter(role), part.text[:_SHOWN] if value is None else _text(value), here, span, pieces)
+        text, is_json = (part.text[:_SHOWN], False) if value is None else (_text(value), not isinstance(value, str))
+        pieces = tuple((letter(each.chunk.role), each.chunk.seq, each.text) for each in held)
+        yield Block(part.path, letter(role), text, here, is_json, span, pieces)
 
 
 def value_at(prompt: Prompt, path: str) -> Any:

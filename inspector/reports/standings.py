@@ -8,11 +8,9 @@ from inspector.detectors.base import Case
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judgement_of
-from inspector.projections.base import Prompt, WireMessage
+from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.reports.timeline import Tick
-
-MOST_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +76,3 @@ def unplaced(found: Sequence[Standing]) -> tuple[str, ...]:
 
 def accepting(found: Sequence[Standing]) -> tuple[str, ...]:
     return tuple(each.name for each in found if each.judgement.sendable)
-
-
-def role_of(message: WireMessage) -> str:
-    """What a message of the wire is labelled with; items of the Responses shape have a type where others have a role."""
-    said = message.value.get("role") or message.value.get("type") or ""
-    return said if isinstance(said, str) else ""

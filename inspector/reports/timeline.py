@@ -14,17 +14,25 @@ from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message
 from inspector.detectors.base import Case, Fault, Finding
 from inspector.profiles.base import Judgement
-from inspector.projections.base import Prompt
+from inspector.projections.base import Prompt, WireMessage
 from inspector.readers.dispatch import INTERRUPTED
 from inspector.reports.clock import turn_times
 
 MADE_UP_SHOWN = 200
 NOT_RECORDED = "not known: the prompt of this request is not recorded"
+SYSTEM = -1
+"""Place of a chunk that is sent outside of the list, as the system prompt."""
 ROLE_LETTERS = {"user": "u", "assistant": "a", "tool": "t", "system": "s"}
 
 
 def letter(role: str) -> str:
     return ROLE_LETTERS.get(role, "x")
+
+
+def role_of(message: WireMessage) -> str:
+    """What a message of the wire is labelled with; items of the Responses shape have a type where others have a role."""
+    said = message.value.get("role") or message.value.get("type") or ""
+    return said if isinstance(said, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,8 @@ def columns(
     lost = {chunk.key: gone.why for gone in prompt.lost for chunk in gone.chunks}
     sent: dict[str, Owner] = {}
     first_wire: dict[int, int] = {}
+    for part in prompt.system_parts:
+        sent[part.chunk.key] = Owner(SYSTEM)
     for index, wire in enumerate(prompt.messages):
         if wire.source is not None:
             first_wire.setdefault(id(wire.source), index)
@@ -319,8 +329,9 @@ def _made_up(all_columns: Columns) -> Iterator[ReadCell]:
 def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tuple[int, SentCell]]:
     violations: dict[int, list[tuple[str, str]]] = {}
     for violation in all_columns.judgement.violations:
-        number = violation.path.split(".")[1] if "." in violation.path else ""
-        if number.isdigit():
+        root, _, rest = violation.path.partition(".")
+        number = rest.partition(".")[0] if root == all_columns.prompt.root else "-1" if root == "system" else ""
+        if number == str(SYSTEM) or (number.isdecimal() and len(number) < 9):
             violations.setdefault(int(number), []).append((violation.id, violation.text))
     seen: set[int] = set()
 
@@ -334,9 +345,16 @@ def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tupl
             nothing = why if why == NOT_RECORDED else f"nothing is sent: {why}"
             yield start, SentCell(span, letter(held[0].role), "", (), False, (), (), (), nothing, False)
             continue
+        if index == SYSTEM:
+            texts = {part.chunk.key: part.text for part in all_columns.prompt.system_parts}
+            pieces = tuple(Seam(letter(chunk.role), chunk.seq, texts[chunk.key]) for chunk in held)
+            refused = tuple(violations.get(index, ())) if index not in seen else ()
+            yield start, SentCell(span, "s", "system, outside the list", (), False, pieces, (), refused, "", index in seen)
+            seen.add(index)
+            continue
         wire = all_columns.prompt.messages[index]
         keys = {chunk.key for chunk in held}
-        role = str(wire.value.get("role", ""))
+        role = role_of(wire)
         gone = [
             (f"seq {chunk.seq} {chunk.kind}", all_columns.calls_lost[chunk.key]) for chunk in held if chunk.key in all_columns.calls_lost
         ]
@@ -346,7 +364,18 @@ def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tupl
         refused = tuple(violations.get(index, ())) if index not in seen else ()
         yield (
             start,
-            SentCell(span, letter(role), f"messages.{index} · {role}", lane, merged, seams, tuple(gone), refused, "", index in seen),
+            SentCell(
+                span,
+                letter(role),
+                f"{all_columns.prompt.root}.{index} · {role}",
+                lane,
+                merged,
+                seams,
+                tuple(gone),
+                refused,
+                "",
+                index in seen,
+            ),
         )
         seen.add(index)
 

@@ -11,7 +11,7 @@ from inspector.detectors.base import Rule
 from inspector.detectors.case_notation import load_case
 from inspector.detectors.catalogue import RULES, UnknownRule
 from inspector.detectors.catalogue import rule as rule_named
-from inspector.formats.base import Format, WriteMode
+from inspector.formats.base import Format, InFiles, WriteMode
 from inspector.formats.catalogue import FORMATS
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation
@@ -62,7 +62,9 @@ class RulesPage:
 
 def provider_tables() -> tuple[ProviderTable, ...]:
     return tuple(
-        ProviderTable(each, tuple(ProviderRow(rule, tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)) for rule in each.rules))
+        ProviderTable(
+            each, tuple(ProviderRow(rule, tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)) for rule in each.rules)
+        )
         for each in PROFILES
     )
 
@@ -213,6 +215,8 @@ _IN_PLACE = {
 
 
 def effect(strategy: Strategy, format_: Format, mode: WriteMode) -> str:
+    if isinstance(format_, InFiles) and mode.alias != "fork":
+        return mode.summary
     if mode is format_.modes[0]:
         return "writes the mended history as a new conversation; the original keeps every byte"
     return _IN_PLACE.get(strategy.write_kind, mode.summary)

@@ -18,6 +18,7 @@ from inspector.profiles.base import Profile
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.reports import plan, scan
 from inspector.reports.checking import Checked, checked
+from inspector.reports.standings import Standing
 from inspector.reports.visible import visible
 from inspector.views.pages import as_json, page
 from inspector.views.repairs import PreviewPart, preview_part
@@ -45,6 +46,9 @@ class CheckPage:
     found: Checked | None
     part: PreviewPart | None
     findings: tuple[Finding, ...] = ()
+    own: tuple[Standing, ...] = ()
+    """Profiles of the wire shape that the body is in, the chosen one first."""
+    others: tuple[Standing, ...] = ()
     largest: int = LARGEST
 
 
@@ -95,10 +99,19 @@ def _page(request: OperatorRequest) -> tuple[CheckPage, int]:
     profile = found.profile if found else request.POST.get("profile", "")
     part = preview_part(found.repair) if found and found.repair else None
     chosen = found.format.name if found else request.POST.get("format", "")
+    own, others = _by_wire(found)
     content = CheckPage(
-        formats, PROFILES, chosen, profile, text[:HELD], held, problem, found, part, found.findings if found else ()
+        formats, PROFILES, chosen, profile, text[:HELD], held, problem, found, part, found.findings if found else (), own, others
     )
     return content, 400 if problem else 200
+
+
+def _by_wire(found: Checked | None) -> tuple[tuple[Standing, ...], tuple[Standing, ...]]:
+    if found is None:
+        return (), ()
+    wires = {WIRES[found.format.name], next(each.profile.wire for each in found.standings if each.name == found.profile)}
+    ordered = sorted(found.standings, key=lambda each: each.name != found.profile)
+    return tuple(each for each in ordered if each.profile.wire in wires), tuple(each for each in ordered if each.profile.wire not in wires)
 
 
 def check(request: OperatorRequest) -> HttpResponse:
@@ -124,7 +137,9 @@ def _download(request: OperatorRequest) -> HttpResponse:
 
 def check_json(request: OperatorRequest) -> HttpResponse:
     if request.method != "POST":
-        return as_json({"error": "POST the body as the field `body` or the file `file`, with `format` and `profile` if you like."}, status=405)
+        return as_json(
+            {"error": "POST the body as the field `body` or the file `file`, with `format` and `profile` if you like."}, status=405
+        )
     try:
         _, found = _checked(request)
     except NoBody as problem:

@@ -11,9 +11,11 @@ from inspector.models import Conversation, loading
 from inspector.profiles.base import EVIDENCE
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
-from inspector.reports.explain import Explanation, explained, explanation_report, sentence
+from inspector.reports.crash_alignment import Alignment, aligned
+from inspector.reports.explain import Explanation, explained, explanation_report, recognised, sentence
 from inspector.reports.visible import visible
 from inspector.views.conversation_list import newest_first
+from inspector.views.crashes import beside
 from inspector.views.pages import as_json, page
 
 LINKABLE = 2000
@@ -48,10 +50,23 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class CrashSays:
+    """A crash file with this very error, laid beside its session: where the block that it names is stored."""
+
+    crash: Conversation
+    session: Conversation
+    alignment: Alignment
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainPage:
     error: str
     target: str
+    heading: str
     row: Conversation | None
+    mend: Conversation | None
+    """The conversation that can be repaired: of a crash, its session."""
+    crash: CrashSays | None
     problem: str
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
@@ -98,12 +113,56 @@ def _answer(found: Explanation) -> Answer:
     return Answer(found, sentence(found), evidence, spots, len(found.places) - len(spots), mends)
 
 
+def _crash(error: str, row: Conversation | None) -> CrashSays | None:
+    """By the crash that is the target, or the newest one of the session whose error names the same place."""
+    if row is None or row.source.format != "rollouts":
+        return None
+    found = loading.stored(row).conversation
+    held = beside(row, found, None)
+    if held and held.crash and held.crash.session and held.alignment:
+        return CrashSays(row, held.crash.session, held.alignment) if _same(error, held.crash.error) else None
+    for crash in held.crashes if held else ():
+        other = loading.stored(crash).conversation
+        if _same(error, other.fact("error") or ""):
+            return CrashSays(crash, row, aligned(found, other))
+    return None
+
+
+def _same(error: str, other: str) -> bool:
+    """Whether two texts are the same refusal at the same place."""
+    said = [{(each.rule.id, tuple(sorted(each.values.items()))) for each in recognised(text)} for text in (error, other)]
+    return bool(said[0] & said[1])
+
+
+def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
+    """The first rule, and where: in the store itself where a crash file tells it."""
+    if not answers:
+        return ""
+    rule = answers[0].found.candidate.rule
+    named = next((piece for piece in crash.alignment.named if piece.stored), None) if crash else None
+    if named is None or named.stored is None:
+        return answers[0].sentence
+    return f"{rule.id}: {rule.summary} at {named.path}, stored at seq {named.stored.seq}"
+
+
 def _page(request: OperatorRequest) -> ExplainPage:
     error, target = _asked(request)
     row, problem = _target(target)
     answers = tuple(_answer(each) for each in _found(error, row))
     offered = tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED])
-    return ExplainPage(error, target, row, problem, answers, offered, len(error) <= LINKABLE)
+    crash = _crash(error, row) if answers else None
+    return ExplainPage(
+        error,
+        target,
+        _heading(answers, crash),
+        row,
+        crash.session if crash else row,
+        crash,
+        problem,
+        answers,
+        offered,
+        len(error) <= LINKABLE,
+    )
 
 
 def explain(request: OperatorRequest) -> HttpResponse:
@@ -119,5 +178,7 @@ def explain_json(request: OperatorRequest) -> HttpResponse:
     error, target = _asked(request)
     row, problem = _target(target)
     if problem or not error.strip():
-        return as_json({"error": problem or "There is no text to explain: give it as ?error=..., and ?target= for a conversation."}, status=400)
+        return as_json(
+            {"error": problem or "There is no text to explain: give it as ?error=..., and ?target= for a conversation."}, status=400
+        )
     return as_json(explanation_report(error, _found(error, row)))

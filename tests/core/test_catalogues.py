@@ -67,7 +67,9 @@ def test_a_strategy_says_what_it_must(of: Strategy) -> None:
 def test_what_removes_rows_is_lossy_and_only_what_adds_rows_is_invented() -> None:
     assert {of.name for of in STRATEGIES if of.write_kind == "W2"} <= {of.name for of in STRATEGIES if Safety.LOSSY in of.safety}
     assert all(of.write_kind in ("W2", "content") for of in STRATEGIES if Safety.LOSSY in of.safety)
-    assert {of.name for of in STRATEGIES if Safety.INVENTED in of.safety} == {"promote-leaked-call", "insert-interrupted-result"}
+    said = {"answer-before-user", "end-with-user", "start-with-user"}
+    invented = {"promote-leaked-call", "insert-interrupted-result", "add-empty-thinking", *said}
+    assert {of.name for of in STRATEGIES if Safety.INVENTED in of.safety} == invented
     assert all(of.write_kind == "W3" for of in STRATEGIES if Safety.INVENTED in of.safety)
 
 

@@ -11,9 +11,10 @@ from inspector.conversation.edits import Plan, between
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.detectors.base import Case, case_of
 from inspector.detectors.synthetic_texts import is_synthetic
-from inspector.formats.base import Cell, Record, Stored
+from inspector.formats.base import Cell, Record, Stored, after
 from inspector.formats.catalogue import format_named
 from inspector.formats.request_names import WIRES
+from inspector.formats.rollouts import ROLLOUTS
 from inspector.profiles.base import Profile
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
@@ -21,6 +22,7 @@ from inspector.projections.base import AS_SENT
 from inspector.projections.catalogue import projection
 from inspector.repairs.preview import digest, safety_of
 from inspector.repairs.recommend import MOST, Recommendation, composed, for_profile
+from inspector.seeds.rollouts_incident import SESSION, incident_files
 from tests.judges.reading import HISTORIES
 
 NAMES = [judge.name for judge in PROFILES]
@@ -103,3 +105,23 @@ def after_writing(format_name: str, stored: Stored, found: Case, made: Recommend
     (change,) = format_.write(plan, stored)
     assert change.after is not None
     return next(iter(format_.read([replace(stored.records[0], value=change.after)]))).conversation
+
+
+@pytest.mark.parametrize("mode", [mode.name for mode in ROLLOUTS.modes])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_crashed_session_is_mended_for_every_profile_and_accepted_when_read_again(name: str, mode: str) -> None:
+    records = [Record(key, Cell(data, "file")) for key, data in sorted(incident_files().items())]
+    stored = next(each for each in ROLLOUTS.read(records) if each.conversation.native_id == SESSION)
+    found = case_of(stored.conversation, "rollouts")
+    made = for_profile(found, name, ROLLOUTS.default_projection)
+    assert not made.why_not or made.way.judgement.violations[0].id in NOBODY
+    if made.why_not or not made.way.strategies:
+        return
+    edits = between(found.conversation, made.way.case.conversation)
+    names = tuple(each.name for each in made.way.strategies)
+    options = ROLLOUTS.options(mode, stored, "20260101_000000_abcdef")
+    plan = Plan("source", SESSION, mode, names, safety_of(made.way.strategies), digest(stored), edits, options)
+    target = ROLLOUTS.target(plan)
+    written = next(each for each in ROLLOUTS.read(after(records, ROLLOUTS.write(plan, stored))) if each.conversation.native_id == target)
+    reading = case_of(written.conversation, "rollouts").reading
+    assert judged(reading, written.conversation, name, ROLLOUTS.default_projection)[1].sendable

@@ -1,0 +1,67 @@
+"""A refused resume as a person walks it: paste the error, land on the stored chunk, see what mends it, propose the repair."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation, Repair
+from inspector.seeds.rollouts_incident import CRASH, ERROR, SESSION, incident_files
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def session(tmp_path: Path, transactional_db: None) -> Conversation:
+    for key, data in incident_files().items():
+        place = tmp_path / "rollouts" / key
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    import_targets([str(tmp_path / "rollouts")], "tester")
+    return Conversation.objects.get(native_id=SESSION)
+
+
+def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_server: LiveServer, session: Conversation) -> None:
+    page.goto(live_server.url)
+    page.get_by_role("link", name="Explain", exact=True).click()
+    page.get_by_label("The provider's error").fill(ERROR)
+    page.get_by_label("Conversation", exact=True).fill(session.oid)
+    page.get_by_role("button", name="Explain").click()
+    expect(page.locator("h1")).to_contain_text("AN-16")
+    expect(page.locator("h1")).to_contain_text("stored at seq 30")
+    explained = page.url
+    page.get_by_role("link", name="seq 30").first.click()
+    expect(page.locator("tr#seq-30")).to_contain_text("The command hung")
+    page.goto(explained)
+    page.get_by_role("link", name="insert-interrupted-result", exact=True).click()
+    expect(page.locator("body")).to_contain_text("no known rule refuses")
+    page.get_by_role("button", name="Propose this repair").click()
+    expect(page.locator("body")).to_contain_text("Rehearsed on a copy")
+    assert Repair.objects.get().conversation == session
+
+
+def test_the_crash_shows_the_refused_block_in_its_prompt(page: Page, live_server: LiveServer, session: Conversation) -> None:
+    crash = Conversation.objects.get(native_id=f"crash:{CRASH}")
+    page.goto(live_server.url)
+    page.locator("#crashes").get_by_role("link", name="Error code: 400").click()
+    expect(page.locator("#crash")).to_contain_text("serialisation is ruled out")
+    page.get_by_role("link", name="Prompt", exact=True).click()
+    expect(page.locator("[id='messages.5.content.3']")).to_contain_text("AN-16")
+    page.locator(".verdicts").get_by_role("link", name="gemini", exact=False).first.click()
+    expect(page.locator("h1")).to_contain_text("gemini: refused at contents.")
+    assert str(crash.oid) in page.url
+
+
+def test_a_pasted_request_comes_back_repaired(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/check/")
+    call = '{"type":"tool_use","id":"toolu_1","name":"bash","input":{}}'
+    page.get_by_label("The JSON that was").fill(
+        f'{{"messages":[{{"role":"user","content":"go"}},{{"role":"assistant","content":[{call}]}},{{"role":"user","content":"and?"}}]}}'
+    )
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("h1")).to_contain_text("refused at messages.1")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the repaired body").click()
+    assert '"tool_result"' in download.value.path().read_text()

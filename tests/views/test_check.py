@@ -1,0 +1,131 @@
+"""Check: a pasted or uploaded request is judged, mended and given back, and nothing of it is kept."""
+
+import base64
+import json
+import re
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from inspector.formats.request_names import WIRES
+from inspector.models import Conversation, Payload, Record, Source
+from inspector.profiles.catalogue import PROFILES
+from inspector.views import check
+
+pytestmark = pytest.mark.django_db
+
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "ls"}}
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.txt"}
+LATE = {
+    "model": "claude-sonnet-4-5",
+    "max_tokens": 100,
+    "messages": [
+        {"role": "user", "content": "List the files"},
+        {"role": "assistant", "content": [CALL]},
+        {"role": "user", "content": "still there?"},
+        {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]},
+        {"role": "user", "content": [RESULT]},
+    ],
+}
+GOOD = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}
+
+
+def post(client: Client, body: str, status: int = 200, **fields: str) -> str:
+    answer = client.post("/check/", {"body": body, **fields})
+    assert answer.status_code == status, answer.content[:400]
+    return answer.content.decode()
+
+
+def test_a_refused_body_shows_the_place_the_repair_and_stores_nothing(client: Client) -> None:
+    text = post(client, json.dumps(LATE))
+    assert "<h1>anthropic-2026-07: refused at messages.1 (AN-1)</h1>" in text and "not valid as a prefix" in text
+    assert "move-results" in text and "no known rule refuses" in text
+    assert all(f'/rules/#{each.name}"' in text for each in PROFILES)
+    assert not any(model.objects.exists() for model in (Source, Conversation, Record, Payload))
+    assert "Nothing is stored" in text
+
+
+def test_the_repaired_body_comes_back_as_a_download_and_passes(client: Client) -> None:
+    held = re.search(r'name="held" value="([^"]+)"', post(client, json.dumps(LATE)))
+    assert held and json.loads(base64.b64decode(held[1])) == LATE
+    answer = client.post("/check/", {"held": held[1], "format": "anthropic-request", "do": "download"})
+    assert answer["Content-Disposition"].startswith("attachment") and answer["Content-Type"] == "application/octet-stream"
+    mended = json.loads(answer.content)
+    assert mended["messages"][2]["content"][0] == RESULT and mended["model"] == LATE["model"]
+    assert "no known rule refuses</h1>" in post(client, answer.content.decode())
+
+
+def test_an_upload_is_read_byte_for_byte(client: Client) -> None:
+    upload = SimpleUploadedFile("r.json", json.dumps(LATE).encode(), "application/json")
+    assert "refused at messages.1" in client.post("/check/", {"file": upload}).content.decode()
+
+
+def test_a_good_body_needs_nothing_and_downloads_unchanged(client: Client) -> None:
+    text = post(client, json.dumps(GOOD))
+    assert "no known rule refuses</h1>" in text and "Nothing to mend" in text
+    assert client.post("/check/", {"body": json.dumps(GOOD), "do": "download"}).content == json.dumps(GOOD).encode()
+
+
+def test_another_profile_can_be_asked_for(client: Client) -> None:
+    assert "<h1>mistral-strict: refused at" in post(client, json.dumps(LATE), profile="mistral-strict")
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("", "There is no body to check"),
+        ("[1, 2, 3]", "list"),
+        ("<html><body>502</body></html>", "HTML or XML"),
+        ('{"messages": [{"role": "user", "con', "no request body that can be read"),
+        ("[" * 10_000 + "]" * 10_000, "What was given"),
+        ('{"messages": []}', "What was given"),
+        ('{"hello": 1}', "no request body"),
+        ('"text"', "What was given"),
+        ('{"messages": [{"role": "user", "content": "hi"}]}', "say which it is"),
+        ("\ud83d<script>", "What was given"),
+    ],
+)
+def test_what_is_no_request_gets_one_sentence(client: Client, body: str, says: str) -> None:
+    answer = client.post("/check/", {"body": body.encode("utf-8", "replace").decode()})
+    text = answer.content.decode()
+    assert answer.status_code == 400
+    (said,) = re.findall(r'<p class="note error" role="alert">(.*?)</p>', text)
+    assert says in said and "Traceback" not in text and "<script>alert" not in text
+    assert client.post("/check.json", {"body": body.encode("utf-8", "replace").decode()}).status_code == 400
+
+
+def test_names_that_nothing_knows_get_one_sentence(client: Client) -> None:
+    assert "There is no request format dispatch" in post(client, json.dumps(GOOD), 400, format="dispatch")
+    assert "There is no profile" in post(client, json.dumps(GOOD), 400, profile="<b>")
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "LARGEST", 10)
+    answer = client.post("/check/", {"file": SimpleUploadedFile("r.json", b"{" + b" " * 20)})
+    assert answer.status_code == 400 and b"over 50 MB" in answer.content
+
+
+def test_hostile_content_is_shown_and_does_nothing(client: Client) -> None:
+    body = {
+        "messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "<script>x</script>", "content": "\ud800\u202e"}]}]
+    }
+    text = post(client, json.dumps(body))
+    assert "<script>x" not in text and "\u202e" not in text and "&lt;script&gt;" in text
+
+
+def test_the_form_offers_every_format_and_profile_and_needs_the_token(client: Client) -> None:
+    text = client.get("/check/").content.decode()
+    assert all(f'value="{name}"' in text for name in WIRES) and all(f"<option>{each.name}</option>" in text for each in PROFILES)
+    assert "csrfmiddlewaretoken" in text
+    assert Client(enforce_csrf_checks=True).post("/check/", {"body": "{}"}).status_code == 403
+
+
+def test_the_twin_reports_every_profile_and_the_repair(client: Client) -> None:
+    report = client.post("/check.json", {"body": json.dumps(LATE)}).json()
+    (conversation,) = report["conversations"]
+    assert set(conversation["profiles"]) == {each.name for each in PROFILES}
+    assert conversation["profiles"]["anthropic-2026-07"]["violations"][0]["path"] == "messages.1"
+    assert report["repaired_by"] == ["move-results"] and json.loads(report["repaired"])["messages"]
+    assert report["repair"]["profiles"]["anthropic-2026-07"]["after"] == "no known rule refuses"
+    assert client.get("/check.json").status_code == 405

@@ -1,0 +1,139 @@
+"""Explain: from a pasted error to the rule, the block, the stored chunk and what mends it."""
+
+import html
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from django.test import Client
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation
+from inspector.seeds.rollouts_incident import CRASH, ERROR, SESSION, incident_files
+
+pytestmark = pytest.mark.django_db
+
+FIRST_SENTENCE = "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be modified"
+OPENAI = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Conversation:
+    """The crashed session with its crash file, imported from real files."""
+    for key, data in incident_files().items():
+        place = tmp_path / "rollouts" / key
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    import_targets([str(tmp_path / "rollouts")], "tester")
+    return Conversation.objects.get(native_id=SESSION)
+
+
+@pytest.fixture
+def crash(session: Conversation) -> Conversation:
+    return Conversation.objects.get(native_id=f"crash:{CRASH}")
+
+
+def page(client: Client, error: str, target: str = "", status: int = 200) -> str:
+    answer = client.get(f"/explain/?error={quote(error)}&target={quote(target)}")
+    assert answer.status_code == status
+    return answer.content.decode()
+
+
+def words(text: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Client, session: Conversation, crash: Conversation) -> None:
+    text = page(client, FIRST_SENTENCE, session.oid)
+    assert "<h1>AN-16: " in text and "at messages.5.content.3, stored at seq 30</h1>" in text
+    assert f'href="/conversations/{session.oid}/?at=30#seq-30"' in text and f'href="/conversations/{crash.oid}/"' in text
+    assert "serialisation is ruled out" in text
+    assert f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result"' in text
+
+
+def test_the_crash_itself_says_that_the_rule_fires_and_offers_the_repair_of_its_session(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    text = page(client, ERROR, crash.oid)
+    assert "fires now" in text and f"/conversations/{crash.oid}/prompt/?profile=anthropic-2026-07&amp;at=29#messages.5.content.3" in text
+    assert f"/conversations/{session.oid}/repairs/new/?strategy=" in text and f"/conversations/{crash.oid}/repairs/" not in text
+
+
+def test_without_a_conversation_the_rule_its_evidence_and_its_strategies_are_told(client: Client) -> None:
+    text = words(page(client, f"Error: 400 {OPENAI}"))
+    assert "OC-2" in text and "quoted in a public issue" in text and "as of 2026-" in text
+    assert "Where the error points" not in text and "/strategies/" in page(client, OPENAI)
+    assert not re.search(r'href="https?://', page(client, OPENAI)), "references are text, never links that somebody follows"
+
+
+def test_a_rule_that_no_look_can_decide_says_why(client: Client) -> None:
+    text = page(client, "messages.1.content.0: Invalid `signature` in `thinking` block")
+    assert "AN-17" in text and "cannot be judged offline" in text
+
+
+def test_an_unknown_text_and_an_unknown_conversation_get_a_sentence_each(client: Client) -> None:
+    assert "No known rule answers so" in page(client, "the moon is in the wrong phase")
+    text = page(client, FIRST_SENTENCE, "no-such-thing", status=400)
+    assert "There is no conversation no-such-thing" in text and "AN-16" in text
+
+
+def test_a_posted_text_becomes_a_link_and_a_long_one_is_explained_without(client: Client) -> None:
+    answer = client.post("/explain/", {"error": FIRST_SENTENCE, "target": ""})
+    assert answer.status_code == 302 and "AN-16" in client.get(answer["Location"]).content.decode()
+    long = "at frame\n" * 2000 + FIRST_SENTENCE
+    answer = client.post("/explain/", {"error": long})
+    assert answer.status_code == 200 and "AN-16" in answer.content.decode() and "too long for a link" in answer.content.decode()
+
+
+def test_the_twin_says_what_the_command_says(client: Client, crash: Conversation) -> None:
+    report = client.get(f"/explain.json?error={quote(ERROR)}&target={crash.oid}").json()
+    (found,) = report["recognised"]
+    assert (found["id"], found["places"][0]["path"], found["places"][0]["seqs"]) == ("AN-16", "messages.5.content.3", [29])
+    assert found["evidence"] and found["references"] and found["fires"]
+    assert client.get("/explain.json").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "hostile", ["<script>alert(1)</script>", "\ud800 \u202e \x00 {% now %}", "messages.999999999999999999.content.1: ", "}" * 9000]
+)
+def test_hostile_text_is_shown_and_does_nothing(client: Client, session: Conversation, hostile: str) -> None:
+    for target in ("", session.oid, hostile[:50]):
+        asked = {
+            name: value.encode("utf-8", "replace").decode() for name, value in (("error", hostile + FIRST_SENTENCE), ("target", target))
+        }
+        answer = client.post("/explain/", asked, follow=True)
+        text = answer.content.decode()
+        assert answer.status_code in (200, 400) and "AN-16" in text
+        assert "<script>alert" not in text and "\u202e" not in text and "\x00" not in text
+
+
+def test_a_crash_and_its_session_lead_to_each_other_and_crashes_stand_in_the_lists(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    of_crash, of_session = (client.get(f"/conversations/{each.oid}/").content.decode() for each in (crash, session))
+    assert f'href="/conversations/{session.oid}/"' in of_crash and "Ruled out:" in of_crash and "equal word for word" in of_crash
+    assert f'href="/conversations/{crash.oid}/"' in of_session and "Crashed:" in of_session
+    for address in ("/", "/conversations/"):
+        assert "Crashes, newest first" in client.get(address).content.decode()
+    assert "Crashes, newest first" not in client.get("/conversations/?state=healthy").content.decode()
+
+
+def test_lists_without_crashes_do_not_mention_them(client: Client, incident: Conversation) -> None:
+    assert "Crashes" not in client.get("/").content.decode()
+
+
+def test_each_recorded_error_leads_to_its_explanation(client: Client, crash: Conversation) -> None:
+    text = client.get(f"/conversations/{crash.oid}/").content.decode()
+    recorded = text[text.index('id="recorded"') :]
+    assert "AN-16" in recorded and f"target={crash.oid}" in recorded and "Not recognised" not in recorded
+
+
+def test_the_rules_page_holds_every_rule_of_every_profile(client: Client) -> None:
+    from inspector.profiles.catalogue import PROFILES
+
+    text = client.get("/rules/").content.decode()
+    for each in PROFILES:
+        assert f'id="{each.name}"' in text
+        assert all(f'id="{each.name}.{rule.id}"' in text for rule in each.rules), each.name
+    assert "not judged offline" in text and "obsolete" in text

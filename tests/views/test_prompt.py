@@ -1,0 +1,158 @@
+"""The prompt page: chunks beside the blocks they become, what is lost, every profile's verdict, and what a reader or strategy would change."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from inspector.models import Conversation
+from inspector.profiles.catalogue import PROFILES
+from inspector.projections.catalogue import PROJECTIONS
+from inspector.sources.creation import write_dispatch_store
+from tests.actions.building import bring
+from tests.views.imported import rows
+from tests.views.test_explain import crash, session, words
+
+__all__ = ["crash", "session"]
+pytestmark = pytest.mark.django_db
+
+
+def prompt(client: Client, row: Conversation, query: str = "", status: int = 200) -> str:
+    answer = client.get(f"/conversations/{row.oid}/prompt/{query}")
+    assert answer.status_code == status, query
+    return answer.content.decode()
+
+
+def lines(page: str) -> dict[str, str]:
+    """seq -> what its row says."""
+    body = page[page.index('<table class="pairs">') :]
+    return {found[1]: words(found[2]) for found in re.finditer(r'<tr [^>]*id="seq-(\d+)"[^>]*>(.*?)</tr>', body, re.DOTALL)}
+
+
+def verdicts(page: str) -> dict[str, str]:
+    part = page[page.index('<nav class="verdicts"') : page.index("</nav>", page.index('<nav class="verdicts"'))]
+    return {name: words(said) for name, said in re.findall(r"<b>([^<]+)</b>(.*?)</a>", part, re.DOTALL)}
+
+
+def test_each_chunk_stands_beside_the_block_that_it_became(client: Client, session: Conversation) -> None:
+    found = lines(prompt(client, session))
+    assert "messages.1.content.1" in found["4"] and "I read the modules first." in found["4"]
+    assert "messages.2.content.0" in found["13"] and '"tool_result"' in found["13"]
+    assert f'<a class="seq" href="/conversations/{session.oid}/?at=13#seq-13">' in prompt(client, session)
+
+
+def test_the_message_cell_spans_the_rows_that_stand_in_it(client: Client, session: Conversation) -> None:
+    page = prompt(client, session)
+    spans = {
+        path: int(span)
+        for span, path in re.findall(r'<td class="message \w" rowspan="(\d+)"><div class="sticky"><b class="mono">([^<]+)', page)
+    }
+    assert spans["messages.1"] == 10 and spans["messages.2"] == 9
+
+
+def test_what_is_made_up_on_the_way_is_marked_and_belongs_to_no_chunk(client: Client, session: Conversation) -> None:
+    page = prompt(client, session)
+    assert "not in the store: made up on the way" in page and "made up, in no store" in page
+
+
+def test_what_is_lost_says_why_beside_its_chunk(client: Client, incident: Conversation) -> None:
+    found = lines(prompt(client, incident))
+    assert "lost: thinking in a user message is not converted" in found["2"]
+    assert "dropped by reconcile" in found["14"]
+    assert "Hello! How can I help you today?" in found["3"] and "messages.0.content" in found["3"]
+
+
+def test_a_violation_stands_at_the_block_that_the_provider_points_at(client: Client, crash: Conversation) -> None:
+    page = prompt(client, crash)
+    block = page[page.index('id="messages.5.content.3"') :]
+    assert "refused" in page[page.index('id="messages.5.content.3"') - 40 :][:40]
+    assert "AN-16" in block[: block.index("</td>")]
+    assert words(page).count("messages.5.content.3: `thinking` or `redacted_thinking` blocks in the latest") == 1
+
+
+def test_every_profile_has_its_verdict_and_a_link_that_shows_it(client: Client, incident: Conversation) -> None:
+    said = verdicts(prompt(client, incident))
+    assert set(said) == {each.name for each in PROFILES}
+    assert said["openai-chat"] == "refused at messages.1 (OC-2)"
+    for name, words_said in said.items():
+        page = prompt(client, incident, f"?profile={name}")
+        assert f"<h1>{name}: " in page
+        assert ("no known rule refuses" in page[: page.index("</h1>")]) == words_said.startswith("sendable")
+
+
+def test_a_wire_shape_brings_a_profile_along_and_a_profile_its_shape(client: Client, incident: Conversation) -> None:
+    wires = {each.name: each.wire for each in PROFILES}
+    for shape in PROJECTIONS:
+        found = re.search(r"<h1>([\w-]+): .* as (\S+), read by", prompt(client, incident, f"?as={shape.name.replace('+', '%2B')}"))
+        assert found and found[2] == shape.name and wires[found[1]] == shape.wire
+    page = client.get(f"/conversations/{incident.oid}/?as=anthropic").content.decode()
+    assert "anthropic-2026-07</option>" in page and "refused by anthropic-2026-07" in page
+    page = client.get(f"/conversations/{incident.oid}/?profile=gemini").content.decode()
+    assert "<b>contents.0 · user</b>" in page and "<option selected>gemini</option>" in page
+
+
+def test_a_strategy_is_tried_and_nothing_is_written(client: Client, incident: Conversation, tmp_path: Path) -> None:
+    before = (tmp_path / "dispatch.db").read_bytes()
+    page = prompt(client, incident, "?strategy=renumber-messages")
+    note = words(page)
+    assert "tried in memory and written nowhere" in note and "14 renumbered; 8 messages instead of 3" in note
+    assert "openai-chat: no known rule refuses, before: refused at messages.1 (OC-2)" in note
+    assert "/repairs/new/?strategy=renumber-messages" in page
+    assert (tmp_path / "dispatch.db").read_bytes() == before
+    assert len(client.get(f"/conversations/{incident.oid}/prompt.json?strategy=renumber-messages").json()["messages"]) == 8
+
+
+def test_what_a_strategy_removes_stays_visible(client: Client, incident: Conversation) -> None:
+    found = lines(prompt(client, incident, "?profile=anthropic-2026-07&strategy=strip-thinking"))
+    assert "- removed" in found["2"] and "removed by the strategy" in found["2"]
+
+
+def test_readers_and_strategies_are_compared(client: Client, incident: Conversation) -> None:
+    page = prompt(client, incident)
+    table = words(page[page.index("<h2>Under each reader") : page.index("</details>")])
+    assert "exact 8 no known rule refuses" in table and "dispatch-legacy shown 3 refused at messages.1 (OC-2)" in table
+    assert "renumber-messages safe 14 no known rule refuses" in table
+
+
+def test_names_that_nothing_knows_are_said(client: Client, incident: Conversation) -> None:
+    for query in ("?as=nope", "?profile=nope", "?reader=nope", "?strategy=nope"):
+        assert "There is no" in prompt(client, incident, query, status=404)
+    assert "would change nothing here" in prompt(client, incident, "?strategy=mend-counter")
+
+
+def test_rows_come_in_windows_and_an_address_opens_at_a_chunk(client: Client, tmp_path: Path, db: None) -> None:
+    chunks = [
+        {"chunk": {"type": "text", "text": f"t{at}"}, "role": "user" if at % 2 else "assistant", "msgIdx": at, "chunkIdx": 0}
+        for at in range(1, 501)
+    ]
+    write_dispatch_store(tmp_path / "a.db", rows("long", chunks))
+    bring(tmp_path / "a.db")
+    row = Conversation.objects.get()
+    first, later, at = (lines(prompt(client, row, query)) for query in ("", "?from=200", "?at=450"))
+    assert len(first) == 200 and next(iter(later)) == "201" and "450" in at and "messages.449.content" in at["450"]
+
+
+def test_hostile_content_is_shown_and_does_nothing(client: Client, tmp_path: Path, db: None) -> None:
+    chunks = [
+        {"chunk": {"type": "text", "text": "<script>x</script>\ud800\u202e"}, "role": "user", "msgIdx": 0, "chunkIdx": 0},
+        {
+            "chunk": {"type": "tool-call", "toolCallId": "\ud800<b>", "toolName": "<i>\u202e", "input": {"\ud800": "<u>"}},
+            "role": "assistant",
+            "msgIdx": 1,
+            "chunkIdx": 0,
+        },
+    ]
+    write_dispatch_store(tmp_path / "a.db", rows("c", chunks))
+    bring(tmp_path / "a.db")
+    for each in PROFILES:
+        page = prompt(client, Conversation.objects.get(), f"?profile={each.name}")
+        assert not any(text in page for text in ("<script>x", "\u202e", "<b>&", "<i>\\u", "<u>"))
+
+
+def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client, incident: Conversation) -> None:
+    page = client.get(f"/conversations/{incident.oid}/").content.decode()
+    line = words(page[page.index('<p class="stands">') : page.index("</p>", page.index('<p class="stands">'))])
+    assert re.search(r"refused from seq 12 by openai-chat", line) and "accepted by" in line
+    assert all(each.name in line for each in PROFILES)
+    assert '<rect class="refusal mine"' in page and "refused from seq 12 by openai-chat" in page
