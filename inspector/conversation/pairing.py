@@ -49,8 +49,9 @@ def batch_of(messages: Sequence[Message], index: int) -> tuple[str, frozenset[st
     end = messages[index].chunks[-1].key
     batch: set[str] = set()
     for message in messages[index + 1 :]:
-        if message.role != "tool" or not all(chunk.kind is Kind.TOOL_RESULT for chunk in message.chunks):
+        # An AI SDK tool message holds answers to approvals too, which say nothing between a call and its result.
+        if message.role != "tool" or not all(chunk.kind in (Kind.TOOL_RESULT, Kind.CONTROL) for chunk in message.chunks):
             break
-        batch |= {chunk.key for chunk in message.chunks}
+        batch |= {chunk.key for chunk in message.chunks if chunk.kind is Kind.TOOL_RESULT}
         end = message.chunks[-1].key
     return end, frozenset(batch)

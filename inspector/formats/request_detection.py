@@ -56,18 +56,31 @@ def wires_of(value: Any) -> list[str]:
     if isinstance(body.get("contents"), list):
         return [GEMINI] if _holds_objects(body["contents"]) else []
     if "input" in body and "messages" not in body:
-        return [OPENAI_RESPONSES] if isinstance(body["input"], str) or _holds_objects(body["input"]) else []
+        return [OPENAI_RESPONSES] if _is_said_at_once(body) or _holds_objects(body["input"]) else []
     if found is None:
         found = next((body[name] for name in ("messages", "prompt") if isinstance(body.get(name), list)), None)
     if found is None or not _holds_objects(found):
         return []
     messages = [message for message in found if isinstance(message, dict)]
+    left: list[str] = []
     for votes in (Counter(wire for message in messages for wire in _of_message(message)), Counter(_beside(body)), Counter(_model(body))):
-        if best := _best(votes):
-            is_mistral = best == [OPENAI_CHAT] and MISTRAL in _model(body)
-            return [MISTRAL] if is_mistral else best
+        # What stands further away decides only between those that the nearer marks leave.
+        best = _best(Counter({wire: count for wire, count in votes.items() if not left or wire in left}))
+        left = best or left
+        if len(left) == 1:
+            return [MISTRAL] if left == [OPENAI_CHAT] and MISTRAL in _model(body) else left
+    if left:
+        return left
     is_talk = any(isinstance(message.get("role"), str) and "content" in message for message in messages)
     return [ANTHROPIC, OPENAI_CHAT, MISTRAL, AI_SDK] if is_talk else []
+
+
+def _is_said_at_once(body: Mapping[str, Any]) -> bool:
+    """Whether `input` is the one text of a request for an answer. Spans of traces have an input too, and so have requests for speech or embeddings."""
+    model = body.get("model", body.get("prompt"))
+    of_others = ("output", "voice", "encoding_format", "dimensions")
+    is_embedding = isinstance(model, str) and "embed" in model.lower()
+    return isinstance(body["input"], str) and model is not None and not is_embedding and not any(name in body for name in of_others)
 
 
 def _holds_objects(value: Any) -> bool:

@@ -14,6 +14,7 @@ from inspector.projections import assembling as a
 from inspector.projections.base import AS_SENT, MISTRAL, OPENAI_CHAT, Projection, Prompt
 
 _REASONING = "reasoning_content"
+_REFUSAL = "refusal"
 _REASONING_FIELDS = (_REASONING, "reasoning")
 
 
@@ -27,7 +28,7 @@ def convert(name: str, wire: str, as_sent: bool, reasoning: bool, messages: Sequ
                 said.send()
                 said = _Said(draft, unit, reasoning)
                 draft.add(_result(draft, chunk, names), [("content", message, chunk)])
-            elif a.is_verbatim(draft, chunk) and _is_result(chunk.payload["block"]):
+            elif a.is_verbatim(draft, chunk) and _is_message(chunk.payload["block"]):
                 said.send()
                 said = _Said(draft, unit, reasoning)
                 draft.add(dict(chunk.payload["block"]), [("", message, chunk)])
@@ -56,13 +57,19 @@ class _Said:
             self._put(message, chunk, chunk.payload["block"], _is_call(chunk.payload["block"]))
         elif self.role == "tool" and not self.draft.as_sent:
             self.draft.lose(chunk, a.unsent(chunk) or f"{a.kind_words(chunk)} in a tool message, which holds one result and nothing else")
+        elif chunk.kind is Kind.TEXT and self.draft.own(chunk).get("field") == _REFUSAL:
+            self.thoughts.setdefault(_REFUSAL, []).append(chunk.text)
+            self.placed.append((_REFUSAL, message, chunk))
         elif chunk.kind is Kind.THINKING and (field := self._field(chunk)):
             self.thoughts.setdefault(field, []).append(chunk.text)
             self.placed.append((field, message, chunk))
         elif isinstance(made := a.unsent(chunk) or _part(self.draft, chunk), str):
             self.draft.lose(chunk, made)
         else:
-            self._put(message, chunk, self.draft.laid(chunk, made), chunk.kind is Kind.TOOL_CALL)
+            block = self.draft.laid(chunk, made)
+            if chunk.kind is Kind.TOOL_CALL and "custom" in self.draft.own(chunk):
+                del block["function"]
+            self._put(message, chunk, block, chunk.kind is Kind.TOOL_CALL)
 
     def _field(self, chunk: Chunk) -> str:
         """The field of the message for this thinking; "" = none. Mistral has a block for it, unless it came in a field."""
@@ -92,7 +99,7 @@ class _Said:
             value |= held
             placed = placed + [(path if held else "", message, chunk) for path, message, chunk in self.empty]
         else:
-            value["content"] = None if self.calls else ""
+            value["content"] = None if self.calls or _REFUSAL in self.thoughts else ""
         for field, thoughts in self.thoughts.items():
             value[field] = "\n".join(thoughts)
         if self.calls:
@@ -115,8 +122,9 @@ def _is_call(block: Any) -> bool:
     return isinstance(block, dict) and ("function" in block or "custom" in block or "type" not in block)
 
 
-def _is_result(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("role") == "tool"
+def _is_message(block: Any) -> bool:
+    """A result that cannot be read, or an answer that is spoken or an old `function_call`, kept as it stood."""
+    return isinstance(block, dict) and isinstance(block.get("role"), str)
 
 
 def _result(draft: a.Draft, chunk: Chunk, names: dict[str, str]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ class Tried:
     safety: str
     judgement: Judgement
     count: int
+    failure: str = ""
+    """Why nothing can be read; then the judgement is of nothing."""
     edits: int = 0
     chosen: bool = False
 
@@ -31,8 +33,7 @@ def readers_tried(case: Case, names: Iterable[str], own_projection: str, profile
     for name in names:
         other = case if name == case.reading.reader else case.again(case.conversation, name)
         prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
-        failure = other.reading.failure
-        yield Tried(name, failure, "", judgement, len(prompt.messages), 0, name == case.reading.reader)
+        yield Tried(name, "", "", judgement, len(prompt.messages), other.reading.failure, 0, name == case.reading.reader)
 
 
 def strategies_tried(case: Case, chosen: Sequence[str], own_projection: str, profile_name: str) -> Iterator[Tried]:
@@ -42,7 +43,8 @@ def strategies_tried(case: Case, chosen: Sequence[str], own_projection: str, pro
         if edits:
             other = case.again(apply(case.conversation, edits))
             prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
-            yield Tried(each.name, each.summary, safety_words(each), judgement, len(prompt.messages), len(edits), each.name in chosen)
+            failure, is_chosen = other.reading.failure, each.name in chosen
+            yield Tried(each.name, each.summary, safety_words(each), judgement, len(prompt.messages), failure, len(edits), is_chosen)
 
 
 def safety_words(strategy: Strategy) -> str:

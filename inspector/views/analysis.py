@@ -38,6 +38,8 @@ class Analysis:
     strip: Strip
     recommended: tuple[str, ...]
     """Names of the strategies that mend what was found, in their order."""
+    standings: tuple[Standing, ...] = ()
+    """What every profile says of the next request; () of a past one, where nothing is read, and of more than WHOLE chunks."""
     observed: Observed | None = None
 
 
@@ -62,20 +64,9 @@ def _analysis(
     said = verdict(case, troubles, judgement)
     made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, troubles)
     mends = tuple(each.name for each in sequence(case, troubles, profile_name, projection_name).way.strategies)
-    return Analysis(case, found, prompt, judgement, said, made, strip(made), mends)
-
-
-def every_profile(conversation: Conversation, reader: str, revision: int) -> tuple[Standing, ...]:
-    """What each profile says; () where the conversation has more than WHOLE chunks, since each wire shape is made of it once."""
-    return _every_profile(conversation.pk, reader, revision, conversation.source.read_at)
-
-
-@lru_cache(maxsize=12)
-def _every_profile(pk: int, reader: str, revision: int, read_at: object) -> tuple[Standing, ...]:
-    """`read_at` is when its source was read, so that a re-import is seen."""
-    conversation = Conversation.objects.select_related("source").get(pk=pk)
-    case = loading.case(conversation, reader, revision)
-    return standings_of(case, conversation.source.projection) if len(case.conversation.chunks) <= WHOLE else ()
+    is_judged = len(case.conversation.chunks) <= WHOLE and not case.reading.failure
+    judgements = standings_of(case, conversation.source.projection) if is_judged else ()
+    return Analysis(case, found, prompt, judgement, said, made, strip(made), mends, judgements)
 
 
 def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) -> Analysis:
@@ -93,7 +84,7 @@ def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) 
     # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
     marked = [finding for _, finding in now.findings if finding.fault is not Fault.READER]
     made = columns(case, seen.believed, _absent(case.conversation.chunks, seen), seen.prompt, judgement, marked, LATER)
-    return replace(now, prompt=seen.prompt, judgement=judgement, columns=made, strip=strip(made), observed=seen)
+    return replace(now, prompt=seen.prompt, judgement=judgement, columns=made, strip=strip(made), standings=(), observed=seen)
 
 
 def _absent(chunks: tuple[Chunk, ...], seen: Observed) -> list[Dropped]:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from django.db.models import Count
@@ -106,14 +107,19 @@ def _rule(code: str) -> Rule:
 
 def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], str]:
     """The lines of the rule's example, those marked that it fires on; what it says; and the reader it was run with."""
-    reader = FORMATS[0].default_reader
-    hits = list(rule.check(load_case(rule.example, reader, EXAMPLE_READ_AT)))
+    case = load_case(rule.example, FORMATS[0].default_reader, EXAMPLE_READ_AT)
+    hits = list(rule.check(case))
     seqs = {str(chunk.seq) for hit in hits for chunk in hit.chunks}
+    places = {chunk.msg_idx for hit in hits for chunk in hit.chunks}
     # A finding about the whole conversation rests on what stands beside its chunks.
     is_whole = any(not hit.chunks for hit in hits)
-    words = [(line, line.split(" ")[0]) for line in rule.example.split("\n")]
-    lines = tuple(ExampleLine(line, word in seqs or (is_whole and not word.isdecimal())) for line, word in words)
-    return lines, tuple(hit.message for hit in hits), reader
+    lines, stored = [], -1
+    for line in rule.example.split("\n"):
+        word = line.split(" ")[0]
+        stored += word == "line"
+        is_hit = stored in places if word == "line" else word in seqs or (is_whole and not word.isdecimal())
+        lines.append(ExampleLine(line, is_hit))
+    return tuple(lines), tuple(hit.message for hit in hits), case.reading.reader
 
 
 def rule(request: OperatorRequest, code: str) -> HttpResponse:

@@ -27,7 +27,7 @@ from inspector.reports.standings import Refusal, Standing, accepting, refusals, 
 from inspector.reports.timeline import Strip, Timeline, merged_seqs, timeline
 from inspector.reports.visible import size, visible
 from inspector.traces import observe
-from inspector.views.analysis import Analysis, analysis, every_profile
+from inspector.views.analysis import Analysis, analysis
 from inspector.views.conversation_list import conversation_list, conversation_list_json
 from inspector.views.crashes import Beside, beside
 from inspector.views.judges import chosen_judges
@@ -200,7 +200,6 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
     chunks = found.case.conversation.chunks
     prompt_body, request_body = _bodies(choice, found)
     steps = _steps(found)
-    judged = () if found.observed else every_profile(row, choice.reader, choice.revision)
     selected = _selected(found, choice.finding)
     every = {seq for _, finding in found.findings for seq in finding.seqs}
     positions = _matching(choice, chunks, every)
@@ -247,10 +246,10 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         is_prompt_known=found.observed is None or NO_PROMPT not in found.observed.notes,
         is_step_recorded=choice.step in {link.href for link in steps},
         recorded=recorded_errors(found.case, [finding for _, finding in found.findings]),
-        standings=judged,
-        refusals=refusals(found.case.conversation, judged),
-        unplaced=unplaced(judged),
-        accepting=accepting(judged),
+        standings=found.standings,
+        refusals=refusals(found.case.conversation, found.standings),
+        unplaced=unplaced(found.standings),
+        accepting=accepting(found.standings),
         beside=beside(row, found.case.conversation, found.case.taken_at),
     )
 

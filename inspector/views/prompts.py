@@ -75,14 +75,25 @@ def _look(request: OperatorRequest, choice: Choice, found: Analysis) -> Look:
     return Look(case, prompt, judgement, tuple(each.name for each in used))
 
 
+def _standings(row: Conversation, found: Analysis, look: Look) -> tuple[Standing, ...]:
+    if not look.strategies or look.case.reading.failure or len(look.case.conversation.chunks) > WHOLE:
+        return found.standings
+    return standings_of(look.case, row.source.projection)
+
+
 def _differs(found: Analysis, look: Look, table: SideBySide) -> str:
     """What the strategies change, in one sentence; "" where none is tried."""
     if not look.strategies:
         return ""
     changed = ", ".join(f"{count} {word}" for word, count in table.changes.items()) or "no chunk changed"
     messages = f"{len(look.prompt.messages)} messages instead of {len(found.prompt.messages)}"
-    verdict = f"{look.judgement.profile}: {look.judgement.verdict}, before: {found.judgement.verdict}"
+    failed = look.case.reading.failure
+    verdict = failed or f"{look.judgement.profile}: {look.judgement.verdict}, before: {_verdict(found)}"
     return f"With {', then '.join(look.strategies)}, tried in memory and written nowhere: {changed}; {messages}. {verdict}."
+
+
+def _verdict(found: Analysis) -> str:
+    return f"{found.case.reading.reader} could not open it" if found.case.reading.failure else found.judgement.verdict
 
 
 def _page(request: OperatorRequest, row: Conversation, choice: Choice, found: Analysis) -> PromptPage:
@@ -103,7 +114,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, found: An
         look=look,
         table=table,
         loose=elsewhere(look.judgement, look.prompt),
-        standings=standings_of(look.case, row.source.projection) if count <= WHOLE and not found.observed else (),
+        standings=_standings(row, found, look),
         readers=tuple(readers_tried(look.case, names(row.source.format), choice.projection, choice.profile)) if is_small else (),
         strategies=tuple(strategies_tried(found.case, wanted, choice.projection, choice.profile)) if is_small else (),
         unchanged=tuple(dict.fromkeys(name for name in wanted if name not in look.strategies)) if not found.observed else (),

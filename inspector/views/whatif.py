@@ -84,8 +84,11 @@ def _is_shown(found: Difference, show: str) -> bool:
 
 def _page(request: OperatorRequest) -> WhatIfPage:
     choice = _choice(request)
-    others = list(dict.fromkeys([*(each.name for each in READERS), choice.b]))
-    held = newest_first(Conversation.objects.filter(is_gone=False))
+    offered = names("dispatch")
+    others = list(dict.fromkeys([*(each.name for each in READERS if each.name in offered), choice.b]))
+    # Only one program's loader has versions to compare; what is read otherwise has no part in it.
+    formats = [each.name for each in FORMATS if each.default_reader in offered]
+    held = newest_first(Conversation.objects.filter(is_gone=False, source__format__in=formats))
     found = differences(held[:MOST], [choice.a, *others], choice.profile)
     place = others.index(choice.b)
     summaries = tuple(summarise(choice.a, name, [(oid, each[at]) for oid, each in found]) for at, name in enumerate(others))

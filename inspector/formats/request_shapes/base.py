@@ -158,7 +158,9 @@ def result(call_id: str, name: str, content: Any, is_error: bool, wire: str, res
 
 
 def arguments(value: Any) -> Any:
-    """The object that argument text means; the text itself where it means none."""
+    """The object that argument text means; the text itself where it means none. Of a call without arguments some clients send ""."""
+    if value == "":
+        return {}
     if not isinstance(value, str):
         return value
     try:

@@ -23,6 +23,8 @@ from inspector.formats.request_shapes.base import (
 from inspector.projections.base import OPENAI_CHAT
 
 ROLES = {"developer": "system"}
+_SAID_ELSEWHERE = ("audio", "function_call")
+"""Members that a message may hold instead of content: the id of what was spoken, and the call of the time before `tool_calls`."""
 
 
 def _part(wire: str, role: str, value: dict[str, Any], at: At) -> Block:
@@ -44,6 +46,10 @@ def _part(wire: str, role: str, value: dict[str, Any], at: At) -> Block:
 
 
 def _call(wire: str, value: Any, at: At) -> Block:
+    custom = value.get("custom") if isinstance(value, dict) and value.get("type") == "custom" else None
+    if isinstance(custom, dict) and text_in(value, "id") and text_in(custom, "name", "input"):
+        payload = {"type": "tool-call", "toolCallId": value["id"], "toolName": custom["name"], "input": {"input": custom["input"]}}
+        return Block("assistant", Kind.TOOL_CALL, payload | extra(value, wire, "id"), at)
     function = value.get("function") if isinstance(value, dict) else None
     if not isinstance(function, dict) or not text_in(value, "id") or not text_in(function, "name"):
         return wrong("assistant", value, wire, at, "the tool call has no id, or no function with a name")
@@ -72,7 +78,14 @@ def blocks(message: Mapping[str, Any], wire: str) -> Iterator[Block]:
             yield _call(wire, call, ("tool_calls", index))
     elif called is not None:
         yield wrong(role, called, wire, ("tool_calls",), "tool_calls is no list")
-    if not said and called in (None, []) and not (isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]):
+    if said or called not in (None, []) or (isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]):
+        return
+    if isinstance(message.get("refusal"), str) and message["refusal"]:
+        payload = {"type": "text", "text": message["refusal"], "extra": {"field": "refusal"}, "wire": wire}
+        yield Block(role, plain, payload, ("refusal",), True)
+    elif any(isinstance(message.get(name), dict) for name in _SAID_ELSEWHERE):
+        yield unknown(role, dict(message), wire, ())
+    else:
         yield empty(role, message.get("content"), (), "content" in message)
 
 

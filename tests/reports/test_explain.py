@@ -1,0 +1,85 @@
+"""A pasted error leads to its rule, and with a history to the block, the chunk and the stored record."""
+
+import json
+
+import pytest
+
+from inspector.conversation import notation
+from inspector.detectors.base import Case, case_of
+from inspector.profiles.base import ProviderRule
+from inspector.profiles.catalogue import PROFILES
+from inspector.reports.explain import explained, explanation_report, recognised
+
+RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
+VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "count": 2, "length": 65, "limit": 40}
+
+
+def texts(rule: ProviderRule) -> list[str]:
+    """Its own wording and the others, as a provider prints them."""
+    from dataclasses import replace
+
+    return [replace(rule, text=text).say(**VALUES, role="user", name="bash", before="tool") for text in (rule.text, *rule.also)]
+
+
+def wrapped(text: str) -> dict[str, str]:
+    body = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": text}})
+    return {
+        "bare": text,
+        "in JSON": body,
+        "in JSON twice": json.dumps({"body": body}),
+        "in a log line": f"2026-07-25 12:00:01,123 ERROR agent.loop request failed: Error code: 400 - {body}",
+        "in a stack trace": f"Traceback (most recent call last):\n  File \"agents.py\", line 1, in run\nanthropic.BadRequestError: Error code: 400 - {body}\n",
+        "in colour, over two lines": "\x1b[31m400\x1b[0m " + text.replace(" ", "\n", 1),
+    }
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_text_of_every_table_is_recognised_however_it_is_wrapped(rule: ProviderRule) -> None:
+    for text in texts(rule):
+        for how, pasted in wrapped(text).items():
+            assert any(found.rule.id == rule.id or found.rule.text == rule.text for found in recognised(pasted)), f"{how}: {pasted[:300]}"
+
+
+def history(text: str, format_name: str = "anthropic-request") -> Case:
+    return case_of(notation.load(text, "h", format_name)[0], "as-sent")
+
+
+OPEN_CALL = """
+1 user 0.0 text "list the files"
+2 assistant 1.0 thinking "ls will do" sig=x
+3 assistant 1.1 tool-call toolu_01 bash {"command":"ls"}
+4 user 2.0 text "and?"
+""".replace(" sig=x", "")
+
+
+def test_a_number_of_a_message_leads_to_its_chunks_with_a_window_of_one_on_each_side() -> None:
+    text = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+    found = next(each for each in explained(text, history(OPEN_CALL), "anthropic+as-sent") if each.candidate.rule.id == "AN-1")
+    assert found.candidate.values["n"] == "1" and found.candidate.ids == ("toolu_01",)
+    assert [(place.path, place.seqs) for place in found.places][:1] == [("messages.1", (2, 3))]
+    assert {place.path for place in found.places} >= {"messages.0", "messages.1", "messages.2", "messages.1.content.1"}
+    assert next(place for place in found.places if place.path == "messages.1.content.1").seqs == (3,)
+    assert ("anthropic-2026-07", "messages.1", (2, 3)) in found.fires
+
+
+def test_rules_that_share_a_text_are_all_candidates() -> None:
+    text = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+    assert {found.rule.id for found in recognised(text)} >= {"AN-1", "AN-3", "AN-4"}
+
+
+def test_a_block_that_the_history_does_not_have_is_said() -> None:
+    text = "messages.9.content.3: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
+    found = next(each for each in explained(text, history(OPEN_CALL), "anthropic+as-sent") if each.candidate.rule.id == "AN-16")
+    assert [(place.path, place.chunks) for place in found.places] == [("messages.9", ())]
+    assert "only 3" in found.places[0].why
+
+
+def test_an_alias_of_a_client_is_recognised() -> None:
+    said = recognised("API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation.")
+    assert {found.rule.id for found in said} >= {"AN-1"}
+
+
+@pytest.mark.parametrize("text", ["", "hello", "404 Not Found", "Segmentation fault", "x" * 300_000, "{}", "\x00\ud800"])
+def test_what_no_rule_says_is_not_recognised(text: str) -> None:
+    assert recognised(text) == ()
+    assert explanation_report(text, explained(text))["recognised"] == []
