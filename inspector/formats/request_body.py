@@ -6,10 +6,11 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.formats import request_ids, request_writing
+from inspector.formats import request_elsewhere, request_ids, request_writing
 from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode
 from inspector.formats.request_layout import BlockTexts, Layout, laid_out
 from inspector.formats.request_names import WIRES
+from inspector.formats.request_shapes import responses
 from inspector.formats.request_shapes.base import Block, WireShape, beside, unknown
 from inspector.formats.request_shapes.catalogue import SHAPES
 from inspector.projections.base import AI_SDK, ANTHROPIC, AS_SENT, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
@@ -57,6 +58,8 @@ class RequestBody:
         for record in records:
             layout = laid_out(record.value.data, self.shape)
             chunks = request_ids.with_names(request_ids.tied(list(_chunks(layout, self.shape))))
+            if self.wire == OPENAI_RESPONSES:
+                chunks = list(request_elsewhere.set_apart(chunks, layout.values, responses.continues(layout.body) is not None))
             conversation = Conversation(NATIVE_ID, self.name, tuple(chunks), _facts(layout, self.shape, record.key), _title(record.key))
             yield Stored(conversation, (record,))
 
@@ -118,6 +121,8 @@ def _facts(layout: Layout, shape: WireShape, key: str) -> Mapping[str, Fact]:
     tools = [name for tool in body["tools"] if (name := _tool_name(tool))] if isinstance(body.get("tools"), list) else []
     model = next((body[name] for name in ("model", "modelId") if isinstance(body.get(name), str)), None)
     values = {"model": model, "thinking": shape.thinking(body), "tools": ", ".join(tools) or None}
+    if shape.wire == OPENAI_RESPONSES:
+        values["continues"] = responses.continues(body)
     return {name: Fact(name, value, key) for name, value in values.items() if value is not None}
 
 

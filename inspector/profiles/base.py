@@ -98,6 +98,8 @@ class Request:
     model: str | None = None
     thinking: bool | None = None
     """Whether extended thinking is switched on."""
+    continued: bool = False
+    """Whether it goes on from what the provider stored, so that its list is not all that the model is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +147,10 @@ class Profile:
     projection: str = ""
     """The projection that makes its prompt, where the plain one of the wire shape leaves out what this provider wants."""
 
-    def judge(self, prompt: Prompt, model: str | None = None, thinking: bool | None = None) -> Judgement:
+    def judge(self, prompt: Prompt, model: str | None = None, thinking: bool | None = None, continued: bool = False) -> Judgement:
         """One pass over the prompt; seqs are filled in from its source map, of the message where a block has none of its own."""
         sources = prompt.sources()
-        request = Request(prompt.values, prompt.system, model, thinking)
+        request = Request(prompt.values, prompt.system, model, thinking, continued)
         violations = tuple(
             Violation(found.id, found.path, tuple(_seqs(sources, found.path)), found.text, found.open_ended)
             for found in self.check(request)

@@ -19,4 +19,5 @@ def judged(reading: Reading, conversation: Conversation, profile_name: str, own_
 
 def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) -> Judgement:
     """The verdict on a prompt that is in the profile's wire shape already. Raises UnknownProfile."""
-    return profile(profile_name).judge(prompt, conversation.fact("model"), THINKING.get(conversation.fact("thinking") or ""))
+    thinking = THINKING.get(conversation.fact("thinking") or "")
+    return profile(profile_name).judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)

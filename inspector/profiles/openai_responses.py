@@ -2,15 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from inspector.profiles.base import Profile, ProviderRule, Request, Violation
 from inspector.profiles.bodies import by_place, entry, word
 from inspector.projections.base import OPENAI_RESPONSES
+from inspector.projections.openai_responses import refers_to_call
 
 LONGEST_CALL_ID = 64
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _PREFIX = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_CALLS = ("function_call", "custom_tool_call")
+_OUTPUTS = tuple(f"{kind}_output" for kind in _CALLS)
 # What a model may put out behind its reasoning; anything that the client says or answers is no such item.
 _ANSWERS = frozenset({"message", "function_call_output", "custom_tool_call_output", "computer_call_output", "local_shell_call_output"})
 
@@ -20,7 +24,8 @@ OR_1 = ProviderRule(
     "No tool output found for function call {id}.",
     "I",
     "2026-07",
-    ("CLIProxyAPI #2368", "frontman #1592"),
+    ("CLIProxyAPI #2368", "frontman #1592", "Wei-Shaw/sub2api #5150", "OmniRoute #8946"),
+    also=("No tool output found for custom tool call {id}.",),
     mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
 )
 OR_2 = ProviderRule(
@@ -29,8 +34,9 @@ OR_2 = ProviderRule(
     "No tool call found for function call output with call_id {id}.",
     "I",
     "2026-07",
-    ("continue #10092", "microsoft/vscode #320060"),
-    advice="With previous_response_id the call may stand in a stored response: then only the request's own list is judged here.",
+    ("continue #10092", "microsoft/vscode #320060", "Codex-Manager #476"),
+    also=("No tool call found for custom tool call output with call_id {id}.",),
+    advice="With previous_response_id or an item_reference the call may stand in what the provider stored: such an output is not judged here.",
     mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
 )
 OR_3 = ProviderRule(
@@ -109,8 +115,9 @@ def check(request: Request) -> Iterator[Violation]:
 
 
 def _found(request: Request) -> Iterator[Violation]:
-    calls: dict[str, int] = {}
+    calls: dict[str, tuple[int, str]] = {}
     answered: set[str] = set()
+    continued = request.continued
     seen: set[str] = set()
     last_said = -1
     reasoning: tuple[int, str] | None = None
@@ -122,20 +129,26 @@ def _found(request: Request) -> Iterator[Violation]:
         if kind == "message":
             last_said = index
         call = word(item.get("call_id"))
-        if kind in ("function_call", "function_call_output") and len(call) > LONGEST_CALL_ID:
+        continued = continued or refers_to_call(item)
+        if kind in (*_CALLS, *_OUTPUTS) and len(call) > LONGEST_CALL_ID:
             yield Violation("OR-8", f"input.{index}", (), OR_8.say(n=index, limit=LONGEST_CALL_ID, length=len(call)))
-        if kind == "function_call":
-            calls.setdefault(call, index)
-        elif kind == "function_call_output" and call not in calls:
-            yield Violation("OR-2", f"input.{index}", (), OR_2.say(id=call))
-        elif kind == "function_call_output":
+        if kind in _CALLS:
+            calls.setdefault(call, (index, kind))
+        elif kind in _OUTPUTS and call in calls:
             answered.add(call)
+        elif kind in _OUTPUTS and not continued:
+            yield Violation("OR-2", f"input.{index}", (), _told(OR_2, kind, call))
         yield from _of_ids(index, item, kind, seen)
     if reasoning is not None:
         yield _led_nowhere(*reasoning, open_ended=True)
-    for call, index in calls.items():
+    for call, (index, kind) in calls.items():
         if call not in answered:
-            yield Violation("OR-1", f"input.{index}", (), OR_1.say(id=call), open_ended=index > last_said)
+            yield Violation("OR-1", f"input.{index}", (), _told(OR_1, kind, call), index > last_said)
+
+
+def _told(rule: ProviderRule, kind: str, call: str) -> str:
+    """Of a custom tool's call or output in the other wording of the rule."""
+    return (replace(rule, text=rule.also[0]) if kind.startswith("custom") else rule).say(id=call)
 
 
 def _is_the_clients(item: dict[str, Any], kind: str) -> bool:

@@ -4,7 +4,7 @@ Reasoning goes back as the item that it came as, which is the thinking's signatu
 thinking that has neither is lost, since an item cannot be made up. An id `call_x|fc_x` is the call's and its item's in one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -16,14 +16,16 @@ from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, Projection, Pr
 _PARTS = frozenset(
     {"text", "input_text", "output_text", "input_image", "input_file", "input_audio", "refusal", "reasoning_text", "summary_text"}
 )
+_CUSTOM = "custom_tool_call"
 _WITHOUT_ITEM = "thinking without its reasoning item, which alone can be sent back to this provider"
 
 
 def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
     draft = a.Draft(name, OPENAI_RESPONSES, "input", as_sent)
     inside = _instructions(draft, list(a.known(draft, messages)))
+    custom = {chunk.call_id for message in inside for chunk in message.chunks if _is_custom(draft, chunk)}
     for unit in a.units(inside, as_sent, lambda unit, message: False):
-        _items(draft, unit)
+        _items(draft, unit, custom)
     return draft.prompt()
 
 
@@ -38,7 +40,19 @@ def _instructions(draft: a.Draft, messages: list[Message]) -> list[Message]:
     return messages[count:]
 
 
-def _items(draft: a.Draft, unit: a.Unit) -> None:
+def refers_to_call(item: Any) -> bool:
+    """Whether the item stands for a stored one that may be a call; messages and reasoning are told by their ids."""
+    if not isinstance(item, dict) or item.get("type") != "item_reference":
+        return False
+    name = item.get("id")
+    return not (isinstance(name, str) and name.startswith(("msg", "rs")))
+
+
+def _is_custom(draft: a.Draft, chunk: Chunk) -> bool:
+    return chunk.kind is Kind.TOOL_CALL and draft.own(chunk).get("type") == _CUSTOM
+
+
+def _items(draft: a.Draft, unit: a.Unit, custom: Set[str]) -> None:
     parts: list[tuple[Message, Chunk, Any]] = []
     empties: list[a.Placed] = []
 
@@ -56,11 +70,13 @@ def _items(draft: a.Draft, unit: a.Unit) -> None:
             made = chunk.payload["block"]
             kind = made.get("type") if isinstance(made, dict) else "text"
             is_part = isinstance(kind, str) and kind in _PARTS
-        elif isinstance(spelled := a.unsent(chunk) or _spelled(draft, unit.role, chunk), str):
+        elif isinstance(spelled := a.unsent(chunk) or _spelled(draft, unit.role, chunk, custom), str):
             draft.lose(chunk, spelled)
             continue
         else:
             made, is_part = draft.laid(chunk, spelled), spelled["type"] in _PARTS
+            if _is_custom(draft, chunk):
+                del made["arguments"]
         sent = True
         if is_part:
             parts.append((message, chunk, made))
@@ -87,7 +103,8 @@ def _message(draft: a.Draft, role: str, parts: list[tuple[Message, Chunk, Any]])
         draft.add({**value, "content": [made for _, _, made in parts]}, placed)
 
 
-def _spelled(draft: a.Draft, role: str, chunk: Chunk) -> a.Made:
+def _spelled(draft: a.Draft, role: str, chunk: Chunk, custom: Set[str]) -> a.Made:
+    """`custom` are the ids of calls of custom tools, whose outputs are of a type of their own."""
     payload = chunk.payload
     if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
         return {"type": "output_text" if role == "assistant" else "input_text", "text": payload.get("text", "")}
@@ -102,7 +119,8 @@ def _spelled(draft: a.Draft, role: str, chunk: Chunk) -> a.Made:
     if chunk.kind is Kind.TOOL_RESULT:
         blocks = draft.blocks(chunk)
         output = payload.get("content", "") if blocks is None else blocks
-        return {"type": "function_call_output", "call_id": split_id(payload.get("toolCallId", ""))[0], "output": output}
+        kind = f"{_CUSTOM}_output" if chunk.call_id in custom else "function_call_output"
+        return {"type": kind, "call_id": split_id(payload.get("toolCallId", ""))[0], "output": output}
     return _media(draft, chunk)
 
 

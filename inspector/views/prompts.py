@@ -10,6 +10,7 @@ from inspector.detectors.base import Case
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation
 from inspector.profiles.base import Judgement, Violation
+from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import PROJECTIONS
@@ -56,6 +57,8 @@ class PromptPage:
     later: int | None
     last: int
     projections: list[str]
+    profiles: list[str]
+    reader_names: list[str]
     text: str
     is_cut: bool
     largest: int = LARGEST
@@ -123,6 +126,8 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, found: An
         later=start + WINDOW if start + WINDOW < table.total else None,
         last=start + len(table.rows),
         projections=[shape.name for shape in PROJECTIONS],
+        profiles=[each.name for each in PROFILES],
+        reader_names=list(dict.fromkeys([*names(row.source.format), choice.reader])),
         text=visible(text[:TEXT_SHOWN]),
         is_cut=len(text) > TEXT_SHOWN,
     )

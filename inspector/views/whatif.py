@@ -6,6 +6,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse
 
+from inspector.formats.catalogue import FORMATS
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source
 from inspector.models.comparing import difference, differences

@@ -3,8 +3,6 @@
 from html import unescape
 from pathlib import Path
 
-import html
-
 import pytest
 from django.test import Client
 
@@ -61,7 +59,7 @@ def test_the_twins_of_rules(client: Client) -> None:
 def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: object) -> None:
     found = next(each for each in STRATEGIES if each is strategy)
     text = client.get(f"/strategies/{found.name}/").content.decode()
-    text = html.unescape(text)
+    text = unescape(text)
     for words in (
         found.summary,
         found.cost,

@@ -52,6 +52,12 @@ def read(item: Mapping[str, Any]) -> Iterator[Block]:
                 "input": arguments(item.get("arguments", "")),
             }
             yield Block("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "type", "call_id", "name", "arguments"))
+        case "custom_tool_call" if text_in(item, "call_id", "name", "input"):
+            payload = {"type": "tool-call", "toolCallId": item["call_id"], "toolName": item["name"], "input": {"input": item["input"]}}
+            yield Block("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "call_id", "name"))
+        case "custom_tool_call_output" if text_in(item, "call_id") and isinstance(item.get("output"), str | list):
+            rest = extra(item, OPENAI_RESPONSES, "call_id", "output")
+            yield result(item["call_id"], "", item["output"], False, OPENAI_RESPONSES, rest, ())
         case "function_call_output" if text_in(item, "call_id") and isinstance(item.get("output"), str | list):
             rest = extra(item, OPENAI_RESPONSES, "type", "call_id", "output")
             yield result(item["call_id"], "", item["output"], False, OPENAI_RESPONSES, rest, ())
@@ -63,6 +69,13 @@ def read(item: Mapping[str, Any]) -> Iterator[Block]:
             yield wrong(role, dict(item), OPENAI_RESPONSES, (), f"the {known} item lacks a member, or has one of a wrong type")
         case _:
             yield unknown(role_of(item, _ROLES) or "assistant", dict(item), OPENAI_RESPONSES, ())
+
+
+def continues(body: Mapping[str, Any]) -> str | None:
+    """The id of the response or conversation that the request goes on from: what its list leaves out may stand there."""
+    said = body.get("previous_response_id") or body.get("conversation")
+    found = said.get("id") if isinstance(said, dict) else said
+    return found if isinstance(found, str) and found else None
 
 
 def system_blocks(value: Any) -> Iterator[Block]:
