@@ -2,7 +2,7 @@
 
 import itertools
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,21 +48,35 @@ def mode_named(format_: Format, name: str | None) -> str:
     raise Refused(f"{format_.title} cannot be written in mode {name!r}; it offers {offered}.")
 
 
-def request_for(source: Source, stored: Stored, strategies: Sequence[str], mode: str | None, reader: str | None = None) -> Request:
-    """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked. Raises Refused."""
+def request_for(
+    source: Source,
+    stored: Stored,
+    strategies: Sequence[str],
+    mode: str | None,
+    reader: str | None = None,
+    held: Collection[str] = (),
+) -> Request:
+    """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked. Raises Refused.
+
+    `held` are the native ids in the store, where it was read now; else those of the last import count.
+    """
     format_ = loading.format_of(source)
     named = mode_named(format_, mode)
-    options = format_.options(named, stored, _fresh_id(source, stored, strategies))
+    options = _options(source, stored, strategies, named, held)
     return Request(tuple(strategies), named, reader or source.reader, source.projection, source.profile, options)
 
 
-def _fresh_id(source: Source, stored: Stored, strategies: Sequence[str]) -> str:
-    """An id for a new conversation that this source is not known to hold."""
+def _options(source: Source, stored: Stored, strategies: Sequence[str], mode: str, held: Collection[str]) -> dict[str, str]:
+    """The format's options, with an id for a new conversation, in the format's own form, that this source is not known to hold."""
+    format_, basis = loading.format_of(source), f"{digest(stored)} {' '.join(strategies)}"
     for count in itertools.count():
-        name = f"{digest(stored)} {' '.join(strategies)} {count}"
-        found = str(uuid.uuid5(_FORKS, name))
-        if source.pk is None or not Conversation.objects.filter(source=source, native_id=found, is_gone=False).exists():
-            return found
+        options = format_.options(mode, stored, str(uuid.uuid5(_FORKS, f"{basis} {count}")))
+        name = options.get("fork_id")
+        if name is None:
+            return options
+        known = source.pk is not None and Conversation.objects.filter(source=source, native_id=name, is_gone=False).exists()
+        if not known and name not in held:
+            return options
     raise AssertionError("itertools.count ends")
 
 

@@ -12,6 +12,8 @@ from inspector.formats.request_shapes.base import At, WireShape
 
 LIMIT = 1 << 26
 """Bytes: twice what the providers take that say how much they take (Anthropic: 32 MB)."""
+MOST = 100_000
+"""Messages: what Anthropic takes in one request, and more than any other says."""
 _MARK = "\ufeff"
 
 
@@ -100,6 +102,8 @@ def laid_out(data: bytes, shape: WireShape) -> Layout:
 def _messages(values: list[Any]) -> list[Any]:
     if not values:
         raise NotARequest("holds an empty list and no messages: save the request as it was sent.")
+    if len(values) > MOST:
+        raise NotARequest(f"holds {len(values):,} messages, and no provider takes more than {MOST:,}: check that it is one request.")
     if not any(isinstance(value, dict) for value in values):
         raise NotARequest("holds a list of something else than messages: save the body of the request that was sent.")
     return values

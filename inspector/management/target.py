@@ -44,6 +44,8 @@ class Chosen:
     row: models.Conversation | None = None
     archive: Conversation | None = None
     bleeding: tuple[str, ...] = ()
+    held: frozenset[str] = frozenset()
+    """Native ids of all conversations of the store, where it was read now."""
 
     def case(self, reader: str | None = None) -> Case:
         """Raises UnknownReader."""
@@ -151,6 +153,7 @@ def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequ
     now = store.origin.read_at if store.origin else int(timezone.now().timestamp() * 1000)
     traces = [*traces, *([store.traces] if store.traces else [])]
     deployed = _deployed(store)
+    held = frozenset(by_native_id)
     chosen = tuple(
         Chosen(
             oid,
@@ -162,6 +165,7 @@ def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequ
             None,
             by_native_id.get(stored.conversation.fact("compactedFrom") or ""),
             bundle.bleeding(stored.conversation) or format_.bleeding(stored.conversation.native_id, by_native_id),
+            held,
         )
         for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, Path(path))).items()
     )

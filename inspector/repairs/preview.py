@@ -2,17 +2,18 @@
 
 import difflib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.conversation import jsontext, notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
-from inspector.conversation.model import Chunk, Conversation, Fact
-from inspector.detectors.base import Case, Finding, Severity, at_least, findings
+from inspector.conversation.model import Chunk, Conversation, Fact, Kind
+from inspector.detectors.base import DISPATCH, Case, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Change, Format, Stored, after
-from inspector.profiles.base import Judgement
-from inspector.profiles.judging import judged
+from inspector.profiles.base import Judgement, Profile
+from inspector.profiles.catalogue import PROFILES, profile
+from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.repairs.base import Strategy
 from inspector.repairs.promote_leaked_call import promoted_calls
@@ -111,7 +112,11 @@ def preview(
         later,
         rows,
         tuple(strategy.cost for strategy in strategies),
-        tuple(_warnings(before, later, plan, case.reading.reader)),
+        (
+            *_warnings(before, later, plan, case.reading.reader),
+            *_unsettled(rows, stored.conversation),
+            *_worse_elsewhere(before, later, projection_name),
+        ),
     )
 
 
@@ -146,6 +151,45 @@ def _op(before: Chunk | None, chunk: Chunk) -> str:
         return "changed"
     same = (before.seq, before.msg_idx, before.chunk_idx) == (chunk.seq, chunk.msg_idx, chunk.chunk_idx)
     return "same" if same else "reindexed"
+
+
+def _unsettled(rows: Sequence[DiffRow], base: Conversation) -> Iterator[str]:
+    """Seed 001: a signature may cover what stands before its block, and only its provider can tell."""
+    is_moved, before = False, None
+    for row in rows:
+        old, new = row.before, row.after
+        is_moved = is_moved or row.op in ("removed", "inserted", "changed") or _regrouped(before, row, base)
+        before = row
+        # What is moved comes as a new block with the old words.
+        if is_moved and new is not None and new.kind is Kind.THINKING and new.payload.get("signature"):
+            seq = f"seq {new.seq}" if old is None or old.seq == new.seq else f"seq {old.seq} (seq {new.seq} after the repair)"
+            yield f"What stands before the signed thinking at {seq} changes: whether its signature survives that, nobody can know offline."
+            return
+
+
+def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool:
+    """Whether two blocks share a message that did not, or the other way round; Dispatch's numbers do not tell messages apart."""
+    if base.format in DISPATCH or before is None or not (before.before and before.after and row.before and row.after):
+        return False
+    return (before.before.msg_idx == row.before.msg_idx) != (before.after.msg_idx == row.after.msg_idx)
+
+
+def _worse_elsewhere(before: Side, later: Side, projection_name: str) -> Iterator[str]:
+    """Of the profiles of one wire shape, those other than the chosen one that refuse the result and took what was before."""
+    judge = profile(before.judgement.profile)
+    for other in PROFILES:
+        if other.wire != judge.wire or other.name == judge.name:
+            continue
+        refused = _verdict(later, judge, other, projection_name).violations
+        if refused and _verdict(before, judge, other, projection_name).sendable:
+            yield f"{other.name} would refuse the result, and does not refuse what is stored: {refused[0].text}"
+
+
+def _verdict(side: Side, judge: Profile, other: Profile, projection_name: str) -> Judgement:
+    """On the prompt that is there already, where both profiles want the same one."""
+    if other.projection == judge.projection:
+        return judgement_of(side.prompt, side.case.conversation, other.name)
+    return judged(side.case.reading, side.case.conversation, other.name, projection_name)[1]
 
 
 def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:

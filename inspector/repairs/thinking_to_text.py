@@ -10,7 +10,9 @@ from inspector.repairs.base import Strategy
 
 
 def as_text(chunk: Chunk) -> Chunk:
-    return replace(chunk, kind=Kind.TEXT, payload={"type": "text", "text": f"<thinking>\n{chunk.text}\n</thinking>"})
+    """The step that a row of Dispatch belongs to stays; a signature has nothing to cover any more."""
+    step = {"stepId": chunk.step_id} if chunk.step_id is not None else {}
+    return replace(chunk, kind=Kind.TEXT, payload={"type": "text", "text": f"<thinking>\n{chunk.text}\n</thinking>", **step})
 
 
 def propose(case: Case) -> Iterator[Edit]:

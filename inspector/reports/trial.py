@@ -161,7 +161,7 @@ def trial(provider: Provider, conversation: Conversation, prompt: Prompt, body: 
     _think(provider, conversation, made, body is None, said)
     _bound(provider, made, said)
     _declare(provider, conversation, made, said)
-    return Trial(provider.path.replace("{model}", quote(chosen, safe="")), made, tuple(said))
+    return Trial(provider.path.replace("{model}", quote(chosen, safe="", errors="replace")), made, tuple(said))
 
 
 def _model(provider: Provider, conversation: Conversation, made: Mapping[str, Any], wanted: str, said: list[str]) -> str:
@@ -169,7 +169,7 @@ def _model(provider: Provider, conversation: Conversation, made: Mapping[str, An
         return wanted
     held = made.get("model")
     if isinstance(held, str) and held:
-        return held
+        return held.removeprefix("models/") if provider.wire == GEMINI else held
     known = (conversation.fact("model") or "").rpartition("/")[2]
     if known.startswith(provider.models):
         said.append(f"model is {known}, as the store has it.")
@@ -197,7 +197,8 @@ def _bound(provider: Provider, made: Json, said: list[str]) -> None:
     *outer, name = provider.limit
     if outer:
         inner = made.get(outer[0])
-        made[outer[0]] = (inner if isinstance(inner, dict) else {}) | {name: least, "candidateCount": 1}
+        kept = {each: value for each, value in inner.items() if each != "candidateCount"} if isinstance(inner, dict) else {}
+        made[outer[0]] = kept | {name: least}
     else:
         made[name] = least
     said.append(f"{'.'.join(provider.limit)} is {least}: the question is only whether the history is taken.")

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from inspector.formats.base import Cell, Change, InFiles, Record, Shape
 from inspector.sources import files
-from inspector.sources.problems import NAMED, AlreadyThere, Changing, Missing, Moved, NotKept, NotWritable, SourceProblem, TooMany
+from inspector.sources.problems import NAMED, AlreadyThere, Changing, Missing, Moved, NoRoom, NotKept, NotWritable, SourceProblem, TooMany
 
 MOST = 200_000
 DEPTH = 6
@@ -89,25 +89,33 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def copy(path: Path, out: Path, format_: InFiles) -> None:
-    """The files that the format wants, in a new file or folder `out`. Raises AlreadyThere."""
+    """The files that the format wants, in a new file or folder `out`; nothing of it is left by a failure. Raises AlreadyThere, NoRoom, NotWritable."""
     held = records(path, format_)
     if not is_folder(path):
-        with files.new_file(out) as descriptor:
-            _fill(descriptor, held[0].value.data)
+        write_new(out, held[0].value.data)
         return
     if out.exists():
         raise AlreadyThere(out)
-    for record in held:
-        below = Path(*Path(record.key).parts[1:])
-        (out / below).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with files.new_file(out / below) as descriptor:
-            _fill(descriptor, record.value.data)
+    try:
+        for record in held:
+            below = Path(*Path(record.key).parts[1:])
+            (out / below).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_new(out / below, record.value.data)
+    except OSError as error:
+        remove(out)
+        raise files.problem(error, out) from error
+    except SourceProblem:
+        remove(out)
+        raise
 
 
 def write_new(out: Path, data: bytes) -> None:
-    """`data` in the new file `out` (mode 0600), on the disk. Raises AlreadyThere."""
+    """`data` in the new file `out` (mode 0600), on the disk. Raises AlreadyThere, NoRoom, NotWritable."""
     with files.new_file(out) as descriptor:
-        _fill(descriptor, data)
+        try:
+            _fill(descriptor, data)
+        except OSError as error:
+            raise files.problem(error, out) from error
 
 
 def commit(path: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change]) -> float:
@@ -127,7 +135,7 @@ def commit(path: Path, watch: Mapping[str, Cell | None], changes: Sequence[Chang
         _rename(path, base, made, changes)
         return (perf_counter() - start) * 1000
     except OSError as error:
-        raise NotWritable(path, error.strerror or str(error)) from error
+        raise _unwritten(error, path) from error
     finally:
         for temporary, target in made:
             temporary.unlink(missing_ok=True)
@@ -147,13 +155,26 @@ def _prepared(base: Path, key: str, data: bytes) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     temporary = place.with_name(f".{place.name}{_TEMPORARY}")
     mode = place.stat().st_mode & 0o777 if place.exists() else 0o600
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC, mode)
     try:
-        os.fchmod(descriptor, mode)
-        _fill(descriptor, data)
-    finally:
-        os.close(descriptor)
+        # What a crash left behind goes, and a link that somebody laid there is not written through.
+        temporary.unlink(missing_ok=True)
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            os.fchmod(descriptor, mode)
+            _fill(descriptor, data)
+        finally:
+            os.close(descriptor)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        _remove_if_empty(place.parent, base)
+        raise
     return temporary
+
+
+def _unwritten(error: OSError, path: Path) -> SourceProblem:
+    found = files.problem(error, path)
+    return found if isinstance(found, NoRoom) else NotWritable(path, error.strerror or str(error))
 
 
 def _fill(descriptor: int, data: bytes) -> None:
@@ -197,7 +218,7 @@ def _rename(path: Path, base: Path, made: Sequence[tuple[Path, Path]], changes: 
     except OSError as error:
         for change in reversed(done):
             _put_back(base, change)
-        raise NotWritable(path, error.strerror or str(error)) from error
+        raise _unwritten(error, path) from error
     for change in changes:
         if _difference(change.after, _content(_place(base, change.key))):
             raise NotKept(path, f"{change.key} reads back with other bytes")

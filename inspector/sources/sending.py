@@ -67,7 +67,8 @@ def address(base_url: str) -> Address:
 def refuse_bad_key(key: str, variable: str) -> None:
     """Raises NotSent; http.client's own complaint about a header would print its value."""
     if not key:
-        raise NotSent(f"The environment variable {variable} is not set or empty: put your own key into it, and try again.")
+        # Not by its name: it may be the key itself, typed in the wrong place.
+        raise NotSent("The environment variable that --key-env names is not set or empty: put your own key into it, and try again.")
     if not _KEY.fullmatch(key) or len(key) < LEAST_KEY:
         raise NotSent(f"What {variable} holds is no key (it is short, or has white space or signs beyond ASCII): set it anew.")
 
@@ -86,7 +87,7 @@ def post(where: Address, path: str, headers: Mapping[str, str], body: bytes, tim
         data = _read(response, deadline)
     except TimeoutError:
         raise NotSent(f"{where.shown} did not answer within {timeout:g} seconds; whether it took the request is not known.") from None
-    except ssl.SSLError:
+    except ssl.SSLCertVerificationError:
         raise NotSent(f"{where.shown} has no certificate that is trusted here, so the key was not sent; check the base URL.") from None
     except (OSError, http.client.HTTPException) as problem:
         raise NotSent(f"{where.shown} could not be asked ({_why(problem)}); check the network and the base URL, and try again.") from None

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 from django.db.models import Count
@@ -111,13 +110,15 @@ def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], st
     hits = list(rule.check(case))
     seqs = {str(chunk.seq) for hit in hits for chunk in hit.chunks}
     places = {chunk.msg_idx for hit in hits for chunk in hit.chunks}
+    raws = {chunk.raw.strip() for hit in hits for chunk in hit.chunks}
     # A finding about the whole conversation rests on what stands beside its chunks.
     is_whole = any(not hit.chunks for hit in hits)
     lines, stored = [], -1
     for line in rule.example.split("\n"):
         word = line.split(" ")[0]
         stored += word == "line"
-        is_hit = stored in places if word == "line" else word in seqs or (is_whole and not word.isdecimal())
+        is_own = stored in places or line[5:].strip().encode() in raws
+        is_hit = is_own if word == "line" else word in seqs or (is_whole and not word.isdecimal())
         lines.append(ExampleLine(line, is_hit))
     return tuple(lines), tuple(hit.message for hit in hits), case.reading.reader
 

@@ -20,7 +20,7 @@ from inspector.actions.planning import preview_of, request_for
 from inspector.actions.problems import Refused
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import Conversation, Repair, loading
-from inspector.sources import sqlite
+from inspector.sources import stores
 from tests.actions.building import WHO, Store, U, again, approved, bring, broken, make, pairs, proposed
 
 # As upstream's append: the counter is read once, each row is a transaction of its own, then counter and meta; no busy timeout.
@@ -85,11 +85,11 @@ def locks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float, float, floa
 
     def timed(path: Path, *rest: Any) -> float:
         start = time.monotonic()
-        held = sqlite.commit(path, *rest)
+        held = stores.commit(path, *rest)
         found.append((str(path), start, time.monotonic(), held))
         return held
 
-    monkeypatch.setattr(writing, "sqlite", type("Timed", (), {"commit": staticmethod(timed)}))
+    monkeypatch.setattr(writing, "stores", type("Timed", (), {"commit": staticmethod(timed)}))
     return found
 
 

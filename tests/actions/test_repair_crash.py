@@ -15,7 +15,7 @@ from inspector.actions.decide_repair import reject_repair
 from inspector.actions.problems import Refused
 from inspector.actions.undo_repair import undo_repair, verify_repair
 from inspector.models import AuditEntry, Repair
-from inspector.sources import sqlite
+from inspector.sources import stores
 from inspector.sources.problems import Busy
 from tests.actions.building import WHO, again, applied, approved, chunk_key, everything, imported, merged, pairs, put, row
 
@@ -33,10 +33,10 @@ def killed_at_commit(monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
     def commit(*given: Any, **named: Any) -> float:
         monkeypatch.undo()
         if after:
-            sqlite.commit(*given, **named)
+            stores.commit(*given, **named)
         raise Killed
 
-    monkeypatch.setattr(writing.sqlite, "commit", commit)
+    monkeypatch.setattr(writing.stores, "commit", commit)
 
 
 def dies(act: Callable[..., None], repair: Repair) -> Repair:

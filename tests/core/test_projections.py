@@ -186,7 +186,6 @@ PLAIN: dict[str, Any] = {
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "thanks"}]},
     ],
     "ai-sdk": [
-        {"role": "system", "content": "be kind"},
         {
             "role": "user",
             "content": [
@@ -239,7 +238,7 @@ def test_one_round_in_each_shape(wire: str) -> None:
         ("openai-responses", "be kind"),
         ("openai-chat", None),
         ("mistral", None),
-        ("ai-sdk", None),
+        ("ai-sdk", "be kind"),
     ],
 )
 def test_the_system_prompt_stands_where_the_wire_has_it(wire: str, outside: Any) -> None:

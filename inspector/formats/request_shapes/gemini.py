@@ -20,6 +20,8 @@ _ROLES = {"model": "assistant", "function": "user"}
 
 
 def _block(role: str, value: dict[str, Any], at: At) -> Block:
+    if not value:
+        return Block(role, Kind.CONTROL, {"type": "control", "empty": "{}", "block": value, "wire": GEMINI}, at)
     part = {_SNAKE.get(name, name): item for name, item in value.items()}
     signature = part.get("thoughtSignature")
     signed: dict[str, Any] = {"signature": signature} if isinstance(signature, str) else {}

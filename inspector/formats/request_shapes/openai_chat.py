@@ -66,19 +66,20 @@ def blocks(message: Mapping[str, Any], wire: str) -> Iterator[Block]:
     if role == "tool":
         yield _result(message, wire)
         return
-    if isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]:
-        payload = {"type": "thinking", "text": message["reasoning_content"], "extra": {"field": "reasoning_content"}, "wire": wire}
-        yield Block(role, Kind.THINKING, payload, ("reasoning_content",), True)
     plain = Kind.SYSTEM if role == "system" else Kind.TEXT
     said = list(content_of(message, role, wire, lambda role, value, at: _part(wire, role, value, at), plain=plain))
+    called, reasoning = message.get("tool_calls"), message.get("reasoning_content")
+    # Empty reasoning is what clients give DeepSeek back where they lost it; alone it is no more than an empty message.
+    if isinstance(reasoning, str) and (reasoning or said or called):
+        payload = {"type": "thinking", "text": reasoning, "extra": {"field": "reasoning_content"}, "wire": wire}
+        yield Block(role, Kind.THINKING, payload, ("reasoning_content",), True)
     yield from said
-    called = message.get("tool_calls")
     if isinstance(called, list):
         for index, call in enumerate(called):
             yield _call(wire, call, ("tool_calls", index))
     elif called is not None:
         yield wrong(role, called, wire, ("tool_calls",), "tool_calls is no list")
-    if said or called not in (None, []) or (isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]):
+    if said or called not in (None, []) or (isinstance(reasoning, str) and reasoning):
         return
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         payload = {"type": "text", "text": message["refusal"], "extra": {"field": "refusal"}, "wire": wire}

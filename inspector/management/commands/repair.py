@@ -179,7 +179,7 @@ def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
     names = options["strategy"] or _recommended(chosen, reader_name, options["goal"])
     source = chosen.row.source if chosen.row else _unsaved(chosen)
     mode = "in-place" if options["out"] is not None else options["mode"]
-    request = request_for(source, chosen.stored, names, mode, reader_name)
+    request = request_for(source, chosen.stored, names, mode, reader_name, chosen.held)
     return replace(request, profile=options["goal"]) if options["goal"] else request
 
 

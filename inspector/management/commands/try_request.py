@@ -156,6 +156,8 @@ def _masked(value: Any, key: str) -> Any:
 def _key(options: Mapping[str, Any]) -> str:
     """ "" where none is named and nothing is sent. Raises CommandError."""
     variable = options["key_env"] or ""
+    if options["send"] and options["json"] and not options["yes"]:
+        raise CommandError("With --json the request is not shown before it is sent: look at it without --send, and add --yes then.")
     if options["send"] and not variable:
         raise CommandError("Name the environment variable that holds your key with --key-env VARIABLE.")
     # A key that was typed instead of the name would be repeated by every sentence about it.
