@@ -99,7 +99,7 @@ def _prove(repair: Repair, operator: str, preview: Preview) -> None:
     format_ = loading.format_of(conversation.source)
     result = current(conversation, format_.target(preview.plan))
     surprise = ""
-    if result is None or [chunk.raw for chunk in result.conversation.chunks] != [
+    if result is None or [chunk.raw for chunk in preview.after.case.view(result.conversation).chunks] != [
         chunk.raw for chunk in preview.after.case.conversation.chunks
     ]:
         surprise = "what was written does not read back as previewed"

@@ -3,7 +3,7 @@
 import itertools
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.conf import settings
@@ -84,6 +84,9 @@ def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, re
     """The plan on exactly these records; `case` is theirs, as `request.reader` has it. Raises Refused where there is nothing to do or the format cannot write it."""
     if not request.strategies:
         raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
+    if case.tree is not None:
+        # A plan for a tree speaks of the path; the records are those of the whole file.
+        stored = replace(stored, conversation=case.conversation)
     refuse_doubles(stored)
     try:
         strategies: list[Strategy] = [strategy(name) for name in request.strategies]

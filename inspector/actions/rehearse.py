@@ -29,7 +29,7 @@ def _on(copy: Path, format_: Format, stored: Stored, preview: Preview) -> dict[s
     held = write(copy, format_, [stored], preview.changes)
     target = format_.target(preview.plan)
     result = next((found for found in read_store(copy, format_.name).conversations if found.conversation.native_id == target), None)
-    if result is None or [chunk.raw for chunk in result.conversation.chunks] != [
+    if result is None or [chunk.raw for chunk in preview.after.case.view(result.conversation).chunks] != [
         chunk.raw for chunk in preview.after.case.conversation.chunks
     ]:
         return {"ok": False, "sentence": "On a copy, what was written did not read back as previewed: do not apply this plan."}

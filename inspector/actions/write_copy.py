@@ -26,7 +26,7 @@ def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored,
         write(out, format_, [copied], preview.changes)
         written = reading.one(out, format_, native_id)
         wanted = [chunk.raw for chunk in preview.after.case.conversation.chunks]
-        if written is None or [chunk.raw for chunk in written.conversation.chunks] != wanted:
+        if written is None or [chunk.raw for chunk in case.view(written.conversation).chunks] != wanted:
             raise Refused("The copy did not read back as planned, so it was removed: report this with the plan's digest.")
     except BaseException:
         stores.remove(out)

@@ -1,11 +1,12 @@
 """What a rule is, what it yields, and the case that it looks at."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Message, Reading
+from inspector.conversation.tree import PATH
 from inspector.readers.catalogue import reader
 from inspector.traces import observe
 from inspector.traces.model import Trace
@@ -58,6 +59,8 @@ class Case:
     taken_at: int | None = None
     archive: Conversation | None = None
     bleeding: tuple[str, ...] = ()
+    tree: Conversation | None = None
+    """The whole file, where `conversation` is one path through a tree: where a missing thing may stand."""
 
     def again(self, conversation: Conversation, reader_name: str = "") -> "Case":
         """The same surroundings around another content of the conversation."""
@@ -66,7 +69,12 @@ class Case:
         # A child that was made of this conversation has this one for its parent.
         own = conversation.native_id != self.conversation.native_id and conversation.fact("compactedFrom") == self.conversation.native_id
         archive = self.conversation if own else self.archive
-        return case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, archive, bleeding)
+        case = case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, archive, bleeding)
+        return replace(case, tree=self.tree) if case.tree is None else case
+
+    def view(self, conversation: Conversation) -> Conversation:
+        """What this case's reader looks at of a whole content: of a tree, its path."""
+        return self.again(conversation).conversation
 
     @property
     def running(self) -> bool:
@@ -89,11 +97,14 @@ def case_of(
     archive: Conversation | None = None,
     bleeding: tuple[str, ...] = (),
 ) -> Case:
-    """The case of a conversation as `reader_name` reads it. Raises UnknownReader."""
-    reading = reader(reader_name).read(conversation)
-    return Case(
-        conversation, answers(conversation, queries.true_messages(conversation.chunks)), reading, trace, taken_at, archive, bleeding
-    )
+    """The case of a conversation as `reader_name` reads it: of a tree, the path that it takes. Raises UnknownReader."""
+    client, tree = reader(reader_name), None
+    # What a strategy made of a path is a path already.
+    if client.path is not None and conversation.fact(PATH) is None:
+        tree, conversation = conversation, client.path(conversation)
+    reading = client.read(conversation)
+    messages = answers(conversation, queries.true_messages(conversation.chunks))
+    return Case(conversation, messages, reading, trace, taken_at, archive, bleeding, tree)
 
 
 def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -18,3 +18,5 @@ class Reader:
     read: Callable[[Conversation], Reading]
     variants: tuple[tuple[str, str], ...] = ()
     shipped: bool = False
+    path: Callable[[Conversation], Conversation] | None = None
+    """For a store that keeps a tree: the one path through it that this client takes, as a conversation with the fact `path`. `read` gets that."""

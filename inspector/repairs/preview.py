@@ -103,7 +103,7 @@ def preview(
         written = replace(written, facts={**written.facts, **_shared_facts(stored)})
     before = look(case, projection_name, profile_name)
     later = look(case.again(written), projection_name, profile_name)
-    rows = _rows(stored.conversation, apply(stored.conversation, plan.edits), written)
+    rows = _rows(stored.conversation, apply(stored.conversation, plan.edits), later.case.conversation)
     return Preview(
         plan,
         changes,

@@ -1,0 +1,86 @@
+"""Conversations that are trees: entries with parents, the path from a leaf to its root, and how much of a file it reaches.
+
+A chunk of a tree says in `payload["entry"]` which entry it is a block of: `{"id", "parentId", "type", ...}`, the same mapping for all blocks of it;
+its `msg_idx` is the line of the entry, so that chunks of one line are one entry. `Chunk.parent` is the `parentId` as stored.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from inspector.conversation.model import Chunk, Conversation, Fact
+
+PATH = "path"
+"""The fact of a conversation that is one path: the id of the entry that it ends with ("" where nothing is on it)."""
+LEAF = "leaf"
+"""The fact by which a person chooses another leaf than the client would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the file. `id` is "" where it has none; `about` is what it keeps beside the message. `index` counts entries from 0."""
+
+    index: int
+    id: str
+    parent: str | None
+    type: str
+    about: Mapping[str, Any]
+    chunks: tuple[Chunk, ...]
+
+
+def entries(conversation: Conversation) -> tuple[Entry, ...]:
+    """In the order of the file; chunks without entry (lines that cannot be read) are left out."""
+    found: list[Entry] = []
+    for _, held in groupby(conversation.chunks, key=lambda chunk: chunk.msg_idx):
+        chunks = tuple(held)
+        about = chunks[0].payload.get("entry")
+        if isinstance(about, Mapping):
+            id_, parent, kind = (about.get(name) for name in ("id", "parentId", "type"))
+            found.append(
+                Entry(
+                    len(found),
+                    id_ if isinstance(id_, str) else "",
+                    parent if isinstance(parent, str) else None,
+                    kind if isinstance(kind, str) else "",
+                    about,
+                    chunks,
+                )
+            )
+    return tuple(found)
+
+
+def last_by_id(found: Sequence[Entry]) -> dict[str, Entry]:
+    """A later entry of the same id takes the place of the earlier one, as in the programs' maps."""
+    return {entry.id: entry for entry in found if entry.id}
+
+
+def walk(by_id: Mapping[str, Entry], leaf: Entry | None) -> tuple[tuple[Entry, ...], str]:
+    """The entries from the root to `leaf`, and why the walk ended early: "" | "dangling" | "cycle". Every entry is visited once."""
+    path: list[Entry] = []
+    seen: set[int] = set()
+    entry, why = leaf, ""
+    while entry is not None:
+        if entry.index in seen:
+            why = "cycle"
+            break
+        seen.add(entry.index)
+        path.append(entry)
+        parent = by_id.get(entry.parent) if entry.parent is not None else None
+        if parent is None and entry.parent is not None:
+            why = "dangling"
+        entry = parent
+    return tuple(reversed(path)), why
+
+
+def leaves(found: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Entries that are nobody's parent, in the order of the file."""
+    parents = {entry.parent for entry in found if entry.parent is not None}
+    return tuple(entry for entry in found if not entry.id or entry.id not in parents)
+
+
+def as_path(conversation: Conversation, path: Iterable[Entry]) -> Conversation:
+    """The conversation that holds only the chunks of these entries, in this order, and says so."""
+    held = tuple(path)
+    chunks = tuple(chunk for entry in held for chunk in entry.chunks)
+    return replace(conversation, chunks=chunks, facts={**conversation.facts, PATH: Fact(PATH, held[-1].id if held else "")})
