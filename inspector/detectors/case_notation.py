@@ -12,25 +12,36 @@ the notation a rollouts session may be given as its files hold it:
 
 line {"role":"user","content":"go"}                  a line of messages.jsonl, byte for byte
 session {"status":"pending"}                         members of session.json that differ from those of a clean one; null takes one away
+
+A session that is a tree (`@format pi`, `openclaw`) is given in the notation, and its reader takes its path. A chunk line may then say
+`entry=ID`, `parent=ID` and `about={...}` (what the entry keeps beside the message); `-` stands for none. Where it does not, the entry is `eN` by
+its line and the child of the one before it. A line that is no message has an index without a block: `4 - 4.- control about={"type":"label"}`.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from inspector.conversation import jsontext, notation, queries
-from inspector.conversation.model import Conversation, TurnMetrics
+from inspector.conversation.model import Chunk, Conversation, Kind, TurnMetrics
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Cell, Record
 from inspector.formats.dispatch_rows import read_stranded
 from inspector.formats.request_names import WIRES
 from inspector.formats.rollouts import ROLLOUTS
+from inspector.readers.catalogue import names
+from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE, PI
 from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time
 
 BESIDE = ("archive", "stranded", "bleeding", "metrics", "step", "prompt", "line", "session")
+TREES = {PI: "pi-1.5", OPENCLAW: "openclaw-2026.9", OPENCLAW_SQLITE: "openclaw-2026.9"}
+"""The reader of a case whose format is a tree, where it names none."""
 OWN_READER = {ROLLOUTS.name: ROLLOUTS.default_reader, **dict.fromkeys(WIRES, "as-sent")}
+_OF_ENTRY = re.compile(r" (entry|parent)=(\S+)")
+_ROLES = {"tool": "toolResult"}
 CLEAN_SESSION: dict[str, Any] = {
     "session_id": "20251223_152205_b0fba6",
     "parent_id": None,
@@ -61,7 +72,8 @@ def apart(text: str) -> tuple[str, dict[str, list[str]]]:
 def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
     """Raises NotationError, UnknownReader."""
     own, beside = apart(text)
-    conversation, _ = notation.load(own)
+    tree = next((name for name in TREES if f"@format {name}" in own.split("\n")), "")
+    conversation = tree_in(own) if tree else notation.load(own)[0]
     stranded = tuple(
         read_stranded(Record(f"stranded-{number}", Cell(jsontext.encode(line.partition(" ")[2]))), number)
         for number, line in enumerate(beside["stranded"])
@@ -74,7 +86,45 @@ def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
         whole = session_in(beside["line"], beside["session"], whole)
     archive = archive_in(beside["archive"], whole.format)
     used = OWN_READER.get(whole.format, reader_name)
+    if tree:
+        used = reader_name if reader_name in names(tree) else TREES[tree]
     return case_of(whole, used, trace_in(beside), taken_at, archive, tuple(beside["bleeding"]))
+
+
+def tree_in(text: str) -> Conversation:
+    """The whole tree of the notation; chunks of one line are one entry. Raises NotationError."""
+    lines, said = [], []
+    for line in text.split("\n"):
+        body, _, about = line.partition(" about=")
+        if body and not body.startswith(("@", "#")):
+            said.append((dict(_OF_ENTRY.findall(body)), jsontext.parse(about) if about else {}))
+            body = _OF_ENTRY.sub("", body)
+            body += ' payload={"type":"control"}' if body.endswith(" control") else ""
+        lines.append(body)
+    conversation, _ = notation.load("\n".join(lines))
+    return replace(conversation, chunks=tuple(_entries(conversation.chunks, said)))
+
+
+def _entries(chunks: Iterable[Chunk], said: Iterable[tuple[dict[str, str], Mapping[str, Any]]]) -> Iterator[Chunk]:
+    counts: dict[str, int] = {}
+    entry: dict[str, Any] = {}
+    key, line, before = "", None, None
+    for chunk, (words, about) in zip(chunks, said, strict=True):
+        if chunk.kind is Kind.UNREADABLE and not words and not about:
+            yield replace(chunk, key=f"line:{chunk.msg_idx}.0")
+            continue
+        # Records that share a line are told apart by their ids.
+        if line is None or chunk.msg_idx != line or words.get("entry", entry.get("id")) != entry.get("id"):
+            line, id_ = chunk.msg_idx, words.get("entry", f"e{chunk.msg_idx}")
+            parent = words.get("parent", before or "-")
+            entry = {"type": "message", "timestamp": None, "parentId": None if parent == "-" else parent}
+            entry |= {"role": _ROLES.get(chunk.role, chunk.role)} if chunk.role else {}
+            entry |= ({} if id_ == "-" else {"id": id_}) | about
+            key = id_ if id_ != "-" else f"line:{line}"
+            counts[key] = counts.get(key, 0) + 1
+            key += f"#{counts[key]}" if counts[key] > 1 else ""
+            before = entry.get("id", before)
+        yield replace(chunk, key=f"{key}.{chunk.chunk_idx or 0}", payload={**chunk.payload, "entry": entry}, parent=entry["parentId"])
 
 
 def session_in(lines: Iterable[str], session: Iterable[str], beside: Conversation) -> Conversation:

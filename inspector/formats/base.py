@@ -87,6 +87,18 @@ class InFiles(Protocol):
 
 
 @runtime_checkable
+class SharesFiles(Protocol):
+    """A format of files whose program works beside ours.
+
+    `keeps_times`: a file that is written over keeps its time, since the program resumes the newest one. `lock_suffix`: what its lock file
+    has behind the name of the file ("" = it takes no lock).
+    """
+
+    keeps_times: bool
+    lock_suffix: str
+
+
+@runtime_checkable
 class KnowsKeys(Protocol):
     """A format that can say of which records in its table it knows no meaning, as sentences for a person."""
 

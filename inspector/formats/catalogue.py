@@ -5,10 +5,12 @@ from inspector.formats.base import Format
 from inspector.formats.dispatch import DISPATCH
 from inspector.formats.dispatch_g0 import DISPATCH_G0
 from inspector.formats.evidence_bundle import EVIDENCE_BUNDLE
+from inspector.formats.openclaw import OPENCLAW
+from inspector.formats.pi import PI
 from inspector.formats.request_body import REQUEST_BODIES
 from inspector.formats.rollouts import ROLLOUTS
 
-FORMATS: tuple[Format, ...] = (DISPATCH, DISPATCH_G0, EVIDENCE_BUNDLE, ROLLOUTS, *REQUEST_BODIES)
+FORMATS: tuple[Format, ...] = (DISPATCH, DISPATCH_G0, EVIDENCE_BUNDLE, ROLLOUTS, PI, OPENCLAW, *REQUEST_BODIES)
 
 # Why nothing is ever written to a format without modes; each sentence says what to do instead.
 READ_ONLY = {bundle.NAME: bundle.SEALED, dispatch_g0.NAME: dispatch_g0.READ_ONLY}

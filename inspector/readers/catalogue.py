@@ -2,12 +2,16 @@
 
 from inspector.formats import bundle, dispatch_g0, request_names
 from inspector.formats import rollouts as rollouts_format
-from inspector.readers import as_sent, dispatch, rollouts
+from inspector.readers import as_sent, dispatch, openclaw, pi, rollouts, verbatim
 from inspector.readers.base import Reader
+from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE, PI
 
 _GROUPINGS = {grouping.name: grouping for grouping in dispatch.GROUPINGS}
 _DISPATCH: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))
-_SINGLE: tuple[Reader, ...] = (as_sent.READER, rollouts.READER)
+_SINGLE: tuple[Reader, ...] = (as_sent.READER, rollouts.READER, verbatim.READER, *pi.READERS, *openclaw.READERS)
+# The two programs share the file format, so that each may be pointed at the other's files; only OpenClaw opens its database.
+_OF_FILES = tuple(each.name for each in (verbatim.READER, *pi.READERS, *openclaw.READERS))
+_OF_SESSIONS = {PI: _OF_FILES, OPENCLAW: _OF_FILES, OPENCLAW_SQLITE: (verbatim.NAME, openclaw.READERS[-1].name)}
 READERS: tuple[Reader, ...] = (*_DISPATCH, *_SINGLE)
 
 
@@ -40,6 +44,8 @@ def names(format_name: str) -> list[str]:
         return [as_sent.NAME]
     if format_name == rollouts_format.NAME:
         return [rollouts.NAME]
+    if format_name in _OF_SESSIONS:
+        return list(_OF_SESSIONS[format_name])
     if format_name not in ("dispatch", bundle.NAME):
         return []
     result = []

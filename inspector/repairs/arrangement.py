@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from inspector.conversation.edits import Edit, Insert, Remove, apply, between
 from inspector.conversation.model import Chunk
@@ -10,7 +11,7 @@ from inspector.detectors.base import DISPATCH, Case
 from inspector.formats.request_names import WIRES
 from inspector.projections.base import AI_SDK, ANTHROPIC, BEDROCK, GEMINI
 from inspector.repairs.insertion import inserted
-from inspector.repairs.renumber_messages import renumbered
+from inspector.repairs.renumber_messages import TREES, is_stored, renumbered
 
 _BATCHED = (ANTHROPIC, BEDROCK, GEMINI, AI_SDK)
 """Wire shapes in which the results of one batch stand in one message."""
@@ -20,6 +21,15 @@ _BESIDE_USER_TEXT = (ANTHROPIC, BEDROCK)
 
 def is_dispatch(case: Case) -> bool:
     return case.conversation.format in DISPATCH
+
+
+def is_tree(case: Case) -> bool:
+    return case.conversation.format in TREES
+
+
+def entry_of(chunk: Chunk) -> dict[str, Any]:
+    """What a payload must keep that says something else from now on: which entry of the file it is a block of."""
+    return {"entry": chunk.payload["entry"]} if is_stored(chunk) else {}
 
 
 def arranged(case: Case, chunks: Sequence[Chunk]) -> Iterator[Edit]:
@@ -68,7 +78,7 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
     for after, chunk in results:
         behind.setdefault(after, []).append(chunk)
     held = [chunk for chunk in case.conversation.chunks if chunk.key not in without]
-    spare = max((chunk.msg_idx or 0 for chunk in held), default=0)
+    spare = max((chunk.msg_idx or 0 for chunk in (*held, *(case.tree.chunks if case.tree else ()))), default=0)
     edits: list[Edit] = [Remove(chunk) for chunk in without.values()]
     for number, chunk in enumerate(held):
         new = behind.get(chunk.key, [])
@@ -77,6 +87,8 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
         spare += 1
         for at, result in enumerate(new):
             own = shared if shared is not None else spare
+            # A result of a tree that moves is still the line that it was.
+            own = result.msg_idx if is_tree(case) and is_stored(result) else own
             if wire not in _BATCHED:
                 spare += 1
             edits.append(Insert(chunk.key if at == 0 else new[at - 1].key, replace(result, msg_idx=own)))

@@ -25,8 +25,13 @@ def repeats(case: Case) -> list[list[Chunk]]:
     for message in case.messages:
         for result in queries.results(message):
             if result.call_id and calls[result.call_id] < 2:
-                groups.setdefault((message.role, jsontext.compact(dict(result.payload))), []).append(result)
+                groups.setdefault((message.role, _said(result)), []).append(result)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def _said(result: Chunk) -> str:
+    """All of it but the place in a file that it has."""
+    return jsontext.compact({name: value for name, value in result.payload.items() if name != "entry"})
 
 
 STRATEGY = Strategy(

@@ -7,6 +7,7 @@ from inspector.conversation.edits import Edit, Insert, Replace, Safety, apply, b
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.detectors.base import Case
 from inspector.readers.dispatch import interrupted_result
+from inspector.repairs.arrangement import entry_of
 from inspector.repairs.base import Strategy
 from inspector.repairs.drop_leaked_call import leaked
 from inspector.repairs.leaked_syntax import Leaked, recovered
@@ -31,7 +32,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 def _promoted(chunk: Chunk, leaked: Leaked, call_id: str, spare: int) -> list[Edit]:
     """The text before the call stays in the chunk; where there is none, the call takes the row. `spare`: a msgIdx that no neighbour has."""
-    payload = {"type": "tool-call", "toolCallId": call_id, "toolName": leaked.name, "input": leaked.input}
+    payload = {"type": "tool-call", "toolCallId": call_id, "toolName": leaked.name, "input": leaked.input, **entry_of(chunk)}
     call = replace(chunk, kind=Kind.TOOL_CALL, payload=payload)
     edits: list[Edit] = [Replace(chunk, call)]
     if leaked.before.strip():

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Replace, between
 from inspector.conversation.model import Chunk, Conversation
 from inspector.detectors.base import DISPATCH, Case
+from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE, PI
 from inspector.repairs.base import Strategy
+
+TREES = (PI, OPENCLAW, OPENCLAW_SQLITE)
+"""Formats whose conversation is a path through a file: the numbers of a chunk are its place in that file."""
 
 
 def renumbered(conversation: Conversation) -> Conversation:
@@ -16,6 +21,8 @@ def renumbered(conversation: Conversation) -> Conversation:
     From 1 and never ending on 0, so that the next plain append (msgIdx 0) starts a message under every known rule of Dispatch.
     Elsewhere a number names a line or an element of the request, and chunks of several roles may share it: these stay together.
     """
+    if conversation.format in TREES:
+        return _behind_the_file(conversation)
     if conversation.format not in DISPATCH:
         return _in_order(conversation)
     number = {
@@ -43,6 +50,30 @@ def _in_order(conversation: Conversation) -> Conversation:
             number += 1
         before = chunk.msg_idx
         chunks.append(replace(chunk, seq=seq, msg_idx=number if before >= 0 else before, chunk_idx=place))
+    return replace(conversation, chunks=tuple(chunks))
+
+
+def is_stored(chunk: Chunk) -> bool:
+    """Whether a chunk of a tree is a block of an entry of the file, and not one that a strategy made up."""
+    return "entry" in chunk.payload
+
+
+def _behind_the_file(conversation: Conversation) -> Conversation:
+    """What is stored keeps its numbers; what is put in is numbered behind it, or as a further block of the message that it joins."""
+    spare = max((chunk.seq for chunk in conversation.chunks), default=0)
+    chunks: list[Chunk] = []
+    for _, held in groupby(conversation.chunks, key=lambda chunk: (chunk.msg_idx, chunk.role)):
+        run = tuple(held)
+        start = next((chunk.seq - chunk.chunk_idx for chunk in run if is_stored(chunk) and chunk.chunk_idx is not None), spare + 1)
+        stays = [chunk for chunk in run if is_stored(chunk) and (chunk.chunk_idx is None or chunk.seq - chunk.chunk_idx == start)]
+        own = {chunk.key for chunk in stays}
+        place = max((chunk.chunk_idx for chunk in stays if chunk.chunk_idx is not None), default=-1)
+        for chunk in run:
+            if chunk.key not in own:
+                place += 1
+                chunk = replace(chunk, seq=start + place, chunk_idx=place)
+            chunks.append(chunk)
+            spare = max(spare, chunk.seq)
     return replace(conversation, chunks=tuple(chunks))
 
 

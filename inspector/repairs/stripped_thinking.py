@@ -7,7 +7,7 @@ from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Remove, Replace
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
-from inspector.repairs.arrangement import is_dispatch
+from inspector.repairs.arrangement import entry_of, is_dispatch
 
 THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 EMPTY = {"type": "control", "empty": "[]"}
@@ -21,7 +21,7 @@ def stripped(case: Case, wanted: Callable[[Chunk], bool]) -> Iterator[Edit]:
     for message in case.messages:
         gone = [chunk for chunk in message.chunks if chunk.kind in THINKING and wanted(chunk)]
         if len(gone) == len(message.chunks) and not is_dispatch(case):
-            yield Replace(gone[0], replace(gone[0], kind=Kind.CONTROL, payload=EMPTY))
+            yield Replace(gone[0], replace(gone[0], kind=Kind.CONTROL, payload={**EMPTY, **entry_of(gone[0])}))
             gone = gone[1:]
         yield from (Remove(chunk) for chunk in gone)
 

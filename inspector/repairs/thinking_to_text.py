@@ -6,13 +6,14 @@ from dataclasses import replace
 from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
+from inspector.repairs.arrangement import entry_of
 from inspector.repairs.base import Strategy
 
 
 def as_text(chunk: Chunk) -> Chunk:
     """The step that a row of Dispatch belongs to stays; a signature has nothing to cover any more."""
     step = {"stepId": chunk.step_id} if chunk.step_id is not None else {}
-    return replace(chunk, kind=Kind.TEXT, payload={"type": "text", "text": f"<thinking>\n{chunk.text}\n</thinking>", **step})
+    return replace(chunk, kind=Kind.TEXT, payload={"type": "text", "text": f"<thinking>\n{chunk.text}\n</thinking>", **step, **entry_of(chunk)})
 
 
 def propose(case: Case) -> Iterator[Edit]:

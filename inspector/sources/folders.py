@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from inspector.formats.base import Cell, Change, InFiles, Record, Shape
-from inspector.sources import files
+from inspector.sources import files, lock_files
 from inspector.sources.problems import NAMED, AlreadyThere, Changing, Missing, Moved, NoRoom, NotKept, NotWritable, SourceProblem, TooMany
 
 MOST = 200_000
@@ -118,28 +118,40 @@ def write_new(out: Path, data: bytes) -> None:
             raise files.problem(error, out) from error
 
 
-def commit(path: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change]) -> float:
+def commit(
+    path: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change], keeps_times: bool = False, lock_suffix: str = ""
+) -> float:
     """Writes `changes`, all or none, and returns the milliseconds from the last comparison to the last rename.
 
     `watch`: key -> its content, None = no such file. New files are complete under a temporary name, on the disk, before the first rename;
-    a rename that fails puts back those before it. Raises Moved, NotWritable, NotKept.
+    a rename that fails puts back those before it. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotWritable, NotKept, Held.
     """
     base = root(path)
     made: list[tuple[Path, Path]] = []
     try:
-        for change in changes:
-            if change.after is not None:
-                made.append((_prepared(base, change.key, change.after.data), _place(base, change.key)))
-        start = perf_counter()
-        _compare(path, base, watch, changes)
-        _rename(path, base, made, changes)
-        return (perf_counter() - start) * 1000
+        with lock_files.held([_place(base, change.key) for change in changes] if lock_suffix else (), lock_suffix):
+            for change in changes:
+                if change.after is not None:
+                    made.append((_prepared(base, change.key, change.after.data), _place(base, change.key)))
+            start = perf_counter()
+            _compare(path, base, watch, changes)
+            if keeps_times:
+                _take_times(made)
+            _rename(path, base, made, changes)
+            return (perf_counter() - start) * 1000
     except OSError as error:
         raise _unwritten(error, path) from error
     finally:
         for temporary, target in made:
             temporary.unlink(missing_ok=True)
             _remove_if_empty(target.parent, base)
+
+
+def _take_times(made: Sequence[tuple[Path, Path]]) -> None:
+    for temporary, target in made:
+        if target.exists():
+            found = target.stat()
+            os.utime(temporary, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
 def _place(base: Path, key: str) -> Path:
@@ -200,6 +212,8 @@ def _difference(wanted: Cell | None, found: bytes | None) -> str:
         return ""
     if wanted is None:
         return "is new"
+    if found is not None and len(found) > len(wanted.data) and found.startswith(wanted.data):
+        return f"grew by {len(found) - len(wanted.data):,} bytes"
     return "is gone" if found is None else "has another content"
 
 
@@ -230,7 +244,10 @@ def _put_back(base: Path, change: Change) -> None:
     if change.before is None:
         _place(base, change.key).unlink(missing_ok=True)
     else:
-        _prepared(base, change.key, change.before.data).replace(_place(base, change.key))
+        place = _place(base, change.key)
+        temporary = _prepared(base, change.key, change.before.data)
+        _take_times([(temporary, place)])
+        temporary.replace(place)
 
 
 def _sync(folder: Path) -> None:

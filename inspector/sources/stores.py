@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from inspector.formats.base import Cell, Change, Format, InFiles, InRows, Record, Shape
+from inspector.formats.base import Cell, Change, Format, InFiles, InRows, Record, Shape, SharesFiles
 from inspector.sources import folders, sqlite, table_rows
 
 
@@ -45,5 +45,7 @@ def commit(
 ) -> float:
     """The guarded write; returns the milliseconds for which others were kept out. Raises Moved and other SourceProblem."""
     if isinstance(format_, InFiles):
+        if isinstance(format_, SharesFiles):
+            return folders.commit(path, watch, changes, format_.keeps_times, format_.lock_suffix)
         return folders.commit(path, watch, changes)
     return sqlite.commit(path, format_.table, guard, watch, changes)

@@ -106,7 +106,8 @@ def test_findings_carry_what_the_page_shows(of: Rule) -> None:
             assert (finding.code, finding.rule) == (of.code, of.name)
             assert finding.message.endswith(".")
             assert finding.total >= len(finding.seqs)
-            anchors = {chunk.key for chunk in looked_at.conversation.chunks} if finding.seqs else {""}
+            whole = looked_at.tree or looked_at.conversation
+            anchors = {chunk.key for chunk in whole.chunks} if finding.seqs else {""}
             assert finding.key in anchors
 
 

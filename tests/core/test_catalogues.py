@@ -30,7 +30,7 @@ def test_codes_names_and_states_are_unique() -> None:
 
 
 def test_rules_stand_in_groups_by_the_letters_of_their_codes_and_count_up_inside() -> None:
-    codes = [re.fullmatch(r"(MSG|STORE|THINK|TOOL|STREAM|WIRE|TRACE)([1-9]\d\d)", of.code) for of in RULES]
+    codes = [re.fullmatch(r"(MSG|STORE|THINK|TOOL|TREE|STREAM|WIRE|TRACE)([1-9]\d\d)", of.code) for of in RULES]
     assert all(codes)
     for letters in {code.group(1) for code in codes if code}:
         numbers = [int(code.group(2)) for code in codes if code and code.group(1) == letters]

@@ -1,0 +1,101 @@
+"""What rules on trees ask: the entries of the whole file, which of them the path holds, and the parts that it leaves out."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from inspector.conversation.model import Chunk, Conversation
+from inspector.conversation.tree import Entry, entries, last_by_id
+from inspector.detectors.base import Case, Hit
+from inspector.readers.session_rows import parsed
+
+_MOST = 20
+SETTINGS = frozenset(("label", "session_info", "model_change", "thinking_level_change", "custom", "usage", "context_edit"))
+"""Types of entries that say nothing to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """`all` are the entries that programs parse, `path` those that the reader takes (in its order), `on_path` their indexes."""
+
+    all: tuple[Entry, ...]
+    by_id: Mapping[str, Entry]
+    path: tuple[Entry, ...]
+    on_path: frozenset[int]
+
+    def parent(self, entry: Entry) -> Entry | None:
+        return None if entry.parent is None else self.by_id.get(entry.parent)
+
+    @property
+    def reach(self) -> str:
+        share = len(self.on_path) * 100 / len(self.all) if self.all else 100
+        return f"the path reaches {len(self.on_path):,} of {len(self.all):,} entries ({share:.0f} %)"
+
+
+def whole(case: Case) -> Conversation:
+    """The whole file; the conversation itself where it is no path through a tree."""
+    return case.tree or case.conversation
+
+
+def tree_of(case: Case) -> Tree:
+    found = parsed(whole(case))
+    keys = {chunk.key for chunk in case.conversation.chunks}
+    # Their place among all entries, not the one on the path.
+    numbered = tuple(replace(entry, index=number) for number, entry in enumerate(found))
+    place = {entry.chunks[0].key: entry for entry in numbered}
+    path = tuple(place.get(entry.chunks[0].key, replace(entry, index=-1)) for entry in entries(case.conversation))
+    on_path = frozenset(entry.index for entry in numbered if entry.chunks[0].key in keys)
+    return Tree(numbered, last_by_id(numbered), path, on_path)
+
+
+def is_user(entry: Entry) -> bool:
+    """Whether a person said it; commands that pi ran and texts of extensions go to the model as the user's too."""
+    return entry.type == "message" and entry.about.get("role") == "user"
+
+
+def name(entry: Entry) -> str:
+    return f"{entry.id[:40]!r} (seq {entry.chunks[0].seq})" if entry.id else f"at seq {entry.chunks[0].seq}"
+
+
+def chunks_of(found: Iterable[Entry]) -> list[Chunk]:
+    return [chunk for entry in found for chunk in entry.chunks]
+
+
+def counted(number: int, word: str) -> str:
+    return f"{number:,} {word if number == 1 else f'{word[:-1]}ies' if word.endswith('y') else f'{word}s'}"
+
+
+def bounded(hits: Iterable[Hit]) -> Iterator[Hit]:
+    """The first of them one by one, the rest together: a hostile file may yield one for each of its lines."""
+    rest: list[Hit] = []
+    for number, hit in enumerate(hits):
+        if number < _MOST:
+            yield hit
+        else:
+            rest.append(hit)
+    if rest:
+        chunks = [chunk for hit in rest for chunk in hit.chunks]
+        yield replace(rest[0], chunks=chunks, message=f"{len(rest):,} more like these. The first: {rest[0].message}", evidence=())
+
+
+def tops(tree: Tree) -> dict[int, list[Entry]]:
+    """Entries off the path by the index of the uppermost of their branch. Each is walked over once, cycles included."""
+    top: dict[int, int] = {}
+    for start in tree.all:
+        chain: list[int] = []
+        seen: set[int] = set()
+        at: Entry | None = start
+        found = -1
+        while at is not None and at.index not in tree.on_path and at.index not in seen:
+            if at.index in top:
+                found = top[at.index]
+                break
+            seen.add(at.index)
+            chain.append(at.index)
+            at = tree.parent(at)
+        for index in chain:
+            top[index] = found if found >= 0 else chain[-1]
+    branches: dict[int, list[Entry]] = {}
+    for entry in tree.all:
+        if entry.index in top:
+            branches.setdefault(top[entry.index], []).append(entry)
+    return branches

@@ -1,0 +1,101 @@
+"""OpenClaw's session readers and the repair that they run before every request: versions as rows of a table."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from inspector.conversation.model import Conversation, Dropped, Reading
+from inspector.readers.base import Reader
+from inspector.readers.result_pairing import Pairing, pairing_2026_1, pairing_2026_7, pairing_2026_9, strict_problems
+from inspector.readers.session_context import Rules, context_of
+from inspector.readers.session_paths import REBASED, WALK, manager_path, pi_path, scanned_path
+from inspector.readers.session_rows import OPENCLAW, Row, rows
+from inspector.readers.session_walk import closes, few, header_problem, warnings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`guarded`: the walk ends at a cycle. `recovers`: puts a header before a file that has none."""
+
+    name: str
+    since: str
+    path: Callable[[Conversation], Conversation]
+    pairing: Pairing
+    resets: bool
+    guarded: bool
+    recovers: bool
+    note: str
+
+
+VERSIONS = (
+    Version(
+        *("openclaw-2026.1", "2026.1.30, with the session manager of pi 0.50.7", pi_path, pairing_2026_1, False, False, False),
+        "Moves a result within its span, makes up those that are missing (of failed turns too), drops what stands outside its span; loses the "
+        "second result of an id that is used again, and lets a duplicate at the very end through.",
+    ),
+    Version(
+        *("openclaw-2026.7", "2026.7.1, with its own session manager", manager_path, pairing_2026_7, False, True, True),
+        "Pulls a late result to its call, prefers a real result to a made-up one, leaves failed turns as they are; loses or misplaces results of "
+        "an id that is used again.",
+    ),
+    Version(
+        *("openclaw-2026.9", "2026.9.6 as in production", scanned_path, pairing_2026_9, True, True, True),
+        "Pairs by occurrence; rebases entries whose parent is missing; drops failed turns with their results, and results that stand before "
+        "their call or whose owner is not certain.",
+    ),
+)
+
+
+def read_as(version: Version, path: Conversation) -> Reading:
+    held = rows(path)
+    if failure := _failure(version, path, held):
+        return Reading(version.name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
+    context = context_of(held, Rules(resets=version.resets, mirrors=True))
+    paired = version.pairing(context.sent)
+    warnings = (*_of_walk(path, held), *context.warnings, *few(strict_problems(paired.messages)))
+    return Reading(
+        *(version.name, tuple(context.messages), tuple(paired.messages), (*context.dropped, *paired.dropped), paired.report),
+        warnings=warnings,
+    )
+
+
+def _failure(version: Version, path: Conversation, held: Sequence[Row]) -> str:
+    if header_problem(path) and not version.recovers:
+        return "the first record is no session header: the file is overwritten by an empty session when it is opened"
+    if not version.guarded and (id_ := closes(held)):
+        return (
+            f"the parents form a cycle at the entry {id_[:40]!r}: the session manager walks it in an endless loop until its memory is full"
+        )
+    return ""
+
+
+def _of_walk(path: Conversation, held: Sequence[Row]) -> list[str]:
+    found: list[str] = []
+    if path.fact(WALK) == "cycle" and not held:
+        found.append(
+            "the parents form a cycle: the active path is empty, though the context builder of the same release still returns messages"
+        )
+    found += warnings_of(held)
+    rebased = set((path.fact(REBASED) or "").split("\n")) - {""}
+    for before, row in pairwise(held):
+        if row.id in rebased and row.parent != before.id:
+            found.append(
+                f"the parent of {row.id[:40]!r} is missing or from before a reset: the active path goes on from the leaf of that moment, "
+                f"the context builder of the same release begins at this entry"
+            )
+    return list(few(found))
+
+
+def _reader(version: Version) -> Reader:
+    return Reader(
+        version.name,
+        OPENCLAW,
+        f"OpenClaw {version.since}: its session reader, then repairToolUseResultPairing",
+        version.note,
+        "the published packages 2026.1.30, 2026.7.1 and 2026.9.6, run over 25 shapes of calls and results",
+        lambda path: read_as(version, path),
+        path=version.path,
+    )
+
+
+READERS = tuple(_reader(version) for version in VERSIONS)

@@ -1,0 +1,86 @@
+"""The rows of a session file as its programs see them: the entries that they parse, and the leaf that a person chose instead of theirs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Conversation
+from inspector.conversation.tree import LEAF, Entry, entries, last_by_id
+
+PI, OPENCLAW, OPENCLAW_SQLITE = "pi", "openclaw", "openclaw-sqlite"
+_UNPARSED = ("torn", "nul", "not-json", "fused")
+_NO_MAPPING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The chunks of one entry. `about` is what it keeps beside the content: empty for a message that a strategy put in."""
+
+    chunks: tuple[Chunk, ...]
+    about: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return word(self.about.get("id"))
+
+    @property
+    def parent(self) -> str:
+        return word(self.about.get("parentId"))
+
+    @property
+    def type(self) -> str:
+        # A strategy's message has no entry yet: the format gives it one when it is written.
+        return word(self.about.get("type")) or ("message" if self.role else "")
+
+    @property
+    def role(self) -> str:
+        return self.chunks[0].role
+
+
+def word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else _NO_MAPPING
+
+
+def rows(path: Conversation) -> tuple[Row, ...]:
+    """In the order of the path, which is that of the conversation."""
+    found: list[list[Chunk]] = []
+    for chunk in path.chunks:
+        if found and queries.same_message(found[-1][-1], chunk):
+            found[-1].append(chunk)
+        else:
+            found.append([chunk])
+    return tuple(Row(tuple(chunks), mapping(chunks[0].payload.get("entry"))) for chunks in found)
+
+
+def parsed(tree: Conversation) -> tuple[Entry, ...]:
+    """The entries of the lines that JSON.parse takes: none of a fused line, whose records only we recover, and no header."""
+    return tuple(entry for entry in entries(tree) if entry.type != "session" and "fused" not in entry.about)
+
+
+def ends_without_entry(tree: Conversation) -> bool:
+    """Whether the last line that JSON.parse takes is no object: pi has no leaf then."""
+    for chunk in reversed(tree.chunks):
+        entry = chunk.payload.get("entry")
+        if isinstance(entry, Mapping) and "fused" not in entry:
+            return False
+        if not isinstance(entry, Mapping) and chunk.damage not in _UNPARSED:
+            return chunk.damage == "not-object"
+    return False
+
+
+def chosen(tree: Conversation, found: Sequence[Entry]) -> Entry | None:
+    """The entry that a person chose for the leaf; None where nobody did, or where it is unknown: the programs then take their own."""
+    wanted = tree.fact(LEAF)
+    if not wanted:
+        return None
+    return last_by_id(found).get(wanted) or next((entry for entry in found if entry.chunks[0].key.rpartition(".")[0] == wanted), None)
+
+
+def spelling(chunk: Chunk, usual: str) -> str:
+    """How the stored block spells what canonical payloads have one word for: the type of a call, or the key of a result's id."""
+    return word(chunk.payload.get("spelling")) or usual

@@ -1,0 +1,35 @@
+"""A client that replays pi's path as it is stored: the line that every repair in memory hides."""
+
+from inspector.conversation.model import Conversation, Reading
+from inspector.readers.base import Reader
+from inspector.readers.result_pairing import strict_problems
+from inspector.readers.session_context import Rules, context_of
+from inspector.readers.session_paths import pi_path
+from inspector.readers.session_rows import PI, rows
+from inspector.readers.session_walk import few, warnings_of
+
+NAME = "verbatim"
+
+
+def read(path: Conversation) -> Reading:
+    held = rows(path)
+    context = context_of(held, Rules(edits=True, system=True))
+    messages = tuple(context.sent)
+    return Reading(
+        NAME,
+        tuple(context.messages),
+        messages,
+        tuple(context.dropped),
+        warnings=(*warnings_of(held), *context.warnings, *few(strict_problems(messages))),
+    )
+
+
+READER = Reader(
+    NAME,
+    PI,
+    "a client that sends the path from the last line as it is stored",
+    "Repairs nothing: compaction and edits of the context count, calls and results go out as they lie on the path.",
+    "the context rules of pi 1.5.2, without transformMessages",
+    read,
+    path=pi_path,
+)

@@ -1,0 +1,119 @@
+"""A session file as branches: nodes, what each hangs below and how, and the marks of what must be seen about them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.conversation.model import Chunk
+
+ROOT, STORED, REBASED, CUT, DANGLING, CYCLE, UNPLACED = "root", "stored", "rebased", "cut", "dangling", "cycle", "unplaced"
+"""How an entry hangs on the one above it: as stored, as the reader goes on, or only as we recover it where no program does."""
+LIVE, LINK, LOST, UNREAD, REPLACED, OTHER = "live", "link", "lost", "not read", "replaced", "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entry, or a line that is none. `key` is that of its chunks without the block; `is_read`: some program takes it for an entry.
+
+    `id` and `parent` of a torn line are those that its bytes still name.
+    """
+
+    index: int
+    key: str
+    id: str
+    parent: str | None
+    type: str
+    about: Mapping[str, Any]
+    chunks: tuple[Chunk, ...]
+    is_entry: bool
+    is_read: bool
+
+    @property
+    def line(self) -> int:
+        """Counted from 0, the header."""
+        return self.chunks[0].msg_idx or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something about an entry that must be seen. `to` is the index of the node that it is about, where there is one."""
+
+    kind: str
+    text: str
+    to: int | None = None
+    is_damage: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A call of the path without a result on it. `result` is the node where its result stands, None = nowhere in the file."""
+
+    call: Chunk
+    node: int
+    result: int | None
+    where: str
+
+
+@dataclass(slots=True)
+class Branches:
+    """`up` and `link` say per node what it is drawn below (-1 = nothing) and how; `order` is depth first, the way on last; `path` from its root.
+
+    `heavy` is the child by which a node's lane goes on (-1 = none), `lane` counts from 0. `summarised` are path nodes that a compaction stands for.
+    """
+
+    reader: str
+    nodes: tuple[Node, ...]
+    path: tuple[int, ...] = ()
+    up: list[int] = field(default_factory=list)
+    link: list[str] = field(default_factory=list)
+    children: list[list[int]] = field(default_factory=list)
+    heavy: list[int] = field(default_factory=list)
+    lane: list[int] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    state: list[str] = field(default_factory=list)
+    summarised: frozenset[int] = frozenset()
+    marks: dict[int, list[Mark]] = field(default_factory=dict)
+    missing: tuple[Missing, ...] = ()
+    chosen: str = ""
+    """The key of the leaf that a person chose; "" = what the reader takes."""
+
+    @property
+    def leaf(self) -> int | None:
+        return self.path[-1] if self.path else None
+
+    @property
+    def entries(self) -> int:
+        return sum(node.is_entry for node in self.nodes)
+
+    @property
+    def leaves(self) -> list[int]:
+        """Entries below which nothing stands as stored, in the order of the file. Rows that only choose a leaf are none."""
+        return [
+            node.index
+            for node in self.nodes
+            if node.is_entry and node.is_read and node.type != "leaf" and self.state[node.index] != REPLACED and not self.below(node.index)
+        ]
+
+    def below(self, index: int) -> list[int]:
+        """Children that really are some, not lines that merely stand behind it in the file."""
+        return [child for child in self.children[index] if self.link[child] != UNPLACED]
+
+    def ends(self, index: int) -> bool:
+        """Whether a program can take it for its leaf."""
+        node = self.nodes[index]
+        return node.is_entry and node.is_read and bool(node.id) and self.state[index] != REPLACED
+
+    def mark(self, index: int, kind: str, text: str, to: int | None = None, is_damage: bool = True) -> None:
+        self.marks.setdefault(index, []).append(Mark(kind, text, to, is_damage))
+
+    @property
+    def damage(self) -> list[tuple[int, Mark]]:
+        return [(index, mark) for index in sorted(self.marks) for mark in self.marks[index] if mark.is_damage]
+
+
+def name_of(found: Branches, index: int) -> str:
+    return f"line {found.nodes[index].line}"
+
+
+def short(id_: str) -> str:
+    return id_ if len(id_) <= 40 else f"{id_[:40]}…"

@@ -1,0 +1,36 @@
+"""The leaf that each reader of a format takes by itself, where nobody chose one: programs differ, and the last line is not always it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from inspector.conversation.model import Conversation
+from inspector.conversation.tree import LEAF, PATH
+from inspector.readers.catalogue import names, reader
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLeaf:
+    """Readers with one path. `leaf` is the id of its last entry, "" where nothing is on it; `line` counts from 0, the header."""
+
+    readers: tuple[str, ...]
+    leaf: str
+    line: int | None
+    reached: int
+
+
+def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
+    """In the order of the catalogue, readers that reach the same entries together. Each way through the tree is walked once."""
+    unchosen = replace(tree, facts={name: fact for name, fact in tree.facts.items() if name != LEAF})
+    walks: dict[Callable[[Conversation], Conversation], tuple[str, ...]] = {}
+    for name in names(format_name):
+        if (path := reader(name).path) is not None:
+            walks[path] = (*walks.get(path, ()), name)
+    found: dict[tuple[str, ...], OwnLeaf] = {}
+    for path, readers in walks.items():
+        taken = path(unchosen)
+        held = tuple(key for key, _ in groupby(chunk.key.rpartition(".")[0] for chunk in taken.chunks))
+        line = taken.chunks[-1].msg_idx if taken.chunks else None
+        before = found[held].readers if held in found else ()
+        found[held] = OwnLeaf((*before, *readers), taken.fact(PATH) or "", line, len(held))
+    return tuple(found.values())

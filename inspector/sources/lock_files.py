@@ -1,0 +1,127 @@
+"""The lock files of OpenClaw: one that a live process holds is respected, and ours stands while we write.
+
+`<file>.jsonl.lock` is made exclusively and holds {pid, createdAt}, later also starttime; the program takes one of a dead process for stale.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from inspector.sources.problems import SourceProblem, shown
+
+YOUNG = 10.0
+"""Seconds for which a lock file without a process in it may be one that is just being written."""
+
+
+@dataclass(eq=False)
+class Held(SourceProblem):
+    """`pid` 0 = the lock file names no process (yet)."""
+
+    pid: int
+    seconds: float
+
+    @property
+    def sentence(self) -> str:
+        holder = f"process {self.pid}" if self.pid else "a process that it does not name yet"
+        return (
+            f"{self.place} is locked by {holder} for {self.seconds:,.0f} seconds ({shown(self.path.name)}.lock), so nothing was written; "
+            "stop the gateway or wait until its turn is over, then try again."
+        )
+
+
+@contextmanager
+def held(places: Sequence[Path], suffix: str) -> Iterator[None]:
+    """Holds the lock of each file; what a dead process left behind is left as it is, and never removed by us. Raises Held, OSError."""
+    with ExitStack() as stack:
+        for place in places:
+            lock = place.with_name(place.name + suffix)
+            if _made(lock):
+                stack.callback(_release, lock)
+                continue
+            holder = _holder(lock)
+            if holder is not None:
+                raise Held(place, *holder)
+        yield
+
+
+def _text() -> bytes:
+    now = datetime.now(UTC)
+    said: dict[str, Any] = {"pid": os.getpid(), "createdAt": f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03d}Z"}
+    start = _start_time(os.getpid())
+    return json.dumps(said | ({"starttime": start} if start is not None else {}), indent=2).encode()
+
+
+def _made(lock: Path) -> bool:
+    if not lock.parent.is_dir():
+        return True
+    try:
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    try:
+        os.write(descriptor, _text())
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _release(lock: Path) -> None:
+    with suppress(OSError, ValueError):
+        if _said(lock).get("pid") == os.getpid():
+            lock.unlink()
+
+
+def _said(lock: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(lock.read_bytes())
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _holder(lock: Path) -> tuple[int, float] | None:
+    """Pid and age in seconds of a lock that counts; None for one that is stale or was let go meanwhile."""
+    try:
+        said, since = _said(lock), lock.stat().st_mtime
+    except FileNotFoundError:
+        return None
+    pid = said.get("pid")
+    age = max(0.0, time.time() - _created(said.get("createdAt"), since))
+    if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:
+        return (0, age) if age < YOUNG else None
+    if not _is_alive(pid):
+        return None
+    start, known = _start_time(pid), said.get("starttime")
+    # A pid is given out again; the moment at which its process began is not.
+    is_other = isinstance(known, int) and start is not None and known != start
+    return None if is_other else (pid, age)
+
+
+def _created(value: Any, otherwise: float) -> float:
+    with suppress(ValueError, TypeError, OverflowError):
+        found = datetime.fromisoformat(value)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return otherwise
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _start_time(pid: int) -> int | None:
+    """Clock ticks since boot at which the process began, where the system says so."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+    return None
