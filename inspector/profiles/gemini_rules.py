@@ -29,7 +29,14 @@ GE_3 = ProviderRule(
     "I",
     "2026-07",
     ("gemini-cli #17208", "gemini-cli #15568"),
-    mended_by=("move-results", "insert-interrupted-result", "deduplicate-results", "keep-first-result", "adopt-results", "drop-orphaned-results"),
+    mended_by=(
+        "move-results",
+        "insert-interrupted-result",
+        "deduplicate-results",
+        "keep-first-result",
+        "adopt-results",
+        "drop-orphaned-results",
+    ),
 )
 GE_4 = ProviderRule(
     "GE-4",

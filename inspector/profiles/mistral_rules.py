@@ -74,7 +74,15 @@ MI_6 = ProviderRule(
     "2026-07",
     ("mistral-common",),
     also=(ID_ANSWERED_TWICE, ID_CALLED_TWICE),
-    mended_by=("move-results", "deduplicate-results", "keep-first-result", "rename-repeated-ids", "adopt-results", "drop-orphaned-results", "start-with-user"),
+    mended_by=(
+        "move-results",
+        "deduplicate-results",
+        "keep-first-result",
+        "rename-repeated-ids",
+        "adopt-results",
+        "drop-orphaned-results",
+        "start-with-user",
+    ),
 )
 MI_7 = ProviderRule(
     "MI-7",

@@ -22,7 +22,14 @@ TE_1 = ProviderRule(
         "After the optional system message, conversation roles must alternate",
     ),
     mended_by=(
-        *("move-results", "adopt-results", "merge-same-role-messages", "start-with-user", "answer-before-user", "insert-interrupted-result"),
+        *(
+            "move-results",
+            "adopt-results",
+            "merge-same-role-messages",
+            "start-with-user",
+            "answer-before-user",
+            "insert-interrupted-result",
+        ),
         *("thinking-to-text", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
     ),
 )

@@ -18,6 +18,7 @@ from inspector.repairs.drop_empty_blocks import is_empty
 
 MOST = 4
 """Strategies in a sequence for a profile: what a person can still weigh."""
+_PLACE = {each.name: number for number, each in enumerate(STRATEGIES)}
 _WIDE, _NARROW, _LARGE = 10, 2, 2000
 """Sequences that are followed at once; fewer where a conversation has more than _LARGE chunks."""
 
@@ -59,6 +60,13 @@ def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_pro
     strategies, mended = composed(case, [*named, *(each.name for each in found.way.strategies)])
     way = replace(found.way, strategies=strategies, case=mended)
     return replace(found, way=way, losses=tuple(losses(case.conversation, mended.conversation)))
+
+
+def at_once(case: Case, troubles: Sequence[Finding], profile_name: str, own_projection: str) -> tuple[Strategy, ...]:
+    """As `sequence`, for a page that must not be waited for: of a large conversation only what the rules name, without trying."""
+    if len(case.conversation.chunks) > _LARGE:
+        return recommended(case, troubles)
+    return sequence(case, troubles, profile_name, own_projection).way.strategies
 
 
 def _with_errors_mended(
@@ -149,11 +157,19 @@ def _next(
         if names in seen or len(names) == len(way.strategies):
             continue
         seen.add(names)
-        strategies, case = composed(base, names)
+        strategies, case = _longer(base, way, name)
         if len(strategies) < len(names):
             continue
         judgement = judged(case.reading, case.conversation, profile_name, own_projection)[1]
         yield Way(strategies, case, judgement, price(base.conversation, case.conversation, len(strategies)))
+
+
+def _longer(base: Case, way: Way, name: str) -> tuple[tuple[Strategy, ...], Case]:
+    """As `composed` of the names of `way` and one more: on top of it where the catalogue has that one behind the others."""
+    if all(_PLACE[used.name] < _PLACE[name] for used in way.strategies):
+        added, case = composed(way.case, [name])
+        return (*way.strategies, *added), case
+    return composed(base, [*(used.name for used in way.strategies), name])
 
 
 def composed(case: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Case]:

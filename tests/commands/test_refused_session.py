@@ -53,5 +53,7 @@ def test_scan_says_the_first_bad_point_for_each_profile(folder: Path) -> None:
     scanned = run("scan", str(folder), "--conversation", "crash:", "--profile", "all", "--json").json["conversations"][0]
     profiles = scanned["profiles"]
     assert not profiles["anthropic-2026-07"]["sendable"]
-    assert profiles["anthropic-2026-07"]["first_bad"] in {seq for each in profiles["anthropic-2026-07"]["violations"] for seq in each["seqs"]}
+    assert profiles["anthropic-2026-07"]["first_bad"] in {
+        seq for each in profiles["anthropic-2026-07"]["violations"] for seq in each["seqs"]
+    }
     assert profiles["bedrock"]["violations"][0]["id"] == "BR-1"

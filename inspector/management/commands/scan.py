@@ -38,6 +38,7 @@ class Examined:
         return (
             self.sendable
             and not self.case.reading.failure
+            and not recorded_errors(self.case)
             and not any(at_least(found.severity, Severity.WARNING) for found in self.findings)
         )
 
