@@ -84,6 +84,8 @@ def _system(base: _Base, final: Conversation) -> dict[str, str] | None:
     outside = [chunk for chunk in final.chunks if chunk.msg_idx == -1]
     if [chunk.key for chunk in outside if base.same(chunk)] == base.elements.get(-1, []) and all(base.same(chunk) for chunk in outside):
         return None
+    if not outside:
+        raise WriteRefused("The system prompt of a request is not taken out: leave the strategy that removes it out of the plan.")
     if not base.layout.body or not base.shape.system:
         raise WriteRefused(
             "A bare list has no place for a system prompt outside of it: give the whole request body, or leave that strategy out."

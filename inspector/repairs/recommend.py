@@ -62,11 +62,14 @@ def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_pro
     return replace(found, way=way, losses=tuple(losses(case.conversation, mended.conversation)))
 
 
-def at_once(case: Case, troubles: Sequence[Finding], profile_name: str, own_projection: str) -> tuple[Strategy, ...]:
-    """As `sequence`, for a page that must not be waited for: of a large conversation only what the rules name, without trying."""
+def at_once(case: Case, troubles: Sequence[Finding], judgement: Judgement, own_projection: str) -> "Recommendation":
+    """As `sequence`, for a page that must not be waited for: of a large conversation only what the rules name, without trying.
+
+    `judgement` is that of the case as it is.
+    """
     if len(case.conversation.chunks) > _LARGE:
-        return recommended(case, troubles)
-    return sequence(case, troubles, profile_name, own_projection).way.strategies
+        return Recommendation(Way(recommended(case, troubles), case, judgement, Price(0, 0, 0, 0, 0)), "", ())
+    return sequence(case, troubles, judgement.profile, own_projection)
 
 
 def _with_errors_mended(

@@ -14,7 +14,7 @@ from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, Observed, observed
-from inspector.repairs.recommend import sequence
+from inspector.repairs.recommend import at_once
 from inspector.reports.standings import Standing, standings_of
 from inspector.reports.timeline import NOT_RECORDED, Columns, Strip, columns, strip
 from inspector.reports.verdict import verdict
@@ -65,7 +65,7 @@ def _analysis(
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
     said = verdict(case, troubles, judgement)
     made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, troubles)
-    advised = sequence(case, troubles, profile_name, projection_name)
+    advised = at_once(case, troubles, judgement, projection_name)
     mends = tuple(each.name for each in advised.way.strategies)
     is_judged = len(case.conversation.chunks) <= WHOLE and not case.reading.failure
     judgements = standings_of(case, conversation.source.projection) if is_judged else ()
