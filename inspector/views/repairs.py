@@ -234,7 +234,8 @@ def _repair_page(repair: Repair) -> RepairPage:
 
 def _reach(repair: Repair, native: str) -> str:
     """How users get to a fork: what will be, what is, and nothing where it is no more."""
-    what = f"“{repair.options.get('title', '')}” (id {native})"
+    title = repair.options.get("title", "")
+    what = f"“{title}” (id {native})" if title else f"id {native}"
     if repair.state in (Repair.State.PROPOSED, Repair.State.APPROVED):
         return f"The repaired history will be a conversation of its own, {what}, beside the original, which stays as it is. It is not there yet."
     if repair.state in UNDOABLE:
