@@ -15,7 +15,7 @@ from inspector.profiles.base import EVIDENCE
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.crash_alignment import Alignment, aligned
-from inspector.reports.explain import Explanation, explained, explanation_report, recognised, sentence
+from inspector.reports.explain import Explanation, explained, explanation_report, same_refusal, sentence
 from inspector.reports.visible import visible
 from inspector.views.analysis import Analysis, analysis
 from inspector.views.conversation_list import newest_first
@@ -176,7 +176,7 @@ def _recorded(error: str) -> tuple[Conversation, ...]:
     """The newest crash files that hold this error."""
     rows = newest_first(Conversation.objects.filter(native_id__startswith=PREFIX, source__format="rollouts", is_gone=False))
     newest = rows.select_related("source")[:CRASHES_SEARCHED]
-    same = (each for each in newest if _same(error, loading.stored(each).conversation.fact("error") or ""))
+    same = (each for each in newest if same_refusal(error, loading.stored(each).conversation.fact("error") or ""))
     return tuple(islice(same, 5))
 
 
@@ -187,18 +187,12 @@ def _crash(error: str, row: Conversation | None) -> CrashSays | None:
     found = loading.stored(row).conversation
     held = beside(row, found, None)
     if held and held.crash and held.crash.session and held.alignment:
-        return CrashSays(row, held.crash.session, held.alignment) if _same(error, held.crash.error) else None
+        return CrashSays(row, held.crash.session, held.alignment) if same_refusal(error, held.crash.error) else None
     for crash in held.crashes if held else ():
         other = loading.stored(crash).conversation
-        if _same(error, other.fact("error") or ""):
+        if same_refusal(error, other.fact("error") or ""):
             return CrashSays(crash, row, aligned(found, other))
     return None
-
-
-def _same(error: str, other: str) -> bool:
-    """Whether two texts are the same refusal at the same place."""
-    said = [{(each.rule.id, tuple(sorted(each.values.items()))) for each in recognised(text)} for text in (error, other)]
-    return bool(said[0] & said[1])
 
 
 def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
