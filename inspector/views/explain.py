@@ -209,7 +209,7 @@ def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
 def _page(request: OperatorRequest) -> ExplainPage:
     error, target = _asked(request)
     row, problem = _target(target)
-    explanations = _found(error, row)
+    explanations = tuple(sorted(_found(error, row), key=lambda each: not each.fires))
     offered = tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED])
     crash = _crash(error, row) if explanations else None
     mend = crash.session if crash else row
@@ -237,7 +237,13 @@ def explain(request: OperatorRequest) -> HttpResponse:
     if request.method == "POST" and len(error) <= LINKABLE:
         return HttpResponseRedirect(f"/explain/?{urlencode({'error': visible(error), 'target': target})}")
     content = _page(request)
-    return page(request, "explain.html", content, twins=("json",) if content.is_linkable else (), status=400 if content.problem else 200)
+    return page(
+        request,
+        "explain.html",
+        content,
+        twins=("json",) if error.strip() and content.is_linkable else (),
+        status=400 if content.problem else 200,
+    )
 
 
 def explain_json(request: OperatorRequest) -> HttpResponse:
