@@ -31,7 +31,7 @@ STRATEGY = Strategy(
     argued_for="What pi and rollouts do when the provider changes: no signature is checked any more, and no thought is lost.",
     argued_against=(
         "The model reads its thoughts as if it had said them aloud, and may go on to think aloud. "
-        "With thinking switched on, a turn of tool calls must start with thinking (AN-15). Seed 001 weighed stripping and kept the blocks."
+        "With thinking switched on, a turn of tool calls must start with thinking (AN-15). The report on rollouts' refused session weighed taking thinking out, and kept the blocks."
     ),
     write_kind="content",
     propose=propose,

@@ -73,7 +73,8 @@ class Command(AnsweringCommand):
             self.say(f"  {said}")
 
     def _print(self, found: tuple[Explanation, ...], has_target: bool) -> None:
-        for each in found:
+        # What the history breaks now comes before what may have been meant.
+        for each in sorted(found, key=lambda each: not each.fires):
             rule = each.candidate.rule
             self.say(f"{rule.id} ({', '.join(each.candidate.profiles)}): {rule.summary}")
             marks = "; ".join(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
