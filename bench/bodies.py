@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from inspector.formats.base import Cell, Record
@@ -66,7 +67,7 @@ def _ratios(data: bytes, timed: Callable[[Callable[[], object]], float], rounds:
     reading = read(stored.conversation)
     works: dict[str, Callable[[], object]] = {"read": lambda: list(format_.read([record]))}
     for profile in PROFILES:
-        works[profile.name] = lambda name=profile.name: judged(reading, stored.conversation, name, format_.default_projection)
+        works[profile.name] = partial(judged, reading, stored.conversation, profile.name, format_.default_projection)
     # The quickest of the rounds is what the work takes; all else is what the machine did meanwhile.
     plain = min(timed(lambda: json.loads(data)) for _ in range(rounds + 2))
     return {name: min(timed(work) for _ in range(rounds)) / plain for name, work in works.items()}

@@ -30,6 +30,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+REFUSAL = "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be modified"
+
+
 def draw(page: Page, base: str) -> None:
     def shot(name: str, height: int = 900) -> None:
         page.set_viewport_size({"width": 1360, "height": height})
@@ -48,6 +51,14 @@ def draw(page: Page, base: str) -> None:
     page.goto(f"{conversation}repairs/new/?strategy=renumber-messages&mode=in-place")
     page.get_by_role("button", name="Propose this repair").click()
     shot("repair", 1100)
+    page.goto(f"{base}explain/")
+    page.get_by_label("The provider's error").fill(REFUSAL)
+    page.get_by_role("button", name="Explain").click()
+    page.get_by_role("link", name="Explain it with the crash").click()
+    shot("explain", 1020)
+    page.get_by_role("link", name="messages.5.content.3").first.click()
+    page.evaluate("scrollTo(0, 0)")
+    shot("prompt", 1080)
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(conversation)
     page.get_by_role("link", name="Read", exact=True).click()

@@ -21,7 +21,7 @@ def approve_repair(repair: Repair, operator: str, signed_digest: str, knows_serv
         raise Refused("This is not the plan that you looked at: open the repair again, read it, and approve what it shows now.")
     if not knows_server_is_unfixed:
         raise Refused(
-            "Tick the box first: a server that is not fixed merges again on its next turn, and you should know that before it is repaired."
+            "Tick the box first: a program that is not fixed does the same again on its next turn, and you should know that before it is repaired."
         )
     _decide(repair, operator, Repair.State.APPROVED, "approve")
 

@@ -6,7 +6,8 @@ from typing import Any
 
 # Far below where Python gives up, which depends on how deep the caller stands: what was read can then be compared and written too.
 MAX_DEPTH = 400
-_STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+# A string that is cut off goes to the end: tried again from each quote in it, a torn line of a megabyte would take half an hour.
+_STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = " \t\n\r"
 

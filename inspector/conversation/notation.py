@@ -6,6 +6,7 @@
 2 assistant 0.0 thinking "The user simply\\nsaid"      quoted as JSON where it needs to be
 10 assistant 0.2 tool-call a run_shell {"command":"find ..."} step=t1#0
 13 tool 2.0 tool-result a "" error=true              #! TOOL202 a finding expected here
+14 assistant 3.0 thinking "Go on." signature=EqQ    what a provider signed
 """
 
 import json
@@ -22,6 +23,8 @@ _WORD = re.compile(rf'[^\s"#=@{_UNSEEN}]+')
 _FIELD = re.compile(r"\s+([a-z_]+)=")
 _DECODER = json.JSONDecoder()
 _EXPECTED = re.compile(r"\s+#!\s*(.*)$")
+# A body may spell a lone text as a plain string, or as a list of one: `string=anthropic`, `list=openai-chat`.
+_SPELLINGS = ("string", "list")
 _TEXT_FIELD = {Kind.TEXT: "text", Kind.THINKING: "text", Kind.SYSTEM: "text", Kind.ERROR: "message", Kind.IMAGE: "url"}
 
 
@@ -83,7 +86,7 @@ def _simple(chunk: Chunk) -> list[str] | None:
     tail: list[str]
     if chunk.kind in _TEXT_FIELD:
         tail = [_value(chunk.text)]
-        for field, name in (("code", "code"), ("mimeType", "mime")):
+        for field, name in (("code", "code"), ("mimeType", "mime"), ("signature", "signature")):
             if isinstance(chunk.payload.get(field), str):
                 tail.append(f"{name}={_word(chunk.payload[field])}")
     elif chunk.kind is Kind.TOOL_CALL and "input" in chunk.payload:
@@ -101,11 +104,18 @@ def _simple(chunk: Chunk) -> list[str] | None:
         return None
     if chunk.step_id is not None:
         tail.append(f"step={_word(chunk.step_id)}")
+    tail += [f"{spelling}={_word(wire)}" for spelling in _SPELLINGS if (wire := _spelled(chunk, spelling))]
     try:
         same = compact(_load_tail(chunk.kind, " ".join(tail), 0)[0]) == compact(dict(chunk.payload))
     except ValueError:
         return None
     return tail if same else None
+
+
+def _spelled(chunk: Chunk, spelling: str) -> str:
+    """The wire shape in whose body the content is spelled so, where that is all that stands beside it."""
+    wire = chunk.payload.get("wire")
+    return wire if isinstance(wire, str) and chunk.payload.get("extra") == {spelling: True} else ""
 
 
 def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[str, str], str | None]:
@@ -152,9 +162,12 @@ def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[s
             "content": words[1],
             "isError": fields.pop("error", "false") == "true",
         }
-    for name, field in (("step", "stepId"), ("code", "code"), ("mime", "mimeType")):
+    for name, field in (("step", "stepId"), ("code", "code"), ("mime", "mimeType"), ("signature", "signature")):
         if name in fields:
             payload[field] = fields.pop(name)
+    for spelling in _SPELLINGS:
+        if spelling in fields:
+            payload |= {"extra": {spelling: True}, "wire": fields.pop(spelling)}
     return payload, fields, None
 
 

@@ -66,7 +66,7 @@ RULE = Rule(
     summary="messages of the assistant stand in a row, with nothing between them",
     why=(
         "An interrupted turn leaves its answer without results, and the resumed one writes the next answer behind it. Clients that merge neighbours then send one message "
-        "that no model ever gave: seed 001's request failed by it."
+        "that no model ever gave: a session of rollouts was refused for ever by it."
     ),
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 text one\n3 assistant 2.0 text two",
     check=check,

@@ -34,13 +34,23 @@ class Parsed:
     value: Any
 
 
+_UTF_16, _GZIP = (b"\xff\xfe", b"\xfe\xff"), b"\x1f\x8b"
+
+
+def is_mistaken(head: bytes) -> bool:
+    """Whether bytes that start so are what people save instead of a body: another encoding, a packed one, a page."""
+    return head.startswith((*_UTF_16, _GZIP)) or head.lstrip().startswith(b"<")
+
+
 def parsed(data: bytes) -> Parsed:
     """Raises NotARequest."""
     if len(data) > LIMIT:
         raise NotARequest(f"is over {LIMIT >> 20} MB, which no provider takes as a request: check that it is the right file.")
     if not data.strip():
         raise NotARequest("is empty: save the body of the request that was sent, as JSON.")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith(_GZIP):
+        raise NotARequest("is packed with gzip: unpack it, with `gunzip` say.")
+    if data.startswith(_UTF_16):
         raise NotARequest("is UTF-16, and requests are UTF-8: convert it, with `iconv -f UTF-16 -t UTF-8` say.")
     try:
         text = jsontext.decode(data)

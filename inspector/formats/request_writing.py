@@ -11,10 +11,11 @@ from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.formats import json_pieces
 from inspector.formats.base import Stored, WriteRefused
 from inspector.formats.json_pieces import Piece, Verbatim
+from inspector.formats.request_elsewhere import answering_custom_tools
 from inspector.formats.request_ids import UNNAMED
 from inspector.formats.request_layout import Layout, laid_out
 from inspector.formats.request_shapes.base import WireShape
-from inspector.projections.base import AS_SENT, WireMessage
+from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, WireMessage
 from inspector.projections.catalogue import projection
 
 MOVED = "moved:"
@@ -56,31 +57,42 @@ def written(plan: Plan, stored: Stored, shape: WireShape, read: Callable[[bytes]
     for chunk in conversation.chunks:
         elements.setdefault(chunk.msg_idx if chunk.msg_idx is not None else -1, []).append(chunk.key)
     base = _Base(layout, shape, {chunk.key: chunk for chunk in conversation.chunks}, elements)
-    _refuse_system(base, final)
+    system = _system(base, final)
     if layout.text[layout.start] != "[":
         if [base.same(chunk) for chunk in final.chunks] == list(conversation.chunks):
             return data
         raise WriteRefused("The input of this request is one text, which a repair cannot take apart; write it as a list of messages first.")
     pieces: list[Piece] = []
     taken: set[int] = set()
-    for _, run in groupby((chunk for chunk in final.chunks if chunk.msg_idx != -1), key=lambda chunk: chunk.msg_idx):
+    said = answering_custom_tools(final.chunks) if shape.wire == OPENAI_RESPONSES else final.chunks
+    for _, run in groupby((chunk for chunk in said if chunk.msg_idx != -1), key=lambda chunk: chunk.msg_idx):
         pieces += _element(base, list(run), taken)
     if not pieces:
         raise WriteRefused("Nothing would be left of the request, and a provider refuses an empty list; leave a strategy out of the plan.")
-    if pieces == [(layout.element(number), number) for number in range(len(layout.values))]:
+    if system is None and pieces == [(layout.element(number), number) for number in range(len(layout.values))]:
         return data
     inside = layout.text[layout.start : layout.end]
     spans = [(start - layout.start, end - layout.start) for start, end in layout.spans]
-    text = layout.mark + layout.text[: layout.start] + json_pieces.rearranged(inside, spans, pieces) + layout.text[layout.end :]
-    result = jsontext.encode(text)
+    text = layout.text[: layout.start] + json_pieces.rearranged(inside, spans, pieces) + layout.text[layout.end :]
+    result = jsontext.encode(layout.mark + (text if system is None else json_pieces.amended(text, system, frozenset())))
     _refuse_unless_as_planned(final, read(result))
     return result
 
 
-def _refuse_system(base: _Base, final: Conversation) -> None:
-    kept = [chunk.key for chunk in final.chunks if chunk.msg_idx == -1 and base.same(chunk)]
-    if kept != base.elements.get(-1, []) or len(kept) != sum(chunk.msg_idx == -1 for chunk in final.chunks):
-        raise WriteRefused("The system prompt of a request stays as it is: leave the strategy that changes it out of the plan.")
+def _system(base: _Base, final: Conversation) -> dict[str, str] | None:
+    """The member of the body that holds the system prompt, with its new text; None where it stays as it is."""
+    outside = [chunk for chunk in final.chunks if chunk.msg_idx == -1]
+    if [chunk.key for chunk in outside if base.same(chunk)] == base.elements.get(-1, []) and all(base.same(chunk) for chunk in outside):
+        return None
+    if not outside:
+        raise WriteRefused("The system prompt of a request is not taken out: leave the strategy that removes it out of the plan.")
+    if not base.layout.body or not base.shape.system:
+        raise WriteRefused(
+            "A bare list has no place for a system prompt outside of it: give the whole request body, or leave that strategy out."
+        )
+    prompt = projection(f"{base.shape.wire}+{AS_SENT}").project([Message("system", (chunk,)) for chunk in outside])
+    name = next((name for name in base.shape.system if name in base.layout.body), base.shape.system[0])
+    return {name: json_pieces.spelled(prompt.system)}
 
 
 def _element(base: _Base, chunks: list[Chunk], taken: set[int]) -> list[Piece]:

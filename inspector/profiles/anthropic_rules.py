@@ -217,7 +217,11 @@ RULES = (
         "I",
         _DATE,
         ("anthropics/claude-code #63203", "anthropics/claude-code #25361", "anthropics/claude-code #12316"),
-        advice="judged: two responses run together, and thinking behind a call; changed words or a block left out show in no single body",
+        advice=(
+            "The thinking of the latest answer must come back as it was given. As a rule two answers were joined on the way, with nothing between them "
+            "since a call never got its result; or a block was moved, edited or left out. A single body shows the first, and thinking behind a call; "
+            "changed words and blocks that are gone it cannot show."
+        ),
         mended_by=("move-results", "adopt-results", "insert-interrupted-result", "thinking-to-text", "strip-thinking"),
     ),
     ProviderRule(

@@ -4,7 +4,7 @@ Reasoning goes back as the item that it came as, which is the thinking's signatu
 thinking that has neither is lost, since an item cannot be made up. An id `call_x|fc_x` is the call's and its item's in one.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -16,14 +16,14 @@ from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, Projection, Pr
 _PARTS = frozenset(
     {"text", "input_text", "output_text", "input_image", "input_file", "input_audio", "refusal", "reasoning_text", "summary_text"}
 )
-_CUSTOM = "custom_tool_call"
+CUSTOM = "custom_tool_call"
 _WITHOUT_ITEM = "thinking without its reasoning item, which alone can be sent back to this provider"
 
 
 def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
     draft = a.Draft(name, OPENAI_RESPONSES, "input", as_sent)
     inside = _instructions(draft, list(a.known(draft, messages)))
-    custom = {chunk.call_id for message in inside for chunk in message.chunks if _is_custom(draft, chunk)}
+    custom = {chunk.call_id for message in inside for chunk in message.chunks if is_custom(chunk)}
     for unit in a.units(inside, as_sent, lambda unit, message: False):
         _items(draft, unit, custom)
     return draft.prompt()
@@ -48,8 +48,10 @@ def refers_to_call(item: Any) -> bool:
     return not (isinstance(name, str) and name.startswith(("msg", "rs")))
 
 
-def _is_custom(draft: a.Draft, chunk: Chunk) -> bool:
-    return chunk.kind is Kind.TOOL_CALL and draft.own(chunk).get("type") == _CUSTOM
+def is_custom(chunk: Chunk) -> bool:
+    """Whether a call is one of a custom tool, whose input is a text."""
+    extra = chunk.payload.get("extra") if chunk.payload.get("wire") == OPENAI_RESPONSES else None
+    return chunk.kind is Kind.TOOL_CALL and isinstance(extra, Mapping) and extra.get("type") == CUSTOM
 
 
 def _items(draft: a.Draft, unit: a.Unit, custom: Set[str]) -> None:
@@ -75,7 +77,7 @@ def _items(draft: a.Draft, unit: a.Unit, custom: Set[str]) -> None:
             continue
         else:
             made, is_part = draft.laid(chunk, spelled), spelled["type"] in _PARTS
-            if _is_custom(draft, chunk):
+            if is_custom(chunk):
                 del made["arguments"]
         sent = True
         if is_part:
@@ -119,7 +121,7 @@ def _spelled(draft: a.Draft, role: str, chunk: Chunk, custom: Set[str]) -> a.Mad
     if chunk.kind is Kind.TOOL_RESULT:
         blocks = draft.blocks(chunk)
         output = payload.get("content", "") if blocks is None else blocks
-        kind = f"{_CUSTOM}_output" if chunk.call_id in custom else "function_call_output"
+        kind = f"{CUSTOM}_output" if chunk.call_id in custom else "function_call_output"
         return {"type": kind, "call_id": split_id(payload.get("toolCallId", ""))[0], "output": output}
     return _media(draft, chunk)
 

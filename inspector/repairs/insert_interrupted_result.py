@@ -1,7 +1,8 @@
 """Puts an interrupted result right after each call that has none."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Safety
@@ -10,15 +11,34 @@ from inspector.conversation.pairing import answered
 from inspector.detectors.base import Case
 from inspector.detectors.synthetic_texts import OURS, ROLLOUTS
 from inspector.readers.dispatch import interrupted_result
-from inspector.repairs.arrangement import is_dispatch, placed
+from inspector.readers.result_pairing import MISSING, NO_RESULT
+from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE, PI
+from inspector.repairs.arrangement import is_dispatch, is_tree, placed
 from inspector.repairs.base import Strategy
+from inspector.repairs.drop_failed_turns import is_failed
 from inspector.repairs.insertion import end_of_results, inserted
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a made-up result says. `details` is what OpenClaw keeps beside the content, and knows its own by; `nameless` names a tool without name."""
+
+    text: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    nameless: str = ""
+
+
+PLAIN_WORDS = Words(OURS)
+PI_WORDS = Words(NO_RESULT)
+OPENCLAW_WORDS = Words(MISSING, {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}, "unknown")
+# In the words of the program that keeps the store, so that it knows them again.
+_OWN = {"rollouts": Words(ROLLOUTS), PI: PI_WORDS, OPENCLAW: OPENCLAW_WORDS, OPENCLAW_SQLITE: OPENCLAW_WORDS}
 
 
 def propose(case: Case) -> Iterator[Edit]:
     """After the results that its message already has, in call order."""
     if not is_dispatch(case):
-        return placed(case, [(found.batch_end, _result(case, found.call)) for found in answered(case.messages) if not found.results], {})
+        return made_up(case, _OWN.get(case.conversation.format, PLAIN_WORDS))
     return inserted(
         case,
         [
@@ -28,10 +48,28 @@ def propose(case: Case) -> Iterator[Edit]:
     )
 
 
-def _result(case: Case, call: Chunk) -> Chunk:
-    """In the words of the program that keeps the store, so that it knows them again; else in ours."""
-    words = ROLLOUTS if case.conversation.format == "rollouts" else OURS
-    payload = {"type": "tool-result", "toolCallId": call.call_id, "toolName": call.tool_name, "content": words, "isError": True}
+def made_up(case: Case, words: Words) -> Iterator[Edit]:
+    """Not for a failed answer of a session: pi leaves it out of each request and keeps the result, which would then have no call."""
+    if is_dispatch(case):
+        return
+    unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if is_tree(case) else set()
+    open_calls = [
+        found
+        for found in answered(case.messages)
+        if not found.results and found.call.key not in unsent and not (is_tree(case) and is_failed(case.messages[found.message]))
+    ]
+    yield from placed(case, [(found.batch_end, _result(found.call, words)) for found in open_calls], {})
+
+
+def _result(call: Chunk, words: Words) -> Chunk:
+    payload = {
+        "type": "tool-result",
+        "toolCallId": call.call_id,
+        "toolName": call.tool_name or words.nameless,
+        "content": words.text,
+        "isError": True,
+        **({"extra": {"details": dict(words.details)}, "wire": "pi"} if words.details else {}),
+    }
     return Chunk(f"new:{call.key}", 0, "tool", Kind.TOOL_RESULT, payload, 0, 0, at=call.at)
 
 
@@ -39,7 +77,7 @@ STRATEGY = Strategy(
     name="insert-interrupted-result",
     safety=frozenset({Safety.INVENTED}),
     summary="inserts an interrupted result right after each call that has none, and renumbers the messages",
-    cost="One made-up result per call, marked as an error; rows after it move up by one.",
+    cost="One made-up result per call, marked as an error where the store can say so; rows after it move up by one.",
     noticed_by_user="A failed tool run appears where the turn was interrupted. Clients that hold rows by number should reload.",
     argued_for="It is what the loader makes up on every read anyway, put where providers accept it. The call is not run again.",
     argued_against="No tool produced this result: the tool may have run, in part or whole, before the interruption.",

@@ -40,7 +40,7 @@ STRATEGY = Strategy(
     noticed_by_user="Two answers, or two questions, in a row are shown as one.",
     argued_for="Templates and some clients insist that roles alternate; Anthropic and OpenAI join or accept neighbours themselves.",
     argued_against=(
-        "It is what made seed 001's request fail: two answers with thinking become one message whose thinking no model ever gave in this order. "
+        "It is what made rollouts' refused session fail: two answers with thinking become one message whose thinking no model ever gave in this order. "
         "Interrupted results between the answers part them instead, and nothing is joined."
     ),
     write_kind="content",

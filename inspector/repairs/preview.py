@@ -154,7 +154,7 @@ def _op(before: Chunk | None, chunk: Chunk) -> str:
 
 
 def _unsettled(rows: Sequence[DiffRow], base: Conversation) -> Iterator[str]:
-    """Seed 001: a signature may cover what stands before its block, and only its provider can tell."""
+    """A signature may cover what stands before its block, and only its provider can tell."""
     is_moved, before = False, None
     for row in rows:
         old, new = row.before, row.after

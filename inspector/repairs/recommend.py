@@ -15,11 +15,19 @@ from inspector.profiles.judging import judged
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.drop_empty_blocks import is_empty
+from inspector.repairs.renumber_messages import TREES, is_stored
 
 MOST = 4
 """Strategies in a sequence for a profile: what a person can still weigh."""
+_PLACE = {each.name: number for number, each in enumerate(STRATEGIES)}
 _WIDE, _NARROW, _LARGE = 10, 2, 2000
 """Sequences that are followed at once; fewer where a conversation has more than _LARGE chunks."""
+
+_BESIDE_THE_PATH = {
+    "insert-interrupted-result": ("reparent-to-result", "fix-compaction-pointer", "drop-failed-turns"),
+    "drop-orphaned-results": ("fix-compaction-pointer", "drop-failed-turns"),
+}
+"""What else may cure in a session that is a tree, by the strategy of a provider's rule that would make up or drop."""
 
 
 def recommended(case: Case, found: Sequence[Finding]) -> tuple[Strategy, ...]:
@@ -59,6 +67,16 @@ def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_pro
     strategies, mended = composed(case, [*named, *(each.name for each in found.way.strategies)])
     way = replace(found.way, strategies=strategies, case=mended)
     return replace(found, way=way, losses=tuple(losses(case.conversation, mended.conversation)))
+
+
+def at_once(case: Case, troubles: Sequence[Finding], judgement: Judgement, own_projection: str) -> "Recommendation":
+    """As `sequence`, for a page that must not be waited for: of a large conversation only what the rules name, without trying.
+
+    `judgement` is that of the case as it is.
+    """
+    if len(case.conversation.chunks) > _LARGE:
+        return Recommendation(Way(recommended(case, troubles), case, judgement, Price(0, 0, 0, 0, 0)), "", ())
+    return sequence(case, troubles, judgement.profile, own_projection)
 
 
 def _with_errors_mended(
@@ -143,17 +161,32 @@ def _next(
     base: Case, way: Way, rules: dict[str, ProviderRule], seen: set[frozenset[str]], profile_name: str, own_projection: str
 ) -> Iterator[Way]:
     violated = dict.fromkeys(violation.id for violation in way.judgement.violations)
-    named = dict.fromkeys(name for rule in violated if rule in rules for name in rules[rule].mended_by)
+    named = dict.fromkeys(name for rule in violated if rule in rules for name in (*_of_the_tree(base, rules[rule]), *rules[rule].mended_by))
     for name in named:
         names = frozenset((*(used.name for used in way.strategies), name))
         if names in seen or len(names) == len(way.strategies):
             continue
         seen.add(names)
-        strategies, case = composed(base, names)
+        strategies, case = _longer(base, way, name)
         if len(strategies) < len(names):
             continue
         judgement = judged(case.reading, case.conversation, profile_name, own_projection)[1]
         yield Way(strategies, case, judgement, price(base.conversation, case.conversation, len(strategies)))
+
+
+def _longer(base: Case, way: Way, name: str) -> tuple[tuple[Strategy, ...], Case]:
+    """As `composed` of the names of `way` and one more: on top of it where the catalogue has that one behind the others."""
+    if all(_PLACE[used.name] < _PLACE[name] for used in way.strategies):
+        added, case = composed(way.case, [name])
+        return (*way.strategies, *added), case
+    return composed(base, [*(used.name for used in way.strategies), name])
+
+
+def _of_the_tree(base: Case, rule: ProviderRule) -> list[str]:
+    """A profile knows only the request; in a session that is a tree the cause may lie beside the path."""
+    if base.conversation.format not in TREES:
+        return []
+    return list(dict.fromkeys(name for cure in rule.mended_by for name in _BESIDE_THE_PATH.get(cure, ())))
 
 
 def composed(case: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Case]:
@@ -174,7 +207,9 @@ def price(base: Conversation, final: Conversation, steps: int) -> Price:
     lost = _lost(base, final)
     results = sum(chunk.kind is Kind.TOOL_RESULT for chunk in lost)
     changed = sum(chunk.payload != after[key].payload for key, chunk in before.items() if key in after)
-    return Price(results, len(lost) - results, len(after.keys() - before.keys()), changed, steps)
+    # An entry that comes back onto the path is not made up.
+    invented = sum(key not in before and not is_stored(chunk) for key, chunk in after.items())
+    return Price(results, len(lost) - results, invented, changed, steps)
 
 
 def _by_key(chunks: Iterable[Chunk]) -> dict[str, Chunk]:

@@ -19,9 +19,9 @@ STRATEGY = Strategy(
     summary="removes thinking from every turn but the latest",
     cost="What the model thought in earlier turns leaves the history (undo and the audit page keep it).",
     noticed_by_user="Earlier answers are shown without what was thought before them.",
-    argued_for="Anthropic asks for thinking of the latest turn only and ignores older blocks; seed 001 proposed it as its third part, and rollouts had it for a day.",
+    argued_for="Anthropic asks for thinking of the latest turn only and ignores older blocks; the report on rollouts' refused session proposed it as its third part, and rollouts had it for a day.",
     argued_against=(
-        "It did not mend seed 001: there the blocks of the latest message were the trouble, and rollouts took it back the same day. "
+        "It did not mend that session: there the blocks of the latest message were the trouble, and rollouts took it back the same day. "
         "Gemini 3 and DeepSeek want older reasoning back; and removing blocks before a signed one may unsettle it."
     ),
     write_kind="W2",

@@ -16,11 +16,12 @@ EMPTY = {"type": "control", "empty": "[]"}
 def stripped(case: Case, wanted: Callable[[Chunk], bool]) -> Iterator[Edit]:
     """An assistant message that holds nothing else stays as an empty one, so that it does not vanish from between two of the user's.
 
-    Dispatch has no rows for an empty message, and its newest loader drops such a message anyway.
+    Dispatch has no rows for an empty message, and its newest loader drops such a message anyway; in Responses a reasoning item stands by itself.
     """
+    stands_alone = is_dispatch(case) or case.conversation.format == "openai-responses-request"
     for message in case.messages:
         gone = [chunk for chunk in message.chunks if chunk.kind in THINKING and wanted(chunk)]
-        if len(gone) == len(message.chunks) and not is_dispatch(case):
+        if len(gone) == len(message.chunks) and not stands_alone:
             yield Replace(gone[0], replace(gone[0], kind=Kind.CONTROL, payload={**EMPTY, **entry_of(gone[0])}))
             gone = gone[1:]
         yield from (Remove(chunk) for chunk in gone)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from inspector.conversation.edits import Edit
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
 from inspector.formats.request_names import WIRES
 from inspector.projections.base import MISTRAL, OPENAI_CHAT
@@ -22,9 +22,15 @@ def propose(case: Case) -> Iterator[Edit]:
     if is_dispatch(case) or not (late or inside):
         return
     spare = max((chunk.msg_idx or 0 for chunk in chunks), default=0) + 1
-    front: list[Chunk] = [replace(chunk, msg_idx=-1) if chunk in inside else chunk for chunk in chunks[:first]]
-    moved = [replace(chunk, msg_idx=spare + at if wire in (OPENAI_CHAT, MISTRAL) else -1) for at, chunk in enumerate(late)]
+    front: list[Chunk] = [_outside(chunk) if chunk in inside else chunk for chunk in chunks[:first]]
+    moved = [replace(chunk, msg_idx=spare + at) if wire in (OPENAI_CHAT, MISTRAL) else _outside(chunk) for at, chunk in enumerate(late)]
     yield from arranged(case, [*front, *moved, *(chunk for chunk in chunks[first:] if chunk.role != "system")])
+
+
+def _outside(chunk: Chunk) -> Chunk:
+    if chunk.kind is not Kind.TEXT:
+        return replace(chunk, msg_idx=-1)
+    return replace(chunk, msg_idx=-1, kind=Kind.SYSTEM, payload={**chunk.payload, "type": "system"})
 
 
 STRATEGY = Strategy(

@@ -13,7 +13,9 @@ from inspector.repairs.base import Strategy
 def as_text(chunk: Chunk) -> Chunk:
     """The step that a row of Dispatch belongs to stays; a signature has nothing to cover any more."""
     step = {"stepId": chunk.step_id} if chunk.step_id is not None else {}
-    return replace(chunk, kind=Kind.TEXT, payload={"type": "text", "text": f"<thinking>\n{chunk.text}\n</thinking>", **step, **entry_of(chunk)})
+    return replace(
+        chunk, kind=Kind.TEXT, payload={"type": "text", "text": f"<thinking>\n{chunk.text}\n</thinking>", **step, **entry_of(chunk)}
+    )
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -32,7 +34,7 @@ STRATEGY = Strategy(
     argued_for="What pi and rollouts do when the provider changes: no signature is checked any more, and no thought is lost.",
     argued_against=(
         "The model reads its thoughts as if it had said them aloud, and may go on to think aloud. "
-        "With thinking switched on, a turn of tool calls must start with thinking (AN-15). Seed 001 weighed stripping and kept the blocks."
+        "With thinking switched on, a turn of tool calls must start with thinking (AN-15). The report on rollouts' refused session weighed taking thinking out, and kept the blocks."
     ),
     write_kind="content",
     propose=propose,

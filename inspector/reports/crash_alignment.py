@@ -212,7 +212,7 @@ def ending(session: Conversation, taken_at: int | None = None) -> Ending:
         return Ending(status, f"Its status is {status}: it came to its end.")
     return Ending(
         "open",
-        "Its status is pending, nothing was written to it lately and no crash file belongs to it: its process ended without a word, or waits.",
+        "Its status is pending, nothing was written to it lately and no crash file belongs to it: it waits to be resumed, or its process ended without a word.",
     )
 
 

@@ -167,6 +167,12 @@ def _numbered(candidate: Candidate, profile_name: str, prompt: Prompt, held: dic
             yield Place(profile_name, path, tuple(held[path]), "one beside it: reports differ in which message this error counts")
 
 
+def same_refusal(one: str, other: str) -> bool:
+    """Whether two texts are the same refusal at the same place."""
+    said = [{(each.rule.id, tuple(sorted(each.values.items()))) for each in recognised(text)} for text in (one, other)]
+    return bool(said[0] & said[1])
+
+
 def explanation_report(text: str, found: Sequence[Explanation]) -> Json:
     """What `explain --json` says. `recognised` is empty where no rule knows the text."""
     return {"text": text[:2000], "recognised": [_report(each) for each in found]}

@@ -22,7 +22,11 @@ MADE_UP_SHOWN = 200
 NOT_RECORDED = "not known: the prompt of this request is not recorded"
 SYSTEM = -1
 """Place of a chunk that is sent outside of the list, as the system prompt."""
-ROLE_LETTERS = {"user": "u", "assistant": "a", "tool": "t", "system": "s"}
+ROLE_LETTERS = {
+    "user": "u", "assistant": "a", "tool": "t", "system": "s", "model": "a", "developer": "s", "reasoning": "a",
+    "function_call": "a", "function_call_output": "t",
+}  # fmt: skip
+"""Roles of chunks, and what other wire shapes say in their place; an item of the Responses shape has a type."""
 
 
 def letter(role: str) -> str:
@@ -57,6 +61,8 @@ class Row:
     bracket: int
     read: "ReadCell | None"
     sent: "SentCell | None"
+    behind: "tuple[ReadCell, ...]" = ()
+    """Messages that the reader made up and put here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,8 @@ class ReadCell:
     badges: tuple[str, ...]
     continued: bool
     lost: bool
+    sent_as: str = ""
+    """Of a message that the reader made up: what it is in the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +238,7 @@ def synthetic(chunk: Chunk) -> str:
 class Timeline:
     rows: tuple[Row, ...]
     made_up: tuple[ReadCell, ...]
-    """Messages that the reader made up; they stand behind everything stored."""
+    """Messages that the reader made up and that stand behind no visible row."""
 
 
 def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int], is_end: bool) -> Timeline:
@@ -241,6 +249,8 @@ def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int
     brackets = {start: span for start, span, _ in _runs([all_columns.stored.get(chunk.key, chunk.key) for chunk in visible])}
     read = dict(_read_cells(all_columns, visible, badges))
     sent = dict(_sent_cells(all_columns, visible))
+    seams = {at for at in range(len(visible)) if at + 1 == len(visible) or all(at + 1 in cells for cells in (brackets, read, sent))}
+    behind, at_end = _made_up(all_columns, {chunk.key: at for at, chunk in enumerate(visible)}, seams, positions[0] if positions else 0)
     rows = tuple(
         Row(
             positions[at],
@@ -258,10 +268,11 @@ def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int
             brackets.get(at, 0),
             read.get(at),
             sent.get(at),
+            tuple(behind.get(at, ())),
         )
         for at, chunk in enumerate(visible)
     )
-    return Timeline(rows, tuple(_made_up(all_columns)) if is_end else ())
+    return Timeline(rows, tuple(at_end) if is_end else ())
 
 
 T = TypeVar("T")
@@ -314,16 +325,36 @@ def _held(all_columns: Columns, chunks: Iterable[Chunk]) -> int:
     return len({all_columns.stored.get(chunk.key) for chunk in chunks} - {None})
 
 
-def _made_up(all_columns: Columns) -> Iterator[ReadCell]:
-    """The first MADE_UP_SHOWN, and in one more cell how many there are besides."""
-    made_up = [(index, message) for index, message in enumerate(all_columns.read_messages) if message.synthetic]
-    for index, message in made_up[:MADE_UP_SHOWN]:
+def _made_up(all_columns: Columns, rows: dict[str, int], seams: set[int], first: int) -> tuple[dict[int, list[ReadCell]], list[ReadCell]]:
+    """Row -> what was made up behind it, and what stands behind no row. MADE_UP_SHOWN are shown, and in one more cell how many there are besides.
+
+    `rows`: key of a visible chunk -> its row; `seams`: rows behind which every column begins a new cell; `first`: place of the first row.
+    """
+    sent = {id(wire.source): (index, wire) for index, wire in enumerate(all_columns.prompt.messages) if wire.source is not None}
+    places = {chunk.key: at for at, chunk in enumerate(all_columns.conversation.chunks)}
+    behind: dict[int, list[ReadCell]] = {}
+    at_end: list[ReadCell] = []
+    count, last = 0, ""
+    for index, message in enumerate(all_columns.read_messages):
+        if not message.synthetic:
+            last = message.chunks[-1].key if message.chunks else last
+            continue
+        count += 1
+        if count > MADE_UP_SHOWN:
+            continue
         why = f"made up by the reader, in no store: {message.chunks[0].text}"
-        yield ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, (), False, why, (), False, False)
-    if len(made_up) > MADE_UP_SHOWN:
-        yield ReadCell(
-            1, "t", f"and {len(made_up) - MADE_UP_SHOWN:,} more messages made up by the reader", 1, (), False, "", (), False, False
-        )
+        place, wire = sent.get(id(message), (0, None))
+        sent_as = f"{all_columns.prompt.root}.{place} · {role_of(wire)}" if wire else ""
+        cell = ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, (), False, why, (), False, False, sent_as)
+        row = rows.get(last, -1)
+        if row in seams:
+            behind.setdefault(row, []).append(cell)
+        elif row >= 0 or places.get(last, first) >= first:
+            at_end.append(cell)
+    if count > MADE_UP_SHOWN:
+        more = f"and {count - MADE_UP_SHOWN:,} more messages made up by the reader"
+        at_end.append(ReadCell(1, "t", more, 1, (), False, "", (), False, False))
+    return behind, at_end
 
 
 def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tuple[int, SentCell]]:
@@ -359,7 +390,7 @@ def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tupl
             (f"seq {chunk.seq} {chunk.kind}", all_columns.calls_lost[chunk.key]) for chunk in held if chunk.key in all_columns.calls_lost
         ]
         lane = tuple(letter(chunk.role) for chunk in held)
-        merged = _held(all_columns, (part.chunk for part in wire.parts)) > 1
+        merged = _is_wrongly_joined(all_columns, [part.chunk for part in wire.parts], letter(role))
         seams = tuple(Seam(letter(part.chunk.role), part.chunk.seq, part.text) for part in wire.parts if part.chunk.key in keys)
         refused = tuple(violations.get(index, ())) if index not in seen else ()
         yield (
@@ -378,6 +409,15 @@ def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tupl
             ),
         )
         seen.add(index)
+
+
+def _is_wrongly_joined(all_columns: Columns, chunks: Sequence[Chunk], role_letter: str) -> bool:
+    """Several messages in one; not where a projection puts results and the user's words together, as every client of that wire does."""
+    several = _held(all_columns, chunks)
+    if several < 2:
+        return False
+    read = {all_columns.read[chunk.key].index for chunk in chunks}
+    return len(read) < several or role_letter != "u" or any(letter(chunk.role) == "a" for chunk in chunks)
 
 
 def merged_seqs(all_columns: Columns) -> list[int]:

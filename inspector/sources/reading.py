@@ -98,7 +98,7 @@ def read(path: Path, format_name: str | None = None) -> Store | Traces:
         scores: list[tuple[float, str]] = [(found.sniff(shape), found.name) for found in FORMATS]
         scores += [(dispatch_traces.sniff(shape), dispatch_traces.NAME), (dispatch_traces.sniff_journal(shape), dispatch_traces.JOURNAL)]
         score, format_name = max(scores)
-        if score <= 0 and _starts_as_json(shape):
+        if score <= 0 and _may_be_a_request(shape):
             format_name = _request_format(path)
         elif score <= 0:
             raise NotRecognised(path, tuple(shape.tables))
@@ -148,8 +148,12 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
     return sqlite.reread(path, use)
 
 
-def _starts_as_json(shape: Shape) -> bool:
-    return not shape.tables and not shape.files and shape.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+def _may_be_a_request(shape: Shape) -> bool:
+    """Whether it starts as JSON does, or as what is often saved instead, of which the sentence says what to do."""
+    if shape.tables or shape.files:
+        return False
+    starts_as_json = shape.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    return starts_as_json or request_layout.is_mistaken(shape.head)
 
 
 def _request_format(path: Path) -> str:

@@ -17,6 +17,7 @@ from pygments.lexers import get_lexer_by_name
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Finding
+from inspector.projections.base import WireMessage
 from inspector.reports import timeline
 from inspector.reports import visible as text
 
@@ -61,6 +62,17 @@ def chunk_words(chunk: Chunk | None) -> str:
 def synthetic(chunk: Chunk | None) -> str:
     """Why a stored result is none that a tool gave; "" for all others."""
     return timeline.synthetic(chunk) if chunk is not None else ""
+
+
+@register.filter
+def wire_role(message: WireMessage) -> str:
+    return timeline.role_of(message)
+
+
+@register.filter
+def letter(role: str) -> str:
+    """The class of a role's colour, whatever the wire shape calls it."""
+    return timeline.letter(role)
 
 
 @register.filter

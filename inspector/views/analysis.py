@@ -14,7 +14,7 @@ from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, Observed, observed
-from inspector.repairs.recommend import sequence
+from inspector.repairs.recommend import at_once
 from inspector.reports.standings import Standing, standings_of
 from inspector.reports.timeline import NOT_RECORDED, Columns, Strip, columns, strip
 from inspector.reports.verdict import verdict
@@ -41,6 +41,8 @@ class Analysis:
     standings: tuple[Standing, ...] = ()
     """What every profile says of the next request; () of a past one, where nothing is read, and of more than WHOLE chunks."""
     observed: Observed | None = None
+    why_not: str = ""
+    """Why no sequence satisfies the profile; what is recommended then mends only a part."""
 
 
 def analysis(conversation: Conversation, reader: str, projection_name: str, profile_name: str, revision: int, step: str = "") -> Analysis:
@@ -63,10 +65,11 @@ def _analysis(
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
     said = verdict(case, troubles, judgement)
     made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, troubles)
-    mends = tuple(each.name for each in sequence(case, troubles, profile_name, projection_name).way.strategies)
+    advised = at_once(case, troubles, judgement, projection_name)
+    mends = tuple(each.name for each in advised.way.strategies)
     is_judged = len(case.conversation.chunks) <= WHOLE and not case.reading.failure
     judgements = standings_of(case, conversation.source.projection) if is_judged else ()
-    return Analysis(case, found, prompt, judgement, said, made, strip(made), mends, judgements)
+    return Analysis(case, found, prompt, judgement, said, made, strip(made), mends, judgements, why_not=advised.why_not)
 
 
 def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) -> Analysis:

@@ -81,7 +81,9 @@ def _checked(request: OperatorRequest) -> tuple[bytes, Checked]:
     try:
         return data, checked(data, NAME, format_name, profile_name)
     except NotARequest as problem:
-        raise NoBody(f"What was given {visible(problem.reason)}") from None
+        # The sentence is one for the command, which has an option where this page has a field.
+        reason = problem.reason.replace("--format NAME", "the field Format").replace("another --format", "another in the field Format")
+        raise NoBody(f"What was given {visible(reason)}") from None
     except (UnknownFormat, UnknownProfile) as problem:
         raise NoBody(visible(str(problem))) from None
 

@@ -32,6 +32,8 @@ class Beside:
     alignment: Alignment | None
     crashes: tuple[Conversation, ...]
     ending: Ending | None
+    newest: tuple[Crash, ...] = ()
+    """Of these crashes the first SHOWN, with their errors."""
 
 
 LINKED_BY = {
@@ -52,7 +54,9 @@ def beside(row: Conversation, found: Core, taken_at: int | None) -> Beside | Non
         return None
     names = [visible(name) for name in (found.fact("crashes") or "").split(", ") if name]
     held = {each.native_id: each for each in row.source.conversations.filter(native_id__in=names)}
-    return Beside(None, "", None, tuple(held[name] for name in names if name in held), ending(found, taken_at))
+    rows = tuple(held[name] for name in names if name in held)
+    newest = tuple(Crash(each, loading.stored(each).conversation.fact("error") or "", row) for each in rows[:SHOWN])
+    return Beside(None, "", None, rows, ending(found, taken_at), newest)
 
 
 def newest_crashes() -> tuple[tuple[Crash, ...], int]:

@@ -1,27 +1,36 @@
 """What a provider's error means, and where in a conversation it points."""
 
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseRedirect
 
 from inspector.conversation.model import Chunk
+from inspector.detectors.base import Case, Finding
+from inspector.formats.rollouts_crash import PREFIX
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, loading
 from inspector.profiles.base import EVIDENCE
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.crash_alignment import Alignment, aligned
-from inspector.reports.explain import Explanation, explained, explanation_report, recognised, sentence
+from inspector.reports.explain import Explanation, explained, explanation_report, same_refusal, sentence
 from inspector.reports.visible import visible
+from inspector.views.analysis import Analysis, analysis
 from inspector.views.conversation_list import newest_first
 from inspector.views.crashes import beside
+from inspector.views.judges import chosen_judges
 from inspector.views.pages import as_json, page
 
 LINKABLE = 2000
 """Characters of an error text that an address may carry; a longer one is explained, without a link to it."""
 OFFERED = 30
 PLACES_SHOWN = 12
+CRASHES_SEARCHED = 50
+"""The newest crash files whose error is compared with a text for which no conversation is named."""
+TRIED = 20_000
+"""Chunks of a history up to which each strategy is tried for the page."""
 NOT_RECOGNISED = "No known rule answers so: paste more of the error, or the whole log line. The rules page lists the texts that are known."
 
 
@@ -38,6 +47,14 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
+class Remedy:
+    """`edits`: what it would change in the conversation that can be repaired; None where that was not tried."""
+
+    strategy: Strategy
+    edits: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One rule that may have answered so. `evidence` are the words of its marks."""
 
@@ -46,7 +63,8 @@ class Answer:
     evidence: tuple[str, ...]
     spots: tuple[Spot, ...]
     spots_left_out: int
-    mends: tuple[Strategy, ...]
+    mends: tuple[Remedy, ...]
+    """Those that would change something first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +77,18 @@ class CrashSays:
 
 
 @dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do with the conversation that can be repaired: the sequence that its profile takes, and what the rules find at the place."""
+
+    row: Conversation
+    profile: str
+    sequence: tuple[Strategy, ...]
+    findings: tuple[tuple[str, Finding], ...]
+    verdict: str
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainPage:
     error: str
     target: str
@@ -67,6 +97,9 @@ class ExplainPage:
     mend: Conversation | None
     """The conversation that can be repaired: of a crash, its session."""
     crash: CrashSays | None
+    advice: Advice | None
+    recorded: tuple[Conversation, ...]
+    """Crash files with this very error, where no conversation is named."""
     problem: str
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
@@ -95,7 +128,8 @@ def _found(error: str, row: Conversation | None) -> tuple[Explanation, ...]:
     return explained(error, case, row.source.projection if row else "")
 
 
-def _answer(found: Explanation) -> Answer:
+def _answer(found: Explanation, case: Case | None) -> Answer:
+    """`case` is of the conversation that can be repaired."""
     rule = found.candidate.rule
     spots = tuple(
         Spot(
@@ -109,8 +143,41 @@ def _answer(found: Explanation) -> Answer:
         for each in found.places[:PLACES_SHOWN]
     )
     evidence = tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
-    mends = tuple(each for name in rule.mended_by for each in STRATEGIES if each.name == name)
-    return Answer(found, sentence(found), evidence, spots, len(found.places) - len(spots), mends)
+    mends = [each for name in rule.mended_by for each in STRATEGIES if each.name == name]
+    is_tried = case is not None and len(case.conversation.chunks) <= TRIED
+    remedies = [Remedy(each, sum(1 for _ in each.propose(case)) if case is not None and is_tried else None) for each in mends]
+    remedies.sort(key=lambda each: each.edits == 0)
+    return Answer(found, sentence(found), evidence, spots, len(found.places) - len(spots), tuple(remedies))
+
+
+def _advice(mend: Conversation | None, answers: tuple[Explanation, ...], crash: CrashSays | None) -> tuple[Advice | None, Analysis | None]:
+    """By the profile that answered so; where several may have, by the source's own one if it is among them."""
+    if mend is None or not answers:
+        return None, None
+    names = answers[0].candidate.profiles
+    projection, profile = chosen_judges("", mend.source.profile if mend.source.profile in names else names[0], mend.source)
+    found = analysis(mend, mend.source.reader, projection, profile, mend.revision)
+    seqs = _pointed_at(answers, crash)
+    there = tuple((oid, finding) for oid, finding in found.findings if seqs & set(finding.seqs))
+    sequence = tuple(each for name in found.recommended for each in STRATEGIES if each.name == name)
+    return Advice(mend, profile, sequence, there[:PLACES_SHOWN], found.verdict, found.why_not), found
+
+
+def _pointed_at(answers: tuple[Explanation, ...], crash: CrashSays | None) -> set[int]:
+    """Seqs of the conversation that can be repaired: of a crash, those behind the whole message that the error names."""
+    if crash:
+        messages = {piece.sent.msg_idx for piece in crash.alignment.named}
+        return {piece.stored.seq for piece in crash.alignment.pieces if piece.stored is not None and piece.sent.msg_idx in messages}
+    fires = {seq for each in answers for _, _, seqs in each.fires for seq in seqs}
+    return fires | {seq for each in answers for place in each.places for seq in place.seqs}
+
+
+def _recorded(error: str) -> tuple[Conversation, ...]:
+    """The newest crash files that hold this error."""
+    rows = newest_first(Conversation.objects.filter(native_id__startswith=PREFIX, source__format="rollouts", is_gone=False))
+    newest = rows.select_related("source")[:CRASHES_SEARCHED]
+    same = (each for each in newest if same_refusal(error, loading.stored(each).conversation.fact("error") or ""))
+    return tuple(islice(same, 5))
 
 
 def _crash(error: str, row: Conversation | None) -> CrashSays | None:
@@ -120,18 +187,12 @@ def _crash(error: str, row: Conversation | None) -> CrashSays | None:
     found = loading.stored(row).conversation
     held = beside(row, found, None)
     if held and held.crash and held.crash.session and held.alignment:
-        return CrashSays(row, held.crash.session, held.alignment) if _same(error, held.crash.error) else None
+        return CrashSays(row, held.crash.session, held.alignment) if same_refusal(error, held.crash.error) else None
     for crash in held.crashes if held else ():
         other = loading.stored(crash).conversation
-        if _same(error, other.fact("error") or ""):
+        if same_refusal(error, other.fact("error") or ""):
             return CrashSays(crash, row, aligned(found, other))
     return None
-
-
-def _same(error: str, other: str) -> bool:
-    """Whether two texts are the same refusal at the same place."""
-    said = [{(each.rule.id, tuple(sorted(each.values.items()))) for each in recognised(text)} for text in (error, other)]
-    return bool(said[0] & said[1])
 
 
 def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
@@ -148,16 +209,21 @@ def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
 def _page(request: OperatorRequest) -> ExplainPage:
     error, target = _asked(request)
     row, problem = _target(target)
-    answers = tuple(_answer(each) for each in _found(error, row))
+    explanations = tuple(sorted(_found(error, row), key=lambda each: not each.fires))
     offered = tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED])
-    crash = _crash(error, row) if answers else None
+    crash = _crash(error, row) if explanations else None
+    mend = crash.session if crash else row
+    advice, found = _advice(mend, explanations, crash)
+    answers = tuple(_answer(each, found.case if found else None) for each in explanations)
     return ExplainPage(
         error,
         target,
         _heading(answers, crash),
         row,
-        crash.session if crash else row,
+        mend,
         crash,
+        advice,
+        _recorded(error) if answers and not target else (),
         problem,
         answers,
         offered,
@@ -171,7 +237,13 @@ def explain(request: OperatorRequest) -> HttpResponse:
     if request.method == "POST" and len(error) <= LINKABLE:
         return HttpResponseRedirect(f"/explain/?{urlencode({'error': visible(error), 'target': target})}")
     content = _page(request)
-    return page(request, "explain.html", content, twins=("json",) if content.is_linkable else (), status=400 if content.problem else 200)
+    return page(
+        request,
+        "explain.html",
+        content,
+        twins=("json",) if error.strip() and content.is_linkable else (),
+        status=400 if content.problem else 200,
+    )
 
 
 def explain_json(request: OperatorRequest) -> HttpResponse:

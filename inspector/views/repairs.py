@@ -24,11 +24,12 @@ from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Change, WriteMode
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
+from inspector.profiles.judging import judged
 from inspector.readers.catalogue import names
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.preview import DiffRow, Preview
-from inspector.repairs.recommend import sequence
+from inspector.repairs.recommend import at_once
 from inspector.reports import markdown, plan
 from inspector.reports.visible import size, visible
 from inspector.views.pages import absolute, as_json, as_markdown, page
@@ -149,7 +150,8 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     part, problem = None, ""
     case = loading.case(row, row.source.reader)
     troubles = findings(case, RULES)
-    found = sequence(case, troubles, row.source.profile, row.source.projection).way.strategies
+    judgement = judged(case.reading, case.conversation, row.source.profile, row.source.projection)[1]
+    found = at_once(case, troubles, judgement, row.source.projection).way.strategies
     named = frozenset(name for finding in troubles for name in finding.repaired_by)
     try:
         mode = mode_named(format_, mode)
@@ -232,7 +234,8 @@ def _repair_page(repair: Repair) -> RepairPage:
 
 def _reach(repair: Repair, native: str) -> str:
     """How users get to a fork: what will be, what is, and nothing where it is no more."""
-    what = f"“{repair.options.get('title', '')}” (id {native})"
+    title = repair.options.get("title", "")
+    what = f"“{title}” (id {native})" if title else f"id {native}"
     if repair.state in (Repair.State.PROPOSED, Repair.State.APPROVED):
         return f"The repaired history will be a conversation of its own, {what}, beside the original, which stays as it is. It is not there yet."
     if repair.state in UNDOABLE:

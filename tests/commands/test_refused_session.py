@@ -53,5 +53,26 @@ def test_scan_says_the_first_bad_point_for_each_profile(folder: Path) -> None:
     scanned = run("scan", str(folder), "--conversation", "crash:", "--profile", "all", "--json").json["conversations"][0]
     profiles = scanned["profiles"]
     assert not profiles["anthropic-2026-07"]["sendable"]
-    assert profiles["anthropic-2026-07"]["first_bad"] in {seq for each in profiles["anthropic-2026-07"]["violations"] for seq in each["seqs"]}
+    assert profiles["anthropic-2026-07"]["first_bad"] in {
+        seq for each in profiles["anthropic-2026-07"]["violations"] for seq in each["seqs"]
+    }
     assert profiles["bedrock"]["violations"][0]["id"] == "BR-1"
+
+
+@pytest.mark.parametrize("named", [[], ["--conversation", SESSION], ["--conversation", "crash:"]])
+def test_the_newest_crash_with_this_error_leads_to_the_stored_line_and_says_what_is_ruled_out(folder: Path, named: list[str]) -> None:
+    told = run("explain", ERROR, "--target", str(folder), *named).out
+    assert f"Stored in session {SESSION}" in told and "messages.jsonl#16.0" in told
+    assert "serialisation is ruled out" in told
+
+
+def test_an_imported_session_finds_its_crash(folder: Path) -> None:
+    assert run("import_source", str(folder)).status == 0
+    assert "messages.jsonl#16.0" in run("explain", ERROR, "--target", SESSION).out
+
+
+def test_another_error_is_not_taken_for_that_of_the_crash(folder: Path) -> None:
+    told = run(
+        "explain", ERROR.replace("messages.5.content.3", "messages.1.content.0"), "--target", str(folder), "--conversation", SESSION
+    ).out
+    assert "Stored in session" not in told and "AN-16" in told

@@ -109,7 +109,8 @@ def test_standard_input_is_a_body(tmp_path: Path) -> None:
     [
         (("scan", "-"), b"", "Standard input is empty"),
         (("scan", "-"), b"[1, 2]", "Standard input is JSON, but no request body"),
-        (("scan", "-"), b"<html>", "Standard input holds no request body"),
+        (("scan", "-"), b"plain words", "Standard input holds no request body"),
+        (("scan", "-"), b"<html>", "Standard input is HTML or XML, no JSON"),
         (("scan", "-"), b'{"messages": [{"role": "user", "cont', "not JSON"),
         (("scan", "-"), b'[{"role": "user", "content": "x"}]', "--format NAME"),
         (("scan", "-", "--format", "dispatch"), b"{}", "Only a request body"),

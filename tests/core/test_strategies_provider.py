@@ -12,7 +12,7 @@ from inspector.conversation.edits import Plan, apply
 from inspector.conversation.model import Conversation, Kind
 from inspector.detectors.base import Case, case_of
 from inspector.detectors.synthetic_texts import OURS, ROLLOUTS
-from inspector.formats.base import Cell, Format, Record, Stored, WriteRefused
+from inspector.formats.base import Cell, Format, Record, Stored
 from inspector.formats.catalogue import format_named
 from inspector.profiles.catalogue import profile
 from inspector.repairs import preview as previews
@@ -504,13 +504,16 @@ def test_what_was_written_needs_no_second_run(name: str) -> None:
         previewed(once, [name])
 
 
-def test_a_system_message_in_the_list_of_a_body_that_has_no_place_for_it_is_refused_in_a_sentence() -> None:
+def test_a_system_message_in_the_list_moves_to_the_place_that_its_shape_has_for_it() -> None:
     body = {"messages": [{"role": "user", "content": "go"}, {"role": "system", "content": "T"}, {"role": "assistant", "content": "x"}]}
     assert [each["role"] for each in written(previewed(body, ["system-first"], "openai-chat", OPENAI))["messages"]] == [
         *("system", "user", "assistant")
     ]
-    with pytest.raises(WriteRefused, match="stays as it is"):
-        previewed(body, ["system-first"])
+    after = written(previewed(body, ["system-first"]))
+    assert after["system"] in ("T", [{"type": "text", "text": "T"}]) and [each["role"] for each in after["messages"]] == [
+        "user",
+        "assistant",
+    ]
 
 
 # What a preview warns of.

@@ -1,12 +1,17 @@
 """Which wire shape a body is of, where that can be told."""
 
+import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from inspector.formats import request_layout
 from inspector.formats.request_detection import format_of, wires_of
 from inspector.formats.request_layout import NotARequest
+from inspector.formats.request_shapes.catalogue import SHAPES
+from inspector.sources.reading import NoRequest, read
 from tests.formats.bodies import BODIES
 
 TALK = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
@@ -51,6 +56,12 @@ def test_whole_bodies_and_bare_lists_are_told_apart(wire: str) -> None:
         ([{"role": "user", "content": [{"type": "input_text", "text": "x"}]}], "openai-responses"),
         ([{"role": "assistant", "content": [{"type": "reasoning", "text": "x"}]}], "ai-sdk"),
         ([*TALK, 5, {"role": "user", "content": [{"type": "tool_result"}]}], "anthropic"),
+        # Where messages bear marks of two shapes alike, what stands beside them decides between these.
+        ({"system": "S", "messages": [{"role": "system", "content": [{"type": "text", "text": "x", "cache_control": {}}]}]}, "anthropic"),
+        (
+            {"model": "gpt-5", "messages": [{"role": "system", "content": [{"type": "text", "text": "x", "cache_control": {}}]}]},
+            "openai-chat",
+        ),
     ],
 )
 def test_what_decides(value: Any, wire: str) -> None:
@@ -83,6 +94,10 @@ def test_what_several_shapes_share_is_asked_for_by_name(value: Any) -> None:
             {"messages": "x"},
             {"messages": []},
             {"input": 5},
+            {"input": "a span's", "output": "x"},
+            {"model": "gpt-5", "input": "a span's", "output": "x"},
+            {"model": "text-embedding-3-large", "input": "x"},
+            {"model": "gpt-4o-mini-tts", "input": "x", "voice": "coral"},
             {"contents": [1]},
             {"a": {"messages": TALK}},
         ),
@@ -95,3 +110,25 @@ def test_other_json_is_refused_in_one_sentence(value: Any) -> None:
     with pytest.raises(NotARequest) as problem:
         format_of(json.dumps(value).encode())
     assert problem.value.reason.endswith(".") and "\n" not in problem.value.reason
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (gzip.compress(b'{"messages": []}'), "unpack it, with `gunzip`"),
+        ('{"messages": []}'.encode("utf-16"), "is UTF-16, and requests are UTF-8"),
+        (b" <!doctype html><p>502", "is HTML or XML, no JSON"),
+    ],
+)
+def test_what_is_saved_instead_of_a_body_is_named(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "request.json"
+    path.write_bytes(data)
+    with pytest.raises(NoRequest, match=said):
+        read(path)
+
+
+def test_more_messages_than_any_provider_takes_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_layout, "MOST", 3)
+    assert len(request_layout.laid_out(json.dumps(TALK[:1] * 3).encode(), SHAPES["anthropic"]).values) == 3
+    with pytest.raises(NotARequest, match="holds 4 messages, and no provider takes more than 3"):
+        request_layout.laid_out(json.dumps(TALK[:1] * 4).encode(), SHAPES["anthropic"])

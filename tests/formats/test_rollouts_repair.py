@@ -12,7 +12,7 @@ from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import undo_repair, verify_repair
-from inspector.models import Conversation, Repair, loading
+from inspector.models import Conversation, Repair, Source, loading
 from inspector.seeds.rollouts_incident import CRASH, SESSION, incident_files
 from tests.formats.rollouts_files import everything, write
 
@@ -83,6 +83,19 @@ def test_a_child_is_listed_with_its_parent_as_what_it_came_from(root: Path) -> N
     # The crash stays with the session that it happened in, though the child holds the same ids and signatures.
     assert loading.stored(child).conversation.fact("crashes") is None
     assert loading.stored(imported(root)).conversation.fact("crashes") == f"crash:{CRASH}"
+
+
+def test_the_same_repair_again_is_another_child(root: Path) -> None:
+    conversation = imported(root)
+    children = []
+    for _ in range(3):
+        repair = approved(conversation, "child", INSERT)
+        apply_repair(repair, WHO, at_the_keyboard=True)
+        children.append(repair.options["fork_id"])
+    assert len(set(children)) == 3 and all((root / "sessions" / child / "session.json").exists() for child in children)
+    unknown = Source(format="rollouts", reader="rollouts", projection="rollouts-anthropic", profile="anthropic-2026-07")
+    asked = request_for(unknown, loading.stored(conversation), (INSERT,), "child", held=children[:2])
+    assert asked.options["fork_id"] == children[2]
 
 
 def test_a_store_that_moved_is_not_written(root: Path) -> None:

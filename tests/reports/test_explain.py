@@ -28,7 +28,7 @@ def wrapped(text: str) -> dict[str, str]:
         "in JSON": body,
         "in JSON twice": json.dumps({"body": body}),
         "in a log line": f"2026-07-25 12:00:01,123 ERROR agent.loop request failed: Error code: 400 - {body}",
-        "in a stack trace": f"Traceback (most recent call last):\n  File \"agents.py\", line 1, in run\nanthropic.BadRequestError: Error code: 400 - {body}\n",
+        "in a stack trace": f'Traceback (most recent call last):\n  File "agents.py", line 1, in run\nanthropic.BadRequestError: Error code: 400 - {body}\n',
         "in colour, over two lines": "\x1b[31m400\x1b[0m " + text.replace(" ", "\n", 1),
     }
 

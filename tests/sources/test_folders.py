@@ -8,7 +8,7 @@ import pytest
 
 from inspector.formats.base import Cell, Change
 from inspector.sources import files, folders
-from inspector.sources.problems import AlreadyThere, Changing, Missing, Moved, NotWritable, TooMany
+from inspector.sources.problems import AlreadyThere, Changing, Missing, Moved, NoRoom, NotWritable, TooMany
 from tests.sources.stores import run_as_nobody
 
 
@@ -124,9 +124,47 @@ def test_a_rename_that_fails_puts_back_those_before_it(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(Path, "replace", fails)
     changes = [change("s/a", "1", "one"), change("s/b", "2", None), change("s/new", None, "n"), change("s/c", "3", "three")]
-    with pytest.raises(NotWritable, match="No space left"):
+    with pytest.raises(NoRoom):
         folders.commit(path, {}, changes)
     assert content(path) == {"s/a": "1", "s/b": "2", "s/c": "3"} and left(path) == {"a", "b", "c"}
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that has room for eight bytes of each file."""
+    write = os.write
+
+    def writes(descriptor: int, data: memoryview) -> int:
+        if os.fstat(descriptor).st_size >= 8:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, data[:8])
+
+    monkeypatch.setattr(os, "write", writes)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    path = store(tmp_path, a="1")
+    with pytest.raises(NoRoom):
+        folders.commit(path, {}, [change("s/deep/new", None, "longer than there is room"), change("s/a", "1", "2")])
+    assert content(path) == {"s/a": "1"} and left(path) == {"a"}
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_copy_for_which_there_is_no_room_leaves_nothing(tmp_path: Path) -> None:
+    path = store(tmp_path, a="1", deep_b="longer than there is room")
+    for source in (path, path / "deep" / "b"):
+        with pytest.raises(NoRoom):
+            folders.copy(source, tmp_path / "copy", Everything())
+        assert not (tmp_path / "copy").exists()
+
+
+def test_a_link_where_the_temporary_file_goes_is_not_written_through(tmp_path: Path) -> None:
+    path, other = store(tmp_path, a="1"), tmp_path / "other"
+    other.write_text("mine")
+    (path / ".a.inspector-new").symlink_to(other)
+    folders.commit(path, {}, [change("s/a", "1", "2")])
+    assert other.read_text() == "mine" and content(path) == {"s/a": "2"} and left(path) == {"a"}
 
 
 def test_a_crash_before_the_first_rename_leaves_the_store_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

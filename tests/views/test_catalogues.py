@@ -74,14 +74,17 @@ def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: ob
     assert client.get(f"/strategies/{found.name}.json").json()["name"] == found.name
 
 
-def test_the_formats_page_names_readers_projections_and_provider_rules(client: Client) -> None:
+def test_the_formats_page_names_readers_projections_and_profiles_and_leads_to_their_rules(client: Client) -> None:
     text = unescape(client.get("/formats/").content.decode())
     for reader in READERS:
         assert f'id="{reader.name}"' in text and reader.evidence in text and all(f"+{word}" in text for word, _ in reader.variants)
     for projection in PROJECTIONS:
         assert projection.name in text
     for profile in PROFILES:
-        assert profile.unknowable in text and all(rule.text in text and rule.date in text for rule in profile.rules)
+        assert profile.unknowable in text and f'href="/rules/#{profile.name}"' in text
+    rules = unescape(client.get("/rules/").content.decode())
+    for profile in PROFILES:
+        assert f'id="{profile.name}"' in rules and all(rule.text[:600] in rules and rule.date in rules for rule in profile.rules)
     assert "dispatch-journal" in text
     assert client.get("/formats.json").json().keys() == {"formats", "readers", "projections", "profiles"}
 

@@ -129,3 +129,16 @@ def test_the_twin_reports_every_profile_and_the_repair(client: Client) -> None:
     assert report["repaired_by"] == ["move-results"] and json.loads(report["repaired"])["messages"]
     assert report["repair"]["profiles"]["anthropic-2026-07"]["after"] == "no known rule refuses"
     assert client.get("/check.json").status_code == 405
+
+
+def test_what_several_shapes_share_is_asked_for_by_the_field_and_not_by_an_option(client: Client) -> None:
+    text = client.post("/check/", {"body": '[{"role": "user", "content": "go"}]'}).content.decode()
+    assert "the field Format" in text and "--format" not in text and 'href="/explain/"' in text
+
+
+def test_the_request_before_and_after_is_named_as_its_wire_names_it(client: Client) -> None:
+    call = {"functionCall": {"name": "bash", "args": {}}}
+    turns = [("user", {"text": "go"}), ("model", call), ("user", {"text": "and?"})]
+    body = json.dumps({"contents": [{"role": role, "parts": [part]} for role, part in turns]})
+    text = client.post("/check/", {"body": body}).content.decode()
+    assert '<p class="wire a"><b>contents.1 · model</b>' in text and "messages.1" not in text[text.index("Prompt before") :]

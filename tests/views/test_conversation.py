@@ -16,11 +16,13 @@ from inspector.seeds import dispatch_incident
 from inspector.sources.creation import write_journal
 from inspector.views import analysis
 from tests.actions.building import A, Store, T, U, again, bring, chunk_key, er, imported, make, merged, put, row, tc, tr
+from tests.views.test_explain import session
 
 pytestmark = pytest.mark.django_db
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
 Get = Callable[..., str]
+__all__ = ["session"]
 
 
 @pytest.fixture
@@ -222,6 +224,19 @@ def test_what_the_reader_makes_up_stands_last_and_in_no_store(get: Get, tmp_path
     rows = re.findall(r"<tr[ >].*?</tr>", page[page.index("<tbody>") :], re.DOTALL)
     assert 'class="made-up"' in rows[5] and "not in the store" in rows[5] and "made up by the reader" in rows[5]
     assert "interrupted: tool execution did not complete" in rows[5] and seqs(page) == [1, 2, 3, 4, 5]
+
+
+def test_what_the_reader_makes_up_between_messages_stands_in_its_place(get: Get, session: Conversation) -> None:
+    page = get(session)
+    rows = re.findall(r"<tr[ >].*?</tr>", page[page.index("<tbody>") :], re.DOTALL)
+    at = next(at for at, row in enumerate(rows) if 'class="made-up"' in row)
+    assert 'id="seq-29"' in rows[at - 1] and 'id="seq-30"' in rows[at + 1] and "messages.6 · user" in rows[at]
+
+
+def test_results_joined_with_the_users_words_are_no_alarm_and_two_answers_in_one_message_are(get: Get, session: Conversation) -> None:
+    page = get(session)
+    alarms = re.findall(r'<td class="sent"[^>]*><div class="msg \w merged">.*?<b>([^<]+)</b>', page, re.DOTALL)
+    assert alarms == ["messages.3 · assistant"]
 
 
 def test_made_up_rows_come_with_the_last_window_only(get: Get, tmp_path: Path) -> None:

@@ -52,6 +52,32 @@ def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Cl
     assert f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result"' in text
 
 
+def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_there(client: Client, session: Conversation) -> None:
+    text = page(client, FIRST_SENTENCE, session.oid)
+    do = words(text[text.index('id="do"') : text.index('id="AN-16"')])
+    assert "insert-interrupted-result invented" in do and "Cost: One made-up result per call" in do
+    assert all(code in do for code in ("TOOL102", "THINK204", "MSG401"))
+    mends = words(text[text.index("What mends it") : text.index("What is known, and from where")])
+    assert mends.index("insert-interrupted-result") < mends.index("move-results safe would change nothing here")
+
+
+def test_the_pages_offer_nothing_that_would_be_refused(client: Client, session: Conversation) -> None:
+    assert "/explain.json" not in client.get("/explain/").content.decode()
+    assert "bundle.zip" not in client.get(f"/conversations/{session.oid}/").content.decode()
+
+
+def test_without_a_conversation_the_crash_files_with_this_very_error_are_named(client: Client, crash: Conversation) -> None:
+    assert f"target={crash.oid}" in page(client, FIRST_SENTENCE)
+    other = page(client, FIRST_SENTENCE.replace("messages.5", "messages.7"))
+    assert f"target={crash.oid}" not in other and 'href="/check/"' in other
+
+
+def test_of_rules_with_one_text_the_one_that_fires_stands_first(client: Client, crash: Conversation) -> None:
+    text = page(client, "messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_03roles.", crash.oid)
+    fires = [("fires now" in part) for part in text.split('<section class="panel answer" id="AN-')[1:]]
+    assert len(fires) > 2 and fires == sorted(fires, reverse=True) and any(fires) and not all(fires)
+
+
 def test_the_crash_itself_says_that_the_rule_fires_and_offers_the_repair_of_its_session(
     client: Client, session: Conversation, crash: Conversation
 ) -> None:
@@ -113,7 +139,13 @@ def test_a_crash_and_its_session_lead_to_each_other_and_crashes_stand_in_the_lis
 ) -> None:
     of_crash, of_session = (client.get(f"/conversations/{each.oid}/").content.decode() for each in (crash, session))
     assert f'href="/conversations/{session.oid}/"' in of_crash and "Ruled out:" in of_crash and "equal word for word" in of_crash
-    assert f'href="/conversations/{crash.oid}/"' in of_session and "Crashed:" in of_session
+    assert (
+        f'href="/conversations/{crash.oid}/"' in of_session
+        and "Crashed:" in of_session
+        and "how it ended: crashed" in words(of_session)
+        and "Explain this error" in of_session
+    )
+    assert f"/conversations/{session.oid}/repairs/new/" in of_crash and "Propose repair" not in of_crash
     for address in ("/", "/conversations/"):
         assert "Crashes, newest first" in client.get(address).content.decode()
     assert "Crashes, newest first" not in client.get("/conversations/?state=healthy").content.decode()

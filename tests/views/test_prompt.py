@@ -156,3 +156,16 @@ def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client
     assert re.search(r"refused from seq 12 by openai-chat", line) and "accepted by" in line
     assert all(each.name in line for each in PROFILES)
     assert '<rect class="refusal mine"' in page and "refused from seq 12 by openai-chat" in page
+
+
+def test_a_profile_that_refuses_offers_its_repair_or_says_why_there_is_none(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    assert "Repair for mistral-strict" in prompt(client, session, "?profile=mistral-strict")
+    assert f"/conversations/{crash.oid}/repairs/" not in prompt(client, crash, "?profile=mistral-strict"), "a crash file is never written"
+
+
+def test_roles_of_other_wire_shapes_keep_their_colours(client: Client, session: Conversation) -> None:
+    for profile in ("gemini", "openai-responses"):
+        classes = set(re.findall(r'<td class="message (\w)"', prompt(client, session, f"?profile={profile}")))
+        assert classes <= {"u", "a", "t", "s"} and "a" in classes, profile

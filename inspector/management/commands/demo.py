@@ -9,6 +9,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.import_source import import_targets
 from inspector.environment import os_user, program
+from inspector.formats.rollouts import ROLLOUTS
+from inspector.formats.rollouts_crash import PREFIX
 from inspector.management.answering import AnsweringCommand
 from inspector.models.identity import short_id
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
@@ -34,7 +36,7 @@ class Command(AnsweringCommand):
             raise CommandError("Name the folder behind --folder, or leave it out for var/demo.")
         folder = Path(options["folder"] or settings.VAR_DIR / "demo")
         store, traces, rollouts = folder / "dispatch.db", folder / "traces.db", folder / "rollouts"
-        for path in (store, traces):
+        for path in (store, traces, rollouts):
             _refuse_foreign(path)
         if options["fresh"]:
             _remove(store)
@@ -65,6 +67,8 @@ class Command(AnsweringCommand):
         self.say(f"  {program()} scan {_near(store)}")
         self.say(f"  {program()} show {incident} --as messages")
         self.say(f"  {program()} repair {incident} --strategy renumber-messages --plan")
+        self.say(f"  {program()} scan {_near(rollouts)} --profile all")
+        self.say(f"  {program()} repair {refused} --for anthropic-2026-07 --plan")
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -87,7 +91,12 @@ def _is_ours(held: Store | Traces) -> bool:
     """A demo's store holds all its conversations, whatever was repaired in them; its trace is never written to."""
     if isinstance(held, Traces):
         return {record.id for record in held.records} == {record_id(record) for record in trace_records()}
-    return {CONVERSATION, *OTHERS} <= {stored.conversation.native_id for stored in held.conversations}
+    names = {stored.conversation.native_id for stored in held.conversations}
+    if held.format.name == ROLLOUTS.name:
+        made = [stored for stored in held.conversations if '"inspector"' in (stored.conversation.fact("tags") or "")]
+        known = {SESSION, *(name for name in names if name.startswith(PREFIX)), *(stored.conversation.native_id for stored in made)}
+        return SESSION in names and names <= known
+    return {CONVERSATION, *OTHERS} <= names
 
 
 def _remove(path: Path) -> None:

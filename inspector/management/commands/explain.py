@@ -4,17 +4,23 @@ import sys
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import Q
 
 from inspector.conversation.queries import span_text
+from inspector.detectors.base import ROLLOUTS
+from inspector.formats.rollouts_crash import PREFIX
 from inspector.management.answering import AnsweringCommand
-from inspector.management.target import add_options_of_target, load
+from inspector.management.target import Chosen, Target, add_options_of_target, load
 from inspector.profiles.base import EVIDENCE
-from inspector.reports.explain import Explanation, explained, explanation_report
+from inspector.reports.crash_alignment import Alignment, aligned
+from inspector.reports.explain import Explanation, explained, explanation_report, same_refusal
+from inspector.reports.visible import visible
 from inspector.sources.problems import shown
 
 LIMIT = 4 * 1024 * 1024
 PIPE = "-"
 PLACES_SHOWN = 8
+MOST = 50
 
 
 class Command(AnsweringCommand):
@@ -34,13 +40,22 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         text = _text(options["error"])
-        chosen = load(options).one() if options["target"] else None
-        case = chosen.case() if chosen else None
-        found = explained(text, case, chosen.projection if chosen else "")
+        chosen, crash, session = _targets(options, text) if options["target"] else (None, None, None)
+        pointed = crash or chosen
+        case = pointed.case() if pointed else None
+        found = explained(text, case, pointed.projection if pointed else "")
+        if crash is not None and found:
+            self.note(
+                f"{shown(crash.stored.conversation.native_id)} is the request that was refused so; what the error counts is counted there."
+            )
         if options["json"]:
             self.say_json(explanation_report(text, found))
         else:
             self._print(found, case is not None)
+            if crash is not None and session is not None:
+                self._print_stored(aligned(session.stored.conversation, crash.stored.conversation), session)
+            elif found and chosen is None:
+                self.say("Where it is in a history: --target with its store, its request body or an imported conversation.")
         if not found:
             if not options["json"]:
                 self.note(
@@ -48,8 +63,18 @@ class Command(AnsweringCommand):
                 )
             sys.exit(1)
 
+    def _print_stored(self, alignment: Alignment, session: Chosen) -> None:
+        conversation = session.stored.conversation
+        self.say(f"Stored in session {shown(conversation.native_id)} ({session.oid}):")
+        for piece in alignment.named:
+            where = f"seq {piece.stored.seq} ({shown(piece.stored.key, 120)})" if piece.stored else "nowhere that is known"
+            self.say(f"  {piece.path}: {where}")
+        for said in (*alignment.says, *(f"ruled out: {each}" for each in alignment.ruled_out)):
+            self.say(f"  {said}")
+
     def _print(self, found: tuple[Explanation, ...], has_target: bool) -> None:
-        for each in found:
+        # What the history breaks now comes before what may have been meant.
+        for each in sorted(found, key=lambda each: not each.fires):
             rule = each.candidate.rule
             self.say(f"{rule.id} ({', '.join(each.candidate.profiles)}): {rule.summary}")
             marks = "; ".join(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
@@ -72,6 +97,42 @@ class Command(AnsweringCommand):
             if rule.mended_by:
                 self.say(f"  mended by: {', '.join(rule.mended_by)}")
             self.say()
+
+
+def _targets(options: dict[str, Any], text: str) -> tuple[Chosen | None, Chosen | None, Chosen | None]:
+    """What is asked about, the newest crash with this very error where the target holds one, and the session of that. Raises CommandError."""
+    named = load(options)
+    everything = _beside(options, named)
+    crashes = [each for each in everything if each.stored.conversation.native_id.startswith(PREFIX)]
+    if len(named.conversations) == 1:
+        (chosen,) = named.conversations
+        own = chosen.stored.conversation
+        crashes = [
+            each for each in crashes if own.native_id in (each.stored.conversation.native_id, each.stored.conversation.fact("session"))
+        ]
+    crashes.sort(key=lambda each: int(each.stored.conversation.fact("lastActivityAt") or 0), reverse=True)
+    crash = next((each for each in crashes if same_refusal(text, each.stored.conversation.fact("error") or "")), None)
+    if crash is None:
+        return named.one(), None, None
+    name = crash.stored.conversation.fact("session")
+    return None, crash, next((each for each in everything if each.stored.conversation.native_id == name), None)
+
+
+def _beside(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:
+    """All conversations of the target; of an imported one of rollouts, those of its source."""
+    row = named.conversations[0].row if len(named.conversations) == 1 else None
+    if row is None:
+        return load({**options, "conversation": None}).conversations
+    if row.source.format != ROLLOUTS:
+        return named.conversations
+    rows = row.source.conversations.filter(is_gone=False).filter(
+        Q(pk=row.pk) | Q(native_id__startswith=PREFIX) | Q(native_id=_session(named))
+    )
+    return tuple(load({**options, "target": each.oid, "conversation": None}).one() for each in rows.order_by("-last_activity")[:MOST])
+
+
+def _session(named: Target) -> str:
+    return visible(named.conversations[0].stored.conversation.fact("session") or "")
 
 
 def _text(words: list[str]) -> str:

@@ -31,6 +31,7 @@ class Examined:
     asked: dict[str, Judgement]
     verdict: str
     sendable: bool
+    own_profile: str
 
     @property
     def healthy(self) -> bool:
@@ -38,6 +39,7 @@ class Examined:
         return (
             self.sendable
             and not self.case.reading.failure
+            and not recorded_errors(self.case)
             and not any(at_least(found.severity, Severity.WARNING) for found in self.findings)
         )
 
@@ -118,7 +120,8 @@ class Command(AnsweringCommand):
             self.say(f"  {name}: {judgement.verdict}")
             for violation in judgement.violations[:5]:
                 self.say(f"      {violation.path} seq {span_text(violation.seqs)}: {violation.text}")
-            for note in judgement.notes:
+            # Who asks for another provider's rules knows that the model is not of that one.
+            for note in judgement.notes if name == each.own_profile else ():
                 self.say(f"      {note}")
         self.say()
 
@@ -137,9 +140,8 @@ def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     found = findings(case, RULES)
     _, usual = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
     asked = {name: judged(case.reading, case.conversation, name, chosen.projection)[1] for name in names}
-    return Examined(
-        chosen.oid, case, found, asked, verdict(case, found, usual), usual.sendable and all(each.sendable for each in asked.values())
-    )
+    sendable = usual.sendable and all(each.sendable for each in asked.values())
+    return Examined(chosen.oid, case, found, asked, verdict(case, found, usual), sendable, chosen.profile)
 
 
 def _fails(examined: list[Examined], fail_on: str) -> bool:

@@ -1,0 +1,65 @@
+"""Gives an entry whose parent is nowhere in the file the nearest earlier entry for its parent."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Insert, Replace, Safety
+from inspector.conversation.tree import Entry, entries, last_by_id
+from inspector.detectors.base import Case
+from inspector.repairs.base import Strategy
+from inspector.repairs.branches import chain_above, key_of
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """At the start of the path what stood above comes back; inside of it, where OpenClaw goes on from the leaf of that moment, the parent becomes that one."""
+    if case.tree is None:
+        return
+    whole = tuple(entry for entry in entries(case.tree) if "fused" not in entry.about)
+    by_id = last_by_id(whole)
+    path = entries(case.conversation)
+    places = {key_of(entry.chunks[0]): entry.index for entry in entries(case.tree)}
+    known = by_id.keys() | {entry.id for entry in path}
+    if path and path[0].parent is not None and path[0].parent not in known:
+        after: str | None = None
+        for entry in _above(whole, by_id, places.get(key_of(path[0].chunks[0]), 0)):
+            for chunk in entry.chunks:
+                yield Insert(after, chunk)
+                after = chunk.key
+    for before, entry in zip(path, path[1:], strict=False):
+        if entry.parent is not None and entry.parent not in known and before.id:
+            about = {**entry.about, "parentId": before.id}
+            yield from (
+                Replace(chunk, replace(chunk, payload={**chunk.payload, "entry": about}, parent=before.id)) for chunk in entry.chunks
+            )
+
+
+def _above(whole: Sequence[Entry], by_id: dict[str, Entry], below: int) -> list[Entry]:
+    """The chain of the nearest earlier entry; where its own root names a parent that is nowhere, that of the nearest one before it, and so on."""
+    found: list[Entry] = []
+    at = len(whole)
+    while True:
+        at = next((number for number in range(at - 1, -1, -1) if whole[number].index < below), -1)
+        chain = chain_above(whole, by_id, whole[at], below) if at >= 0 else []
+        if at >= 0 and (not chain or not chain[-1].id):
+            # A parent needs an id, and a chain of its own that leads up.
+            continue
+        if not chain:
+            return found
+        found = [*chain, *found]
+        if chain[0].parent is None:
+            return found
+        below = chain[0].index
+
+
+STRATEGY = Strategy(
+    name="reparent-orphan-entry",
+    safety=frozenset({Safety.INVENTED}),
+    summary="gives an entry whose parent is nowhere in the file the nearest earlier entry for its parent",
+    cost="No content changes. That the one follows the other is inferred from the order of the lines; nothing in the file says so.",
+    noticed_by_user="The history before the gap is back, and the model knows it.",
+    argued_for="Without it the model sees only the tail (one report: 5.2 percent of the entries reachable) and nothing says so. Lines are appended in order, so that the line before is the likeliest parent.",
+    argued_against="With several branches the line before may belong to another one: a script that chained entries so made one session worse. Look at the tree first.",
+    write_kind="W3",
+    propose=propose,
+    beyond_dispatch=True,
+)
