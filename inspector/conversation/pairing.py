@@ -1,7 +1,8 @@
 """Which result answers which call, where ids repeat, results are displaced, or several claim one call."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
@@ -19,20 +20,48 @@ class Answered:
     """Keys of the results that stand directly behind the message of the call."""
 
 
+@dataclass(slots=True)
+class _Called:
+    """The calls of one id, each with its message: `passed` of them stand before the place that was looked at last, and `waiting` of these have no result,
+    by message; of those behind it `early` have one. A provider may use an id again in every turn, so that nothing is looked through twice."""
+
+    calls: list[tuple[int, Chunk]] = field(default_factory=list)
+    passed: int = 0
+    early: int = 0
+    waiting: list[tuple[int, deque[Chunk]]] = field(default_factory=list)
+
+    def answered_at(self, index: int, given: Mapping[str, Sequence[Chunk]]) -> Chunk:
+        """The call that a result in the message at `index` answers; places must not go back."""
+        while self.passed < len(self.calls) and self.calls[self.passed][0] < index:
+            at, call = self.calls[self.passed]
+            self.passed += 1
+            if not given[call.key]:
+                if not self.waiting or self.waiting[-1][0] != at:
+                    self.waiting.append((at, deque()))
+                self.waiting[-1][1].append(call)
+        if self.waiting:
+            # Of two calls of one message the first has the first result.
+            found = self.waiting[-1][1].popleft()
+            if not self.waiting[-1][1]:
+                self.waiting.pop()
+            return found
+        self.early = max(self.early, self.passed)
+        if self.early < len(self.calls):
+            self.early += 1
+            return self.calls[self.early - 1][1]
+        return self.calls[self.passed - 1 if self.passed else 0][1]
+
+
 def answered(messages: Sequence[Message]) -> tuple[Answered, ...]:
     """Every call of an assistant message, in order. A result goes to the last call of its id before it that has none, else to the next one after it."""
     calls = [(index, call) for index, message in enumerate(messages) if message.role == "assistant" for call in queries.calls(message)]
-    by_id: dict[str, list[tuple[int, Chunk]]] = {}
+    by_id: dict[str, _Called] = {}
     for index, call in calls:
-        by_id.setdefault(call.call_id, []).append((index, call))
+        by_id.setdefault(call.call_id, _Called()).calls.append((index, call))
     given: dict[str, list[Chunk]] = {call.key: [] for _, call in calls}
     for index, result in _results(messages):
-        called = by_id.get(result.call_id, [])
-        before = [call for at, call in called if at < index]
-        after = [call for at, call in called if at >= index]
-        choice = [call for call in reversed(before) if not given[call.key]] or [call for call in after if not given[call.key]]
-        if called:
-            given[(choice or before[-1:] or after[:1])[0].key].append(result)
+        if called := by_id.get(result.call_id):
+            given[called.answered_at(index, given).key].append(result)
     ends = {index: batch_of(messages, index) for index in {index for index, _ in calls}}
     return tuple(Answered(call, index, tuple(given[call.key]), *ends[index]) for index, call in calls)
 

@@ -32,7 +32,7 @@ class Entry:
 def entries(conversation: Conversation) -> tuple[Entry, ...]:
     """In the order of the file; chunks without entry (lines that cannot be read) are left out."""
     found: list[Entry] = []
-    for _, held in groupby(conversation.chunks, key=lambda chunk: chunk.msg_idx):
+    for _, held in groupby(conversation.chunks, key=_record):
         chunks = tuple(held)
         about = chunks[0].payload.get("entry")
         if isinstance(about, Mapping):
@@ -48,6 +48,12 @@ def entries(conversation: Conversation) -> tuple[Entry, ...]:
                 )
             )
     return tuple(found)
+
+
+def _record(chunk: Chunk) -> tuple[int | None, Any]:
+    """Records that share a line are entries of their own."""
+    about = chunk.payload.get("entry")
+    return chunk.msg_idx, about.get("fused") if isinstance(about, Mapping) else None
 
 
 def last_by_id(found: Sequence[Entry]) -> dict[str, Entry]:

@@ -5,8 +5,19 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.detectors.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_calls import is_session, read_messages
+from inspector.detectors.session_effects import SESSIONS
 
-FORMATS = (ROLLOUTS, "anthropic-request", "openai-chat-request", "gemini-request", "bedrock-request", "mistral-request", "ai-sdk-messages")
+FORMATS = (
+    ROLLOUTS,
+    *SESSIONS,
+    "anthropic-request",
+    "openai-chat-request",
+    "gemini-request",
+    "bedrock-request",
+    "mistral-request",
+    "ai-sdk-messages",
+)
 
 
 def neighbours(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
@@ -25,7 +36,7 @@ def neighbours(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
 
 def check(case: Case) -> Iterator[Hit]:
     parted = {message.chunks[0].key for message in case.reading.messages if message.synthetic}
-    for run in neighbours(case.messages):
+    for run in neighbours(read_messages(case) if is_session(case) else case.messages):
         seqs = queries.span_text([chunk.seq for message in run for chunk in message.chunks])
         pending = [call for message in run[:-1] for call in queries.calls(message)]
         yield Hit(

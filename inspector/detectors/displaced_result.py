@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk
 from inspector.conversation.pairing import Answered, answered
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_calls import is_session
+from inspector.detectors.session_effects import effects
 from inspector.detectors.synthetic_texts import is_synthetic
 
 
@@ -35,7 +37,10 @@ def check(case: Case) -> Iterator[Hit]:
         yield Hit(
             (result,),
             f"The result at seq {result.seq} {where}: it belongs directly behind the message of its call (seq {found.call.seq}).",
-            evidence=(("call", f"{found.call.tool_name[:60]} {found.call.call_id[:60]!r} at seq {found.call.seq}"),),
+            evidence=(
+                ("call", f"{found.call.tool_name[:60]} {found.call.call_id[:60]!r} at seq {found.call.seq}"),
+                *(effects("displaced") if is_session(case) else ()),
+            ),
         )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_calls import has_failed
+from inspector.detectors.session_effects import SESSIONS
 from inspector.formats.request_names import WIRES
 
 
@@ -14,6 +16,9 @@ def _is_empty(chunk: Chunk) -> bool:
 
 def check(case: Case) -> Iterator[Hit]:
     for message in case.messages:
+        # Programs leave a failed answer out of requests, whatever is in it.
+        if has_failed(message):
+            continue
         if message.role in ("user", "assistant") and all(_is_empty(chunk) for chunk in message.chunks):
             first = message.chunks[0]
             is_text = first.kind is Kind.TEXT
@@ -33,7 +38,7 @@ RULE = Rule(
     why="Anthropic and its kin refuse empty and blank texts in any place, and rollouts' converter dies on content that is null or an empty list, on every later turn.",
     example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 control payload={"type":"control","empty":"null"}\n3 user 2.0 text and?',
     check=check,
-    formats=(ROLLOUTS, *WIRES),
+    formats=(ROLLOUTS, *SESSIONS, *WIRES),
     references=("AN-12 to AN-14 of the rules on Anthropic", "rollouts providers/anthropic.py 0779491: assertion on empty content"),
     repaired_by=("drop-empty-blocks",),
     fixed_in_code="Do not store an answer in which nothing arrived; say that the stream ended instead.",

@@ -1,11 +1,13 @@
-"""TOOL402: results that a program or a repair made up, in the words of which it is known."""
+"""TOOL402: results, and in sessions whole turns, that a program or a repair made up, in the words of which it is known."""
 
 from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.detectors.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
-from inspector.detectors.synthetic_texts import written_by
+from inspector.detectors.session_calls import is_session
+from inspector.detectors.session_effects import SESSIONS
+from inspector.detectors.synthetic_texts import placeholder_of, written_by
 from inspector.formats.request_names import WIRES
 
 
@@ -15,12 +17,28 @@ def check(case: Case) -> Iterator[Hit]:
         for result in queries.results(message):
             if program := written_by(result):
                 by_program.setdefault(program, []).append(result)
+    yield from _placeholders(case)
     for program, chunks in by_program.items():
         what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"
         yield Hit(
             chunks,
             f"{what} made up by {program} (seq {queries.span_text([chunk.seq for chunk in chunks])}): no tool said it.",
             evidence=(("text", chunks[0].text[:160]),),
+        )
+
+
+def _placeholders(case: Case) -> Iterator[Hit]:
+    """Only of sessions: elsewhere somebody may have said these words."""
+    by_text: dict[tuple[str, str], list[Chunk]] = {}
+    for message in case.messages if is_session(case) else ():
+        for chunk in message.chunks:
+            if program := placeholder_of(chunk):
+                by_text.setdefault((program, chunk.text.strip()), []).append(chunk)
+    for (program, text), chunks in by_text.items():
+        what = "A text stands" if len(chunks) == 1 else f"{len(chunks)} texts stand"
+        yield Hit(
+            chunks,
+            f"{what} in the place of something that was lost or refused (seq {queries.span_text([chunk.seq for chunk in chunks])}): {program} puts {text!r} there, nobody said it.",
         )
 
 
@@ -35,8 +53,8 @@ RULE = Rule(
     why="It stands in for the result of an interrupted call, which is in order; it is no evidence that the tool ran and failed.",
     example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a "[interrupted]"',
     check=check,
-    formats=(ROLLOUTS, *WIRES),
-    references=("rollouts cd8a0c9 and transform_messages.py", "the texts that pi, litellm, pydantic-ai and strands write"),
+    formats=(ROLLOUTS, *SESSIONS, *WIRES),
+    references=("rollouts cd8a0c9 and transform_messages.py", "the texts that pi, OpenClaw, litellm, pydantic-ai and strands write"),
     unmended="The real result is nowhere in the history; where one stands elsewhere in it, TOOL207 or TOOL208 says so.",
     fixed_in_code="Mark a made-up result as such beside its text, so that it can be told from one of a tool.",
 )

@@ -9,7 +9,10 @@ from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity,
 from inspector.detectors.displaced_result import displaced
 from inspector.detectors.pair_cut_by_compaction import cut_off
 from inspector.detectors.repeated_output import superfluous
+from inspector.detectors.failed_turn_with_calls import results_of_failed
 from inspector.detectors.several_results import differing
+from inspector.detectors.session_calls import is_session, without_id
+from inspector.detectors.session_effects import effects
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -19,26 +22,48 @@ def check(case: Case) -> Iterator[Hit]:
         chunk for _, chunk in queries.orphaned_results(answers(case.conversation, case.reading.messages)) if chunk.kind is Kind.TOOL_RESULT
     ]
     calls = {call.call_id: call for message in case.messages for call in queries.calls(message)}
-    unexplained = stored - _explained(case)
+    explained = _explained(case)
+    unexplained = stored - explained
+    nameless = {result.key: owner for owner, result in without_id(case)} if is_session(case) else {}
     for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in unexplained):
         call = calls.get(chunk.call_id)
+        if call is None and (owner := nameless.get(chunk.key)) is not None:
+            text = f"The result at seq {chunk.seq} has no id; it stands behind the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
+            yield Hit((chunk,), text, evidence=effects("orphan"))
+            continue
         where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
-        yield Hit((chunk,), f"The result at seq {chunk.seq} answers no call of the message before it: {where}.")
+        yield Hit(
+            (chunk,),
+            f"The result at seq {chunk.seq} answers no call of the message before it: {where}.",
+            evidence=effects("orphan") if is_session(case) else (),
+        )
     place_of = {chunk.key: index for index, message in enumerate(case.reading.messages) for chunk in message.chunks}
     for chunk in read:
-        if chunk.key in stored or chunk.key.startswith("synthesized:"):
+        if chunk.key in stored or chunk.key.startswith("synthesized:") or (is_session(case) and chunk.key in explained):
+            continue
+        if cut := _cut(case, chunk, calls.get(chunk.call_id)):
+            yield Hit((chunk,), cut, evidence=effects("orphan"))
             continue
         yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), fault=Fault.READER)
 
 
 def _explained(case: Case) -> set[str]:
-    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204 (of Dispatch), TOOL206, TOOL207, TOOL208."""
+    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204 (of Dispatch), TOOL206, TOOL207 to TOOL209."""
     repeated = [chunk for chunks in superfluous(case) for chunk in chunks]
     several = [chunk for kept, others in differing(case) for chunk in (kept, *others)]
     chunks = [*repeated, *several, *(chunk for _, chunk in displaced(case))]
     if case.conversation.format in DISPATCH:
         chunks += [*(chunk for _, chunk in placeholders(case)), *cut_off(case)]
+    if is_session(case):
+        chunks += results_of_failed(case)
     return {chunk.key for chunk in chunks}
+
+
+def _cut(case: Case, result: Chunk, call: Chunk | None) -> str:
+    """Of a session whose compaction keeps a result and not its call: what is wrong stands in the file, not in the reader."""
+    if not is_session(case) or call is None or any(call.key == chunk.key for message in case.reading.grouped for chunk in message.chunks):
+        return ""
+    return f"The result at seq {result.seq} is kept without its call (seq {call.seq}): a compaction or an edit of the context leaves the call out and not its result."
 
 
 def _buried(case: Case, result: Chunk, call: Chunk | None, place_of: Mapping[str, int]) -> str:

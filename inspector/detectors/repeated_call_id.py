@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_calls import is_session
 
 
 def check(case: Case) -> Iterator[Hit]:
-    """Ids that start anew with each step are no damage as long as each call has a result."""
+    """Ids that start anew with each step are no damage as long as each call has a result; of a session TOOL102 says which has none."""
     results = Counter(chunk.call_id for message in case.messages for chunk in queries.results(message))
     by_id: dict[str, list[tuple[int, Chunk]]] = {}
     for index, message in enumerate(case.messages):
@@ -24,7 +25,7 @@ def check(case: Case) -> Iterator[Hit]:
             yield Hit(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
         elif twice:
             yield Hit(twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: one result counts as the answer of all of them.")
-        elif 0 < results[call_id] < len(chunks) and not case.running:
+        elif 0 < results[call_id] < len(chunks) and not case.running and not is_session(case):
             held = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
             yield Hit(chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: {_then(case)}")
 

@@ -17,8 +17,13 @@ def repeats(case: Case) -> list[list[Chunk]]:
     for message in case.messages:
         for result in queries.results(message):
             if result.call_id and results[result.call_id] > 1 and calls[result.call_id] < 2:
-                groups.setdefault((message.role, compact(dict(result.payload))), []).append(result)
+                groups.setdefault((message.role, _said(result)), []).append(result)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def _said(result: Chunk) -> str:
+    """Without what the line keeps beside the message: its own id, and its time."""
+    return compact({name: value for name, value in result.payload.items() if name != "entry"})
 
 
 def superfluous(case: Case) -> list[list[Chunk]]:

@@ -62,10 +62,16 @@ EFFECTS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("openclaw-2026.7", "leaves it as it is: where a result is missing, the request is refused"),
         ("openclaw-2026.9", "leaves the answer out together with its results"),
     ),
-    "arguments": (("openclaw-2026.9", "drops the call, and the answer where nothing else is in it"), (f"verbatim, {_PI}", "send it as it is")),
+    "arguments": (
+        ("openclaw-2026.9", "drops the call, and the answer where nothing else is in it"),
+        (f"verbatim, {_PI}", "send it as it is"),
+    ),
     "line": _LINE,
     "fused": _LINE,
-    "no-id": ((f"verbatim, {_PI}, openclaw-2026.1", "have no leaf: the context is empty"), ("openclaw-2026.7, openclaw-2026.9", "keep their leaf")),
+    "no-id": (
+        (f"verbatim, {_PI}, openclaw-2026.1", "have no leaf: the context is empty"),
+        ("openclaw-2026.7, openclaw-2026.9", "keep their leaf"),
+    ),
     "header": (
         ("pi-0.68, pi-0.69, openclaw-2026.1", "overwrite the file by an empty session when they open it"),
         ("pi-0.87, pi-1.5", "refuse to open it"),

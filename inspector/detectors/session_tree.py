@@ -15,7 +15,10 @@ SETTINGS = frozenset(("label", "session_info", "model_change", "thinking_level_c
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """`all` are the entries that programs parse, `path` those that the reader takes (in its order), `on_path` their indexes."""
+    """`all` are the entries that programs parse, `path` those that the reader takes (in its order), `on_path` their indexes.
+
+    On the path an entry that a strategy put in has the index -1.
+    """
 
     all: tuple[Entry, ...]
     by_id: Mapping[str, Entry]
@@ -42,9 +45,14 @@ def tree_of(case: Case) -> Tree:
     # Their place among all entries, not the one on the path.
     numbered = tuple(replace(entry, index=number) for number, entry in enumerate(found))
     place = {entry.chunks[0].key: entry for entry in numbered}
-    path = tuple(place.get(entry.chunks[0].key, replace(entry, index=-1)) for entry in entries(case.conversation))
+    # As the path has them, so that what a strategy changed in them counts.
+    path = tuple(replace(entry, index=_index(place.get(entry.chunks[0].key))) for entry in entries(case.conversation))
     on_path = frozenset(entry.index for entry in numbered if entry.chunks[0].key in keys)
     return Tree(numbered, last_by_id(numbered), path, on_path)
+
+
+def _index(entry: Entry | None) -> int:
+    return -1 if entry is None else entry.index
 
 
 def is_user(entry: Entry) -> bool:

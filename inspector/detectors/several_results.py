@@ -7,6 +7,8 @@ from inspector.conversation.pairing import answered
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
 from inspector.detectors.repeated_output import superfluous
+from inspector.detectors.session_calls import is_session
+from inspector.detectors.session_effects import effects
 from inspector.detectors.synthetic_texts import is_synthetic, written_by
 
 
@@ -37,7 +39,10 @@ def check(case: Case) -> Iterator[Hit]:
         yield Hit(
             others,
             f"The call {kept.call_id[:60]!r} has {len(others) + 1} results that differ (seq {seqs}): providers take one and refuse the rest.{real}",
-            evidence=tuple((f"seq {chunk.seq}", _words(chunk)) for chunk in (kept, *others[:7])),
+            evidence=(
+                *((f"seq {chunk.seq}", _words(chunk)) for chunk in (kept, *others[:7])),
+                *(effects("several") if is_session(case) else ()),
+            ),
         )
 
 

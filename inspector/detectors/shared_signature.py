@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_calls import has_failed
+from inspector.detectors.session_effects import SESSIONS
 from inspector.formats.request_names import WIRES
 
 _TWO = re.compile(r"([A-Za-z0-9+/]{8,}={1,2})([A-Za-z0-9+/]{8,}={0,2})")
+
+_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+"""pi keeps the name of the wire's field where others have a signature."""
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -16,7 +21,13 @@ def check(case: Case) -> Iterator[Hit]:
         by_signature: dict[str, list[Chunk]] = {}
         for chunk in message.chunks:
             signature = chunk.payload.get("signature")
-            if chunk.kind is Kind.THINKING and isinstance(signature, str) and signature.strip():
+            if (
+                chunk.kind is Kind.THINKING
+                and isinstance(signature, str)
+                and signature.strip()
+                and signature not in _FIELDS
+                and not has_failed(message)
+            ):
                 by_signature.setdefault(signature, []).append(chunk)
         for signature, chunks in by_signature.items():
             if len(chunks) > 1:
@@ -52,7 +63,7 @@ RULE = Rule(
         '3 assistant 1.1 thinking payload={"type":"thinking","text":"b","signature":"SIG1SIG2"}\n4 assistant 1.2 text done'
     ),
     check=check,
-    formats=(ROLLOUTS, *WIRES),
+    formats=(ROLLOUTS, *SESSIONS, *WIRES),
     references=("rollouts providers/anthropic.py 0779491, run: two blocks SIG1 and SIG2 are stored with SIG1SIG2 each", "AN-16 and AN-17"),
     repaired_by=("thinking-to-text", "strip-thinking"),
     fixed_in_code="Collect the signature of each thinking block by the block's own index in the stream.",

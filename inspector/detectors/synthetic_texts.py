@@ -1,10 +1,13 @@
 """Texts that programs and repairs put in the place of a tool result that nobody has: recognised, so that none is taken for a real one."""
 
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Kind
 from inspector.readers.dispatch import INTERRUPTED
+from inspector.readers.result_pairing import is_made_up
 
 OURS = "The tool call was interrupted before a result was recorded."
 ROLLOUTS = "[interrupted - no result provided]"
+
+_OPENCLAW = "missing tool result in session history; inserted synthetic error result for transcript repair."
 
 # Text -> the program that writes it.
 KNOWN = {
@@ -13,18 +16,42 @@ KNOWN = {
     ROLLOUTS: "rollouts",
     "[interrupted]": "rollouts, on a cancel of 2025-12-23",
     "No result provided": "pi",
+    f"[openclaw] {_OPENCLAW}": "OpenClaw",
+    f"[moltbot] {_OPENCLAW}": "OpenClaw (as Moltbot)",
+    f"[clawdbot] {_OPENCLAW}": "OpenClaw (as Clawdbot)",
+    "[tool results omitted]": "OpenClaw",
     "The tool call was interrupted before a result was produced.": "pydantic-ai",
     "Tool was interrupted.": "strands",
 }
+_AS_ERRORS = {"aborted": "OpenClaw (for OpenAI's Responses)"}
+"""Words that a tool may say as well: made up only where the result is marked as an error."""
+PLACEHOLDERS = {
+    "[assistant reasoning omitted]": "OpenClaw",
+    "[tool calls omitted]": "OpenClaw",
+    "[assistant turn failed before producing content]": "OpenClaw",
+    "[image omitted: corrupted base64 payload]": "OpenClaw",
+    "(continue)": "OpenClaw",
+    "(session bootstrap)": "OpenClaw",
+}
+"""Texts that stand for a turn, or for a block of one, of which nothing was left."""
 # litellm writes the name of the tool into it.
 _LITELLM = "[System: Tool execution skipped/interrupted by user. No result provided for tool "
 
 
 def written_by(result: Chunk) -> str:
-    """The program whose made-up text it is; "" where it may be real."""
+    """The program whose made-up result it is; "" where it may be real."""
     text = result.text.strip()
-    return "litellm" if text.startswith(_LITELLM) else KNOWN.get(text, "")
+    if text.startswith(_LITELLM):
+        return "litellm"
+    if is_made_up(result):
+        return KNOWN.get(text, "OpenClaw")
+    return KNOWN.get(text) or (_AS_ERRORS.get(text, "") if result.is_error else "")
 
 
 def is_synthetic(result: Chunk) -> bool:
     return bool(written_by(result))
+
+
+def placeholder_of(chunk: Chunk) -> str:
+    """The program that put the text in for something that was not there; "" where somebody may have said it."""
+    return PLACEHOLDERS.get(chunk.text.strip(), "") if chunk.kind is Kind.TEXT else ""

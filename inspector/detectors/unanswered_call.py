@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.detectors.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_calls import is_session, unanswered
+from inspector.detectors.session_effects import effects
 from inspector.detectors.unanswered_tail_call import is_tail
 
 
 def check(case: Case) -> Iterator[Hit]:
     by_message: dict[int, list[Chunk]] = {}
-    for index, call in queries.unanswered_calls(case.messages):
+    for index, call in unanswered(case):
         if not is_tail(case, index):
             by_message.setdefault(index, []).append(call)
     for chunks in by_message.values():
@@ -18,7 +20,8 @@ def check(case: Case) -> Iterator[Hit]:
         yield Hit(
             chunks,
             f"{'A call' if len(chunks) == 1 else f'{len(chunks)} calls'} of {names} at seq {queries.span_text([call.seq for call in chunks])} "
-            f"has no result, and later messages follow. {_then(case)}",
+            f"{'has' if len(chunks) == 1 else 'have'} no result, and later messages follow. {_then(case)}",
+            evidence=effects("missing") if is_session(case) else (),
         )
 
 
@@ -27,6 +30,8 @@ def _then(case: Case) -> str:
         return "The loader puts its made-up result at the end of the history, where providers refuse it."
     if case.conversation.format == ROLLOUTS:
         return "rollouts makes up a result for each request since cd8a0c9; versions before send the call as it is, and providers refuse it."
+    if is_session(case):
+        return "The file holds none on any branch. The programs make one up for each request; a client that sends the path as it is stored is refused."
     return "Providers refuse the request as it is."
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation import queries
 from inspector.detectors.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_calls import is_session, unanswered
+from inspector.detectors.session_effects import effects
 
 
 def is_tail(case: Case, index: int) -> bool:
@@ -14,10 +15,10 @@ def is_tail(case: Case, index: int) -> bool:
 def check(case: Case) -> Iterator[Hit]:
     if case.running and case.conversation.format != ROLLOUTS:
         return
-    chunks = [call for index, call in queries.unanswered_calls(case.messages) if is_tail(case, index)]
+    chunks = [call for index, call in unanswered(case) if is_tail(case, index)]
     if chunks:
         text = f"The conversation ends with {_count(len(chunks))} without a result: {_then(case)}"
-        yield Hit(chunks, text, severity=Severity.NOTE if case.running else None)
+        yield Hit(chunks, text, severity=Severity.NOTE if case.running else None, evidence=effects("missing") if is_session(case) else ())
 
 
 def _then(case: Case) -> str:
@@ -27,6 +28,10 @@ def _then(case: Case) -> str:
         return "the turn was interrupted. The loader makes up an interrupted result on every read."
     if case.conversation.format == ROLLOUTS:
         return "the turn was interrupted. rollouts leaves it as it is until something follows."
+    if is_session(case):
+        return (
+            "the turn was interrupted, or still runs. The programs make up a result once something follows, pi since 0.69 also before that."
+        )
     return "providers want its result before anything else is said."
 
 

@@ -5,19 +5,28 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import ANTHROPIC_BLOCKS, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_calls import has_failed, is_session
+from inspector.detectors.session_effects import SESSIONS
 from inspector.readers.rollouts import about
+from inspector.readers.session_rows import mapping
 
 
 def check(case: Case) -> Iterator[Hit]:
     for message in case.messages:
         unsigned = [chunk for chunk in message.chunks if chunk.kind is Kind.THINKING and not _signed(chunk)]
-        if unsigned and message.role == "assistant" and _by_anthropic(case, message):
-            own = case.conversation.format == ROLLOUTS
+        if unsigned and message.role == "assistant" and _by_anthropic(case, message) and not has_failed(message):
             yield Hit(
                 unsigned,
-                f"Thinking at seq {span_text([chunk.seq for chunk in unsigned])} has no signature: "
-                + ("rollouts sends it as text between tags." if own else "Anthropic refuses it (AN-17, AN-18)."),
+                f"Thinking at seq {span_text([chunk.seq for chunk in unsigned])} has no signature: " + _then(case),
             )
+
+
+def _then(case: Case) -> str:
+    if case.conversation.format == ROLLOUTS:
+        return "rollouts sends it as text between tags."
+    if is_session(case):
+        return "pi sends it as text, and leaves it out where it is blank; a client that sends it as thinking is refused."
+    return "Anthropic refuses it (AN-17, AN-18)."
 
 
 def _signed(chunk: Chunk) -> bool:
@@ -26,6 +35,8 @@ def _signed(chunk: Chunk) -> bool:
 
 
 def _by_anthropic(case: Case, message: Message) -> bool:
+    if is_session(case):
+        return mapping(message.chunks[0].payload.get("entry")).get("provider") == "anthropic"
     if case.conversation.format != ROLLOUTS:
         return True
     return (about(message, "provider") or case.conversation.fact("provider")) == "anthropic"
@@ -42,7 +53,7 @@ RULE = Rule(
     why="The signature comes last in a stream, so one that was cut off leaves thinking without it. Anthropic refuses such a block; a signature cannot be made up.",
     example="@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 thinking hm\n3 assistant 1.1 text done",
     check=check,
-    formats=ANTHROPIC_BLOCKS,
+    formats=(*ANTHROPIC_BLOCKS, *SESSIONS),
     references=("AN-17e and AN-18 of the rules on Anthropic", "langchain #29971"),
     repaired_by=("drop-unsigned-thinking", "thinking-to-text"),
     fixed_in_code="Store a thinking block only once its signature has arrived, else as text.",

@@ -61,12 +61,20 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table of which a format reads whole rows: exactly these columns, a record's key from `key` and, where set, the number `order`."""
+    """A table of which a format reads whole rows: exactly these columns, a record's key from `key` and, where set, the number or text `order`.
+
+    `optional`: a store of another version may lack the table. The name USER_VERSION stands for the row that SQLite's own pragma would be.
+    """
 
     name: str
     columns: tuple[str, ...]
     key: str
     order: str = ""
+    optional: bool = False
+
+
+USER_VERSION = "PRAGMA user_version"
+"""The number that a program keeps in the header of its database: a record of this key, `{"user_version": N}`."""
 
 
 @runtime_checkable

@@ -11,7 +11,8 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.formats import json_pieces, session_content
 from inspector.formats.base import WriteRefused
 from inspector.formats.session_entries import moment
-from inspector.formats.session_path import FIRST_KEPT, File, Step, Stood, block_of
+from inspector.formats.session_file import File, Stood, block_of
+from inspector.formats.session_path import FIRST_KEPT, Step
 
 REFERENCES = ("targetId", FIRST_KEPT, "fromId", "appendParentId")
 """Members of an entry that name another one."""

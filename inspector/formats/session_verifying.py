@@ -10,7 +10,7 @@ from typing import Any
 from inspector.conversation.js_json import stringify
 from inspector.conversation.model import Chunk, Kind
 from inspector.formats.base import WriteRefused
-from inspector.formats.session_path import File, Stood, opened
+from inspector.formats.session_file import File, Stood, opened
 
 _INSTEAD = "write another mode, or leave out strategies one by one, and report this with the plan"
 

@@ -15,6 +15,7 @@ from inspector.formats.catalogue import format_named
 from inspector.models.conversation import Conversation, Payload, Record, Revision
 from inspector.models.source import Source
 from inspector.models.trace import TraceRecord
+from inspector.reports.branches import with_leaf
 from inspector.reports.visible import visible
 from inspector.traces import model as traces
 from inspector.traces.bodies import Body, decompress
@@ -87,9 +88,9 @@ def body(name: str) -> bytes | None:
     return decompress(Body(payload.digest, bytes(payload.data), payload.gzipped, payload.size))
 
 
-def case(conversation: Conversation, reader: str, revision: int | None = None) -> Case:
-    """Raises Revision.DoesNotExist, UnknownReader."""
-    return case_around(conversation, stored(conversation, revision).conversation, reader)
+def case(conversation: Conversation, reader: str, revision: int | None = None, leaf: str = "") -> Case:
+    """`leaf`: the entry of a tree that a person chose instead of the reader's own, as an address names it. Raises Revision.DoesNotExist, UnknownReader."""
+    return case_around(conversation, with_leaf(stored(conversation, revision).conversation, leaf), reader)
 
 
 def case_around(conversation: Conversation, found: Core, reader: str, ids: Iterable[str] | None = None) -> Case:

@@ -6,7 +6,10 @@ from itertools import pairwise
 
 from inspector.conversation.model import Conversation, Dropped, Reading
 from inspector.readers.base import Reader
-from inspector.readers.result_pairing import Pairing, pairing_2026_1, pairing_2026_7, pairing_2026_9, strict_problems
+from inspector.readers.pairing_2026_1 import pairing_2026_1
+from inspector.readers.pairing_2026_7 import pairing_2026_7
+from inspector.readers.pairing_2026_9 import pairing_2026_9
+from inspector.readers.result_pairing import Pairing, strict_problems
 from inspector.readers.session_context import Rules, context_of
 from inspector.readers.session_paths import REBASED, WALK, manager_path, pi_path, scanned_path
 from inspector.readers.session_rows import OPENCLAW, Row, rows

@@ -1,5 +1,24 @@
 """`repairToolUseResultPairing` of OpenClaw 2026.1.30: by span, defects included."""
 
+from collections.abc import Sequence
+
+from inspector.conversation.model import Dropped, Message
+from inspector.readers.result_pairing import (
+    KEYS_OF_2026_1,
+    MISSING,
+    TYPES_OF_CALL,
+    Paired,
+    calls_of,
+    counts_of,
+    duplicate_of,
+    given_id,
+    made_up,
+    orphan_of,
+    single,
+    still_gone,
+)
+
+
 def pairing_2026_1(messages: Sequence[Message]) -> Paired:
     """Spans end at the next assistant; one set of seen ids; failed turns get made-up results too. A duplicate at the very end survives."""
     source = single(messages)
@@ -61,5 +80,3 @@ def pairing_2026_1(messages: Sequence[Message]) -> Paired:
     if not changed:
         return Paired(source, [], counts_of(0, 0, 0, False))
     return Paired(out, still_gone(dropped, out), counts_of(added, duplicates, orphans, changed))
-
-

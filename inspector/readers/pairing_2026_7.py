@@ -1,5 +1,31 @@
 """`repairToolUseResultPairing` of OpenClaw 2026.7.1: by span, with a look ahead for each call that has no result."""
 
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+
+from inspector.conversation.model import Chunk, Dropped, Message
+from inspector.readers.result_pairing import (
+    DETAIL,
+    FAILED,
+    MISSING,
+    TYPES_OF_CALL,
+    Paired,
+    adopted,
+    calls_of,
+    counts_of,
+    duplicate_of,
+    id_of,
+    is_made_up,
+    made_up,
+    named,
+    orphan_of,
+    single,
+    still_gone,
+    stop_reason,
+)
+
+
 class _Later:
     """The results of a history by id and, for those without one, by the tool that they name: the first behind a place."""
 
@@ -72,23 +98,23 @@ def pairing_2026_7(messages: Sequence[Message]) -> Paired:
                 rest.append(stored)
                 continue
             own = adopted(stored, calls)
-            id_ = id_of(adopted)
+            id_ = id_of(own)
             if id_ and id_ in places:
-                push(named(adopted, names.get(id_, "")), stored)
+                push(named(own, names.get(id_, "")), stored)
                 continue
             if not id_ or id_ not in names:
                 orphans += 1
                 dropped.append(orphan_of(stored))
                 continue
-            named = named(adopted, names[id_])
-            changed |= named is not stored
+            mended = named(own, names[id_])
+            changed |= mended is not stored
             if id_ not in span:
-                span[id_] = named
+                span[id_] = mended
                 continue
             duplicates += 1
-            if is_made_up(span[id_].chunks[0]) and not is_made_up(named.chunks[0]):
+            if is_made_up(span[id_].chunks[0]) and not is_made_up(mended.chunks[0]):
                 dropped.append(duplicate_of(span[id_]))
-                span[id_] = named
+                span[id_] = mended
             else:
                 dropped.append(duplicate_of(stored))
         out.append(message)
@@ -122,5 +148,3 @@ def pairing_2026_7(messages: Sequence[Message]) -> Paired:
     if not changed:
         return Paired(source, [], counts_of(0, 0, 0, False))
     return Paired(out, still_gone(dropped, out), counts_of(added.total(), duplicates, orphans, True))
-
-

@@ -1,5 +1,31 @@
 """`repairToolUseResultPairing` of OpenClaw 2026.9.6 with failed turns dropped, as in production: by occurrence of an id."""
 
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from inspector.conversation.model import Chunk, Dropped, Message
+from inspector.readers.result_pairing import (
+    DETAIL,
+    FAILED,
+    MISSING,
+    TYPES_OF_CALL,
+    Paired,
+    adopted,
+    calls_of,
+    counts_of,
+    duplicate_of,
+    id_of,
+    is_made_up,
+    made_up,
+    named,
+    orphan_of,
+    single,
+    stop_reason,
+)
+
+
 @dataclass(slots=True)
 class _Occurrence:
     """One call of a frame; `stored` is the result that answers it, as it stands in the history."""
@@ -73,21 +99,21 @@ def _frames(source: Sequence[Message], count: _Count) -> tuple[list[Message], li
         if message.role != "tool":
             frames[-1].rest.append(message)
             continue
-        adopted = adopted(message, calls)
-        id_ = id_of(adopted)
+        own = adopted(message, calls)
+        id_ = id_of(own)
         if not id_ or id_ not in waiting:
-            frames[-1].unclaimed.append((adopted, message))
+            frames[-1].unclaimed.append((own, message))
         elif waiting[id_]:
             occurrence = waiting[id_].popleft()
-            occurrence.take(adopted, message)
-            if is_made_up(adopted.chunks[0]):
+            occurrence.take(own, message)
+            if is_made_up(own.chunks[0]):
                 replaceable.setdefault(id_, deque()).append(occurrence)
         else:
             count.duplicates += 1
-            if not is_made_up(adopted.chunks[0]) and replaceable.get(id_):
+            if not is_made_up(own.chunks[0]) and replaceable.get(id_):
                 occurrence = replaceable[id_].popleft()
                 count.dropped.append(duplicate_of(occurrence.stored or message))
-                occurrence.take(adopted, message)
+                occurrence.take(own, message)
             else:
                 count.dropped.append(duplicate_of(message))
     return unframed, frames
@@ -134,5 +160,3 @@ def _settle(frame: _Frame, out: list[Message], count: _Count) -> None:
             details = {DETAIL: True, "reason": "missing_tool_result"}
             out.append(occurrence.result or made_up(occurrence.call, MISSING, occurrence.call.tool_name or "unknown", details))
     out += frame.rest
-
-

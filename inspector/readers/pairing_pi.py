@@ -1,5 +1,12 @@
 """How pi makes every call have its result before a request: `transformMessages`, its second pass."""
 
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from inspector.conversation.model import Chunk, Dropped, Message
+from inspector.readers.result_pairing import FAILED, NO_RESULT, Paired, Pairing, calls_of, given_id, made_up, single, stop_reason
+
+
 def pi_pairing(at_end: bool, holds_system: bool) -> Pairing:
     """Failed turns go, their results stay; results are made up before the next user or assistant message, and `at_end`."""
 
@@ -44,5 +51,3 @@ def pi_pairing(at_end: bool, holds_system: bool) -> Pairing:
         return Paired(out, dropped, MappingProxyType({"syntheticResults": added, "skippedAssistants": len(dropped)}))
 
     return paired
-
-

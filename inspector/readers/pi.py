@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.readers.base import Reader
-from inspector.readers.result_pairing import pi_pairing, strict_problems
+from inspector.readers.pairing_pi import pi_pairing
+from inspector.readers.result_pairing import strict_problems
 from inspector.readers.session_context import Rules, context_of
 from inspector.readers.session_paths import pi_path
 from inspector.readers.session_rows import PI, Row, mapping, rows

@@ -1,11 +1,9 @@
-"""How each program makes every call of a history have its result, version by version, defects included.
+"""What the programs' repairs of calls and results share; the versions are in the modules named pairing_*.
 
 Read off the published packages: pi-ai 0.68.1, 0.69.0, 0.87.1 and 1.5.2 (transformMessages), openclaw 2026.1.30, 2026.7.1 and 2026.9.6
 (repairToolUseResultPairing). All of them work message by message; ours are linear where theirs search the rest of the list for each call.
 """
 
-from bisect import bisect_left
-from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType

@@ -86,9 +86,10 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
         shared = _shared_number(wire, chunk, following)
         spare += 1
         for at, result in enumerate(new):
-            own = shared if shared is not None else spare
-            # A result of a tree that moves is still the line that it was.
-            own = result.msg_idx if is_tree(case) and is_stored(result) else own
+            own: int | None = shared if shared is not None else spare
+            if is_tree(case) and is_stored(result):
+                # What moves is still the line that it was.
+                own = result.msg_idx
             if wire not in _BATCHED:
                 spare += 1
             edits.append(Insert(chunk.key if at == 0 else new[at - 1].key, replace(result, msg_idx=own)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from inspector.conversation.edits import Edit, Insert, Replace, Safety
 from inspector.conversation.tree import Entry, entries, last_by_id
@@ -25,7 +26,7 @@ def propose(case: Case) -> Iterator[Edit]:
             for chunk in entry.chunks:
                 yield Insert(after, chunk)
                 after = chunk.key
-    for before, entry in zip(path, path[1:], strict=False):
+    for before, entry in pairwise(path):
         if entry.parent is not None and entry.parent not in known and before.id:
             about = {**entry.about, "parentId": before.id}
             yield from (

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from inspector.conversation.edits import Edit, Insert, Remove
 from inspector.conversation.model import Chunk
-from inspector.conversation.pairing import Answered, answered
+from inspector.conversation.pairing import answered
 from inspector.detectors.base import Case
 from inspector.detectors.synthetic_texts import is_synthetic
+from inspector.readers.session_rows import mapping
 from inspector.repairs.base import Strategy
-from inspector.repairs.branches import key_of, results_elsewhere
+from inspector.repairs.branches import results_elsewhere
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -24,37 +26,27 @@ def propose(case: Case) -> Iterator[Edit]:
     place = {chunk.key: number for number, chunk in enumerate(chunks)}
     # What is put behind one place, so that the next one for it comes behind these.
     last: dict[str, str] = {}
-    for found in answered(case.messages):
+    for found in answered(case.messages) if elsewhere else ():
         made_up = [result for result in found.results if is_synthetic(result)]
         if len(made_up) != len(found.results) or not elsewhere.get(found.call.key):
             continue
         result = elsewhere[found.call.key][0]
-        after = _place(case, found, result)
-        following = next((chunk for chunk in chunks[place[after] + 1 :] if chunk not in made_up), None)
-        is_sibling = result.parent in _ids_of_batch(case, found)
-        is_earlier = following is None or result.seq < following.seq
-        own = result if is_sibling and is_earlier else replace(result, key=f"moved:{result.key}")
+        behind = sorted(place[key] for key in found.batch)
+        batch = [case.messages[found.message].chunks[-1], *(chunks[at] for at in behind if not is_synthetic(chunks[at]))]
+        # Behind what stands before it in the file, so that no entry gets a parent on a later line.
+        after = [batch[0], *(chunk for chunk in batch[1:] if chunk.seq < result.seq)][-1].key
+        following = next((chunk for chunk in islice(chunks, place[after] + 1, None) if chunk not in made_up), None)
+        is_sibling = result.parent in {_id(chunk) for chunk in batch}
+        own = result if is_sibling and (following is None or result.seq < following.seq) else replace(result, key=f"moved:{result.key}")
         yield from (Remove(chunk) for chunk in made_up)
         yield Insert(last.get(after, after), own)
         last[after] = own.key
 
 
-def _batch(case: Case, found: Answered) -> list[Chunk]:
-    """The message of the call, and the results behind it that stay."""
-    message = case.messages[found.message]
-    behind = [chunk for chunk in case.conversation.chunks if chunk.key in found.batch and not is_synthetic(chunk)]
-    return [*message.chunks, *behind]
-
-
-def _ids_of_batch(case: Case, found: Answered) -> set[str]:
-    return {key_of(chunk) for chunk in _batch(case, found)}
-
-
-def _place(case: Case, found: Answered, result: Chunk) -> str:
-    """Behind the last of the batch that stands before it in the file, so that no entry gets a parent on a later line."""
-    message = case.messages[found.message].chunks[-1]
-    earlier = [chunk for chunk in _batch(case, found)[len(case.messages[found.message].chunks) :] if chunk.seq < result.seq]
-    return earlier[-1].key if earlier else message.key
+def _id(chunk: Chunk) -> str:
+    """The id of its entry; "" of what has none, which is nobody's parent."""
+    value = mapping(chunk.payload.get("entry")).get("id")
+    return value if isinstance(value, str) else ""
 
 
 STRATEGY = Strategy(
@@ -64,7 +56,7 @@ STRATEGY = Strategy(
     cost="No content changes: only which entry follows which. A made-up result in that place leaves the path; the other branches stay.",
     noticed_by_user="The output of the tool is shown where its call was, and the model knows it.",
     argued_for=(
-        "Seed 004 saw that calls and results end up on different branches; the result is in the file, so that nothing has to be made up or forgotten. "
+        "OpenClaw's pull request 3565 saw that calls and results end up on different branches; the result is in the file, so that nothing has to be made up or forgotten. "
         "Users who chained such siblings by hand got their sessions back whole."
     ),
     argued_against=(

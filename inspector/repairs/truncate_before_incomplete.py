@@ -14,7 +14,7 @@ _SHOWN = 60
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Seed 004, on the path alone: a result elsewhere in the file, or further down the path, does not make a call complete.
+    """OpenClaw's pull request 3565, on the path alone: a result elsewhere in the file, or further down the path, does not make a call complete.
 
     The cut goes back over answers without calls right before it, so that no answer ends the history. Where it would leave nothing, the last message
     of the user stays: a session without any message cannot go on.
@@ -58,7 +58,8 @@ def forgotten(before: Conversation, after: Conversation) -> Iterator[str]:
         return
     asked = [message for message in gone if message.role == "user"]
     end = next((chunk for message in reversed(stays) for chunk in message.chunks if chunk.text.strip()), None)
-    words = f"everything after {_start_of(end)}" if end is not None and end.seq < gone[0].chunks[0].seq else "everything before it"
+    side = "after" if end is not None and end.seq < gone[0].chunks[0].seq else "before"
+    words = f"everything {side} {_start_of(end)}" if end is not None else "everything"
     newest = f", with what the user said last, {_start_of(asked[-1].chunks[0])}" if asked and asked[-1] is gone[-1] else ""
     yield f"The session forgets {words}: {len(gone):,} messages, {len(asked):,} of them the user's{newest}."
 
@@ -78,7 +79,7 @@ STRATEGY = Strategy(
     ),
     noticed_by_user="The agent answers again, and has forgotten what came after that point: ask again.",
     argued_for=(
-        "Seed 004: always a valid history, only a shorter one; no made-up errors that confuse the model, no rules for every edge case, "
+        "OpenClaw's pull request 3565: always a valid history, only a shorter one; no made-up errors that confuse the model, no rules for every edge case, "
         "and users need not know how a session is stored. The old way out was to delete the whole history."
     ),
     argued_against=(

@@ -82,6 +82,10 @@ class Branches:
         return self.path[-1] if self.path else None
 
     @property
+    def leaf_id(self) -> str:
+        return self.nodes[self.path[-1]].key if self.path else ""
+
+    @property
     def entries(self) -> int:
         return sum(node.is_entry for node in self.nodes)
 

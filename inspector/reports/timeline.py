@@ -63,6 +63,8 @@ class Row:
     sent: "SentCell | None"
     behind: "tuple[ReadCell, ...]" = ()
     """Messages that the reader made up and put here."""
+    elsewhere: tuple[int, str] | None = None
+    """In a tree, where the result of a call stands that is not on the path: its node in the tree view, and in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,44 +1,38 @@
-"""The branches of a session as rows for drawing, like a commit graph: straight runs folded, a window of rows, and rails beside them."""
+"""The branches of a session as rows for drawing, like a commit graph: straight runs folded, one window of rows, and the rails beside them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby, islice
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from inspector.conversation.model import Kind
-from inspector.reports.branch_model import LIVE, STORED, UNPLACED, Branches, Mark, Node
+from inspector.conversation.model import Chunk, Conversation
+from inspector.reports.branch_model import CUT, LINK, LIVE, LOST, REBASED, REPLACED, UNPLACED, UNREAD, Branches, Mark, Node
+from inspector.reports.entry_words import what, words
 from inspector.reports.own_leaves import OwnLeaf
-from inspector.reports.timeline import arguments, letter
+from inspector.reports.timeline import Timeline, letter
 from inspector.reports.visible import visible
 
 WINDOW = 300
 SMALL = 40
 """Nodes up to which nothing is folded."""
+SHOWN_MARKS = 5
+"""Damages, and calls without result, that stand above the tree; it says how many there are."""
 _FOLDED_FROM = 3
-_STEP, _EDGE, _DOT = 13, 9, 14
-_WORDS = 200
-_CUTS = ("compaction", "branch_summary", "reset", "leaf")
-STATES = {
-    "live": "live",
-    "link": "link",
-    "lost": "lost",
-    "not read": "not read",
-    "replaced": "replaced",
-    "other": "other branch",
-}
+_STEP, _EDGE, _DOT = 13, 10, 14
+_BOUNDS = ("compaction", "branch_summary", "reset", "leaf")
+_UNANSWERED = "no result"
 
 
 @dataclass(frozen=True, slots=True)
 class Rails:
-    """What is drawn beside a row, in pixels: lines over its whole height, from above to the dot, in a curve to it, and from it down.
+    """What is drawn beside a row, in pixels: lines over its whole height, from above to its dot, in a curve to it, and from it down.
 
-    Each line has the style of what it leads to: live, other, or cut (where no program goes along it); "" = no line.
+    A line has the style of what it leads to: live, led (where the reader goes on against the stored parents), other, cut (where no program
+    goes along it); "" = no line.
     """
 
     width: int
-    passing: tuple[tuple[int, str], ...]
     x: int
+    passing: tuple[tuple[int, str], ...]
     above: str
     below: str
     curve: str
@@ -46,23 +40,19 @@ class Rails:
 
 
 @dataclass(frozen=True, slots=True)
-class To:
-    """A link to another row: its anchor, and the page of rows that it is on (None = this one)."""
-
-    node: int
-    start: int | None
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class Noted:
+    """A mark, the node it stands on, and the row to look at: its node, and the page of rows where that is another one."""
+
     mark: Mark
-    to: To | None
+    node: int
+    to: int | None
+    line: int
+    start: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An entry, or several folded ones (`folded` > 0: then `last_line` is that of the last). `leaf` is what the address calls it, "" where it can be no leaf.
+    """An entry, or `folded` ones of a straight run up to `last_line`. `leaf` is what the address calls it, "" where it can be no leaf.
 
     `seq` is that of its first chunk where the timeline shows it.
     """
@@ -70,27 +60,37 @@ class Row:
     node: Node
     rails: Rails
     state: str
-    state_words: str
     letter: str
     what: str
     words: str
     seq: int | None
     leaf: str
+    at: int | None
     tags: tuple[str, ...] = ()
     marks: tuple[Noted, ...] = ()
     folded: int = 0
     last_line: int = 0
+    is_summarised: bool = False
+    is_leaf: bool = False
 
     @property
     def shape(self) -> str:
-        """Of its dot: a damaged or unread one is a cross, whatever its colour."""
-        damaged = self.state in ("not read", "replaced") or any(noted.mark.is_damage and noted.mark.kind != "no result" for noted in self.marks)
-        return "fold" if self.folded else "cross" if damaged else "dot"
+        """Of its dot: cross for what a program cannot read or trips over, ring for what is not on the path."""
+        if self.folded:
+            return "fold"
+        if any(noted.mark.is_damage and noted.mark.kind != _UNANSWERED for noted in self.marks):
+            return "cross"
+        return "leaf" if self.is_leaf else "dot" if self.state == LIVE else "ring"
+
+    @property
+    def said(self) -> str:
+        """Its state in words."""
+        return "behind compaction" if self.is_summarised else "other branch" if self.state == "other" else self.state
 
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """`start` is the row that the window begins with; `earlier` and `later` those of its neighbours, None where there are none."""
+    """`start` is the row that the window begins with; `earlier` and `later` begin its neighbours, None where there is none."""
 
     branches: Branches
     rows: tuple[Row, ...]
@@ -99,81 +99,192 @@ class TreeView:
     earlier: int | None
     later: int | None
     own: tuple[OwnLeaf, ...]
-    reached: int
     entries: int
     leaves: int
     forks: int
     compactions: int
     lost: int
+    """Entries above a cut in the path: it would reach them if the file were whole."""
     unread: int
-    damage: tuple[tuple[Row | None, Noted], ...]
+    damage: tuple[Noted, ...]
     damaged: int
     missing: tuple[Noted, ...]
     lacking: int
-    is_small: bool
+    leaf: Noted | None
     asked: str
 
     @property
+    def reached(self) -> int:
+        return len(self.branches.path)
+
+    @property
     def share(self) -> str:
-        return f"{self.reached:,} of {self.entries:,} {'entry' if self.entries == 1 else 'entries'}, {percent(self.reached, self.entries)}"
+        return share(self.reached, self.entries)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the address asks for a leaf that this content has not."""
+        """Whether the address asks for a leaf that this content does not have."""
         return bool(self.asked) and not self.branches.chosen
 
-    @property
-    def differ(self) -> bool:
-        return len(self.own) > 1
 
-    @property
-    def here(self) -> To | None:
-        return None
-
-
-SHOWN_DAMAGE = 6
-NO_LEAF = "nothing is on its path"
+def share(part: int, whole: int) -> str:
+    """`37 of 189 entries, 20 %`: never 0 % or 100 % of what is not none or all."""
+    percents = 100 * part / whole if whole else 0
+    said = f"{percents:.0f} %" if part in (0, whole) or 1 <= percents <= 99 else "under 1 %" if percents < 1 else "over 99 %"
+    return f"{part:,} of {whole:,} {'entry' if whole == 1 else 'entries'}, {said}"
 
 
-def percent(part: int, whole: int) -> str:
-    """Whole percents, and never 0 % or 100 % of what is not none or all."""
-    if not whole or part in (0, whole):
-        return "0 %" if not part else "100 %"
-    share = 100 * part / whole
-    return "under 1 %" if share < 1 else "over 99 %" if share > 99 else f"{share:.0f} %"
+def forks(found: Branches) -> list[int]:
+    return [node.index for node in found.nodes if len(found.below(node.index)) > 1]
 
 
 def tree_view(found: Branches, own: tuple[OwnLeaf, ...] = (), start: int = 0, unfolded: int | None = None, asked: str = "") -> TreeView:
     """`start`: the first row; `unfolded`: the first node of a run that is to be shown whole; `asked`: the leaf as the address has it."""
     runs = _runs(found, unfolded)
-    start = max(0, min(start, len(runs) - 1)) if runs else 0
-    places = {run[0]: at for at, run in enumerate(runs)}
-    end = start + WINDOW
+    start = min(start, max(0, len(runs) - 1))
+    window = runs[start : start + WINDOW]
+    places = {index: at for at, run in enumerate(runs) for index in (run[0], run[-1])}
 
-    def to(index: int | None, words: str) -> To | None:
-        if index is None or index not in places:
-            return None
-        return To(index, None if start <= places[index] < end else places[index] // WINDOW * WINDOW, words)
+    def noted(index: int, mark: Mark, looks: int | None) -> Noted:
+        at = places.get(looks) if looks is not None else None
+        page = None if at is None or start <= at < start + WINDOW else at // WINDOW * WINDOW
+        return Noted(mark, index, looks if at is not None else None, found.nodes[index if looks is None else looks].line, page)
 
-    def noted(mark: Mark) -> Noted:
-        return Noted(mark, to(mark.to, f"line {found.nodes[mark.to].line}") if mark.to is not None else None)
-
-    rails = _rails(found)
-    rows: list[Row] = []
-    own_by_leaf = {key: each.readers for each in own if (key := each.leaf)}
-    # The rails of a run are those of its first entry, walked up to it so that the lanes beside it are known.
-    for at, run in enumerate(runs[:end]):
-        drawn = [next(rails) for _ in run][0]
-        if at >= start:
-            marks = tuple(noted(mark) for mark in found.marks.get(run[0], ()))
-            rows.append(_row(found, run, drawn, marks, own_by_leaf))
-    damage = found.damage
-    listed = [(mark, Noted(mark, to(index, f"line {found.nodes[index].line}"))) for index, mark in damage if mark.kind not in ("no result",)]
-    lacking = [Noted(mark, to(mark.to, f"line {found.nodes[mark.to].line}") if mark.to is not None else to(index, f"line {found.nodes[index].line}")) for index, mark in damage if mark.kind == "no result"]
+    rails = _rails(found, {index for run in window for index in (run[0], run[-1])})
+    readers = {each.leaf: each.readers for each in own if each.leaf}
+    rows = tuple(
+        _row(found, run, rails, tuple(noted(run[0], mark, mark.to) for mark in found.marks.get(run[0], ())), readers) for run in window
+    )
+    # Records of one line have the same fate: what befell the line is said once.
+    said = {(mark.kind, mark.text, found.nodes[index].line): (index, mark) for index, mark in reversed(found.damage) if mark.kind != _UNANSWERED}
+    damage = list(reversed(said.values()))
+    missing = [(index, mark) for index, mark in found.damage if mark.kind == _UNANSWERED]
+    leaf = None if found.leaf is None else noted(found.leaf, Mark("leaf", "", found.leaf, False), found.leaf)
     states = Counter(found.state)
     return TreeView(
-        found, tuple(rows), start, len(runs), max(0, start - WINDOW) if start else None, end if end < len(runs) else None, own,
-        len(found.path), found.entries, len(found.leaves), forks(found), sum(node.type == "compaction" for node in found.nodes),
-        states["lost"], states["not read"], tuple((None, each) for _, each in listed[:SHOWN_DAMAGE]), len(listed),
-        tuple(lacking[:SHOWN_DAMAGE]), len(lacking), len(found.nodes) <= SMALL, asked,
+        found, rows, start, len(runs), max(0, start - WINDOW) if start else None, start + WINDOW if start + WINDOW < len(runs) else None,
+        own, found.entries, len(found.leaves), len(forks(found)), sum(node.type == "compaction" for node in found.nodes),
+        states[LOST], states[UNREAD],
+        tuple(noted(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
+        tuple(noted(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf, asked,
     )  # fmt: skip
+
+
+def _runs(found: Branches, unfolded: int | None) -> list[tuple[int, ...]]:
+    """The nodes in the order of drawing; what goes straight on and needs no look of its own stands together."""
+    fold = len(found.nodes) > SMALL
+    runs: list[tuple[int, ...]] = []
+    held: list[int] = []
+
+    def close() -> None:
+        runs.extend([tuple(held)] if len(held) >= _FOLDED_FROM and held[0] != unfolded else [(index,) for index in held])
+        held.clear()
+
+    for index in found.order:
+        if not fold or _stands_out(found, index):
+            close()
+            runs.append((index,))
+            continue
+        if held and _looks(found, held[-1]) != _looks(found, index):
+            close()
+        held.append(index)
+    close()
+    return runs
+
+
+def _looks(found: Branches, index: int) -> tuple[str, bool]:
+    return found.state[index], index in found.summarised
+
+
+def _stands_out(found: Branches, index: int) -> bool:
+    """First of a branch, fork, leaf, compaction, damage: what a straight run must not hide."""
+    above = found.up[index]
+    begins = above < 0 or found.heavy[above] != index or found.link[index] not in ("stored", REBASED)
+    return begins or len(found.children[index]) != 1 or index in found.marks or index == found.leaf or found.nodes[index].type in _BOUNDS
+
+
+def _style(found: Branches, index: int) -> str:
+    """Of the line that leads to a node."""
+    how = found.link[index]
+    if how in (CUT, UNPLACED):
+        return "cut"
+    way = (LIVE, LINK)
+    if found.state[index] in way and found.up[index] >= 0 and found.state[found.up[index]] in way:
+        return "led" if how == REBASED else "live"
+    return "other"
+
+
+def _rails(found: Branches, wanted: set[int]) -> dict[int, Rails]:
+    """One walk over all nodes: `pending` is, for each lane, the style of what still comes in it further down."""
+    pending: list[str] = []
+    result: dict[int, Rails] = {}
+    widest = max((found.lane[index] for index in wanted), default=0)
+    for index in found.order:
+        lane = found.lane[index]
+        del pending[lane:]
+        if index in wanted:
+            result[index] = _rail(found, index, pending, widest)
+        heavy = found.heavy[index]
+        pending.append(_style(found, heavy) if heavy >= 0 else "")
+    return result
+
+
+def _rail(found: Branches, index: int, pending: Iterable[str], widest: int) -> Rails:
+    lane, above, heavy = found.lane[index], found.up[index], found.heavy[index]
+    x = _EDGE + _STEP * lane
+    straight = above >= 0 and found.heavy[above] == index
+    curve = f"M{x - _STEP} 0C{x - _STEP} {_DOT - 4} {x} 2 {x} {_DOT}" if above >= 0 and not straight else ""
+    style = _style(found, index)
+    passing = tuple((_EDGE + _STEP * at, each) for at, each in enumerate(pending) if each)
+    below = _style(found, heavy) if heavy >= 0 else ""
+    return Rails(2 * _EDGE + _STEP * widest, x, passing, style if straight else "", below, curve, style if curve else "")
+
+
+def _row(
+    found: Branches, run: tuple[int, ...], rails: Mapping[int, Rails], marks: tuple[Noted, ...], readers: Mapping[str, tuple[str, ...]]
+) -> Row:
+    index = run[0]
+    node, state = found.nodes[index], found.state[index]
+    first = node.chunks[0]
+    row = Row(
+        node, rails[index], state, letter(_role(first)), what(node), words(node), first.seq if state == LIVE else None,
+        visible(found.nodes[run[-1]].key) if found.ends(run[-1]) else "", first.at, marks=marks, is_summarised=index in found.summarised,
+        is_leaf=index == found.leaf,
+    )  # fmt: skip
+    if len(run) == 1:
+        return replace(row, tags=tuple(_tags(found, index, readers)))
+    counts = Counter(what(found.nodes[each]) for each in run).most_common()
+    said = ", ".join(f"{count:,} {name}" for name, count in counts[:5]) + (", …" if len(counts) > 5 else "")
+    last = found.nodes[run[-1]]
+    return replace(row, rails=replace(row.rails, below=rails[run[-1]].below), words=said, folded=len(run), last_line=last.line)
+
+
+def _role(chunk: Chunk) -> str:
+    return chunk.role or "system"
+
+
+def _tags(found: Branches, index: int, readers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    node = found.nodes[index]
+    below = found.below(index)
+    is_last = found.state[index] != REPLACED
+    if index == found.leaf:
+        yield "leaf, chosen by you" if found.chosen else "live leaf"
+    elif not below and node.is_entry and node.is_read and is_last and node.type != "leaf":
+        yield "leaf"
+    taken = readers.get(node.id, ()) if is_last else ()
+    if taken and (index != found.leaf or found.chosen):
+        yield f"leaf of {', '.join(taken)}"
+    if len(below) > 1:
+        yield f"fork: {len(below)} branches"
+
+
+def of_tree(shown: Timeline, tree: Conversation | None, found: Branches | None) -> Timeline:
+    """The rows of a path as chunks of the whole file: their places in it, and for a call where its result stands on another branch."""
+    if tree is None or found is None:
+        return shown
+    places = {chunk.key: at for at, chunk in enumerate(tree.chunks)}
+    elsewhere = {each.call.key: (each.result, each.where) for each in found.missing if each.result is not None}
+    rows = tuple(
+        replace(row, position=places.get(row.chunk.key, row.position), elsewhere=elsewhere.get(row.chunk.key)) for row in shown.rows
+    )
+    return replace(shown, rows=rows)

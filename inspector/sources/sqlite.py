@@ -45,6 +45,11 @@ class Snapshot:
             lines = [str(row[0]) for row in self._connection.execute("PRAGMA quick_check(5)")]
         return () if lines == ["ok"] else tuple(lines)
 
+    def user_version(self) -> int:
+        """The number that the program keeps in the header of the file, WAL included; 0 where it keeps none."""
+        with told(self._path):
+            return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+
     def rows(
         self, name: str, columns: Sequence[str], where: str = "", params: Sequence[object] = (), order: str = ""
     ) -> Iterator[tuple[object, ...]]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from inspector.conversation import jsontext
-from inspector.formats.base import Cell, Record, Rows
+from inspector.formats.base import USER_VERSION, Cell, Record, Rows
 from inspector.sources.sqlite import Snapshot
 from inspector.sources.statements import quoted
 
@@ -15,6 +15,11 @@ def records(store: Snapshot, wanted: Sequence[Rows]) -> Iterator[Record]:
     A blob is an object with the member `blob` (hex). Columns that a store does not have are left out.
     """
     for rows in wanted:
+        if rows.name == USER_VERSION:
+            yield Record(USER_VERSION, Cell(jsontext.encode(jsontext.compact({"user_version": store.user_version()}))))
+            continue
+        if rows.optional and not {rows.key, rows.order} - {""} <= set(store.tables.get(rows.name, ())):
+            continue
         columns = [name for name in rows.columns if name in store.tables.get(rows.name, ()) or name in (rows.key, rows.order)]
         order = f"{quoted(rows.key)}, {quoted(rows.order)}" if rows.order else quoted(rows.key)
         seen: dict[str, int] = {}

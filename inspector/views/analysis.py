@@ -15,6 +15,9 @@ from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, Observed, observed
 from inspector.repairs.recommend import at_once
+from inspector.reports.branch_model import Branches
+from inspector.reports.branches import branches_of
+from inspector.reports.own_leaves import OwnLeaf, own_leaves
 from inspector.reports.standings import Standing, standings_of
 from inspector.reports.timeline import NOT_RECORDED, Columns, Strip, columns, strip
 from inspector.reports.verdict import verdict
@@ -41,25 +44,31 @@ class Analysis:
     standings: tuple[Standing, ...] = ()
     """What every profile says of the next request; () of a past one, where nothing is read, and of more than WHOLE chunks."""
     observed: Observed | None = None
+    branches: Branches | None = None
+    """Of a session that is a tree."""
+    own_leaves: tuple[OwnLeaf, ...] = ()
     why_not: str = ""
     """Why no sequence satisfies the profile; what is recommended then mends only a part."""
 
 
-def analysis(conversation: Conversation, reader: str, projection_name: str, profile_name: str, revision: int, step: str = "") -> Analysis:
-    """Raises Revision.DoesNotExist, UnknownReader, UnknownProjection, UnknownProfile."""
+def analysis(
+    conversation: Conversation, reader: str, projection_name: str, profile_name: str, revision: int, step: str = "", leaf: str = ""
+) -> Analysis:
+    """`leaf`: the entry of a tree to read the path to, "" = what the reader takes. Raises Revision.DoesNotExist, UnknownReader, UnknownProjection, UnknownProfile."""
     sources = (conversation.source.read_at, *conversation.source.traces.values_list("read_at", flat=True))
-    return _analysis(conversation.pk, reader, projection_name, profile_name, revision, step, sources)
+    return _analysis(conversation.pk, reader, projection_name, profile_name, revision, step, leaf, sources)
 
 
 @lru_cache(maxsize=12)
 def _analysis(
-    pk: int, reader: str, projection_name: str, profile_name: str, revision: int, step: str, sources: tuple[object, ...]
+    pk: int, reader: str, projection_name: str, profile_name: str, revision: int, step: str, leaf: str, sources: tuple[object, ...]
 ) -> Analysis:
     """`sources` carry when they were read, so that a re-import is seen."""
     if step:
-        return _of_step(_analysis(pk, reader, projection_name, profile_name, revision, "", sources), step, projection_name, profile_name)
+        now = _analysis(pk, reader, projection_name, profile_name, revision, "", leaf, sources)
+        return _of_step(now, step, projection_name, profile_name)
     conversation = Conversation.objects.select_related("source").get(pk=pk)
-    case = loading.case(conversation, reader, revision)
+    case = loading.case(conversation, reader, revision, leaf)
     found = tuple(finding_ids(conversation.oid, findings(case, RULES)))
     troubles = [finding for _, finding in found]
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
@@ -69,7 +78,11 @@ def _analysis(
     mends = tuple(each.name for each in advised.way.strategies)
     is_judged = len(case.conversation.chunks) <= WHOLE and not case.reading.failure
     judgements = standings_of(case, conversation.source.projection) if is_judged else ()
-    return Analysis(case, found, prompt, judgement, said, made, strip(made), mends, judgements, why_not=advised.why_not)
+    own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
+    return Analysis(
+        case, found, prompt, judgement, said, made, strip(made), mends, judgements,
+        why_not=advised.why_not, branches=branches_of(case), own_leaves=own,
+    )  # fmt: skip
 
 
 def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) -> Analysis:

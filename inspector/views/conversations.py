@@ -25,6 +25,8 @@ from inspector.reports import markdown, scan, show
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.reports.standings import Refusal, Standing, accepting, refusals, unplaced
 from inspector.reports.timeline import Strip, Timeline, merged_seqs, timeline
+from inspector.reports.tree_text import tree_report
+from inspector.reports.tree_view import TreeView, of_tree, tree_view
 from inspector.reports.visible import size, visible
 from inspector.traces import observe
 from inspector.views.analysis import Analysis, analysis
@@ -69,6 +71,10 @@ class Choice:
     """Place among the matching chunks; scrolling goes on by it, since seqs of hostile rows may repeat."""
     stage: str
     """The one column that a phone shows."""
+    leaf: str = ""
+    """The entry of a tree that the path leads to, as addresses name it; "" = what the reader takes."""
+    tree_start: int = 0
+    unfolded: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,11 @@ class ConversationPage:
     unplaced: tuple[str, ...]
     accepting: tuple[str, ...]
     beside: Beside | None
+    tree: TreeView | None
+
+
+def _number(word: str) -> int | None:
+    return int(word) if word.isdecimal() and len(word) < 16 else None
 
 
 def _choice(request: OperatorRequest, row: Conversation) -> Choice:
@@ -144,6 +155,9 @@ def _choice(request: OperatorRequest, row: Conversation) -> Choice:
         at=int(at) if at.isdecimal() and len(at) < 16 else None,
         start=int(start) if start.isdecimal() and len(start) < 16 else None,
         stage=get.get("stage", "") if get.get("stage") in STAGES else STAGES[0],
+        leaf=get.get("leaf", ""),
+        tree_start=_number(get.get("tree", "")) or 0,
+        unfolded=_number(get.get("unfold", "")),
     )
 
 
@@ -151,11 +165,15 @@ def looked_up(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice,
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     choice = _choice(request, row)
     try:
-        return row, choice, analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, choice.step)
+        return row, choice, analysed(row, choice, choice.step)
     except Revision.DoesNotExist:
         raise Http404("There is no such revision of this conversation.") from None
     except (UnknownReader, UnknownProjection, UnknownProfile) as problem:
         raise Http404(str(problem)) from None
+
+
+def analysed(row: Conversation, choice: Choice, step: str = "") -> Analysis:
+    return analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, step, choice.leaf)
 
 
 def _matching(choice: Choice, chunks: tuple[Chunk, ...], hits: set[int]) -> list[int]:
@@ -222,7 +240,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         choice=choice,
         analysis=found,
         strip=found.strip,
-        timeline=timeline(found.columns, window, hits, is_end),
+        timeline=of_tree(timeline(found.columns, window, hits, is_end), found.case.tree, found.branches),
         selected=selected,
         readers=names(row.source.format),
         reader_note=reader_named(choice.reader).note,
@@ -251,6 +269,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         unplaced=unplaced(found.standings),
         accepting=accepting(found.standings),
         beside=beside(row, found.case.conversation, found.case.taken_at),
+        tree=tree_view(found.branches, found.own_leaves, choice.tree_start, choice.unfolded, choice.leaf) if found.branches else None,
     )
 
 
@@ -273,8 +292,8 @@ def _then_and_now(row: Conversation, choice: Choice, found: Analysis) -> str:
     steps = [link for link in _steps(found) if not choice.step or link.href == choice.step]
     if not steps or choice.revision != row.revision:
         return ""
-    then = analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, steps[0].href)
-    now = analysis(row, choice.reader, choice.projection, choice.profile, choice.revision)
+    then = analysed(row, choice, steps[0].href)
+    now = analysed(row, choice)
     before, after = merged_seqs(then.columns) if then.observed else [], merged_seqs(now.columns)
     if not then.observed or NO_PROMPT in then.observed.notes:
         return ""
@@ -301,6 +320,8 @@ def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, found = looked_up(request, oid)
     report = _report(row, choice, found)
     report["revision"] = choice.revision
+    if found.branches:
+        report["tree"] = tree_report(found.branches, found.own_leaves)
     report["read"] = show.messages_report(found.case.reading)
     report["chunk_lines"] = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks]
     return as_json(report)

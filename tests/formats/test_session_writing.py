@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from inspector.conversation import js_json, tree
-from inspector.conversation.edits import Edit, Insert, Plan, Remove, Replace, Set
+from inspector.conversation.edits import Edit, Insert, Plan, Remove, Replace, Set, between
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.formats import session_path, session_writing
+from inspector.detectors.base import case_of
+from inspector.formats import session_file, session_path, session_writing
 from inspector.formats.base import Change, Stored, WriteRefused
 from inspector.formats.openclaw import OPENCLAW
 from inspector.formats.pi import PI
@@ -130,11 +131,11 @@ def test_a_single_file_has_no_room_beside_it_for_a_new_session() -> None:
         PI.write(plan(base, inserted_result(), NEW), base)
 
 
-def promised() -> tuple[session_path.File, tuple[Chunk, ...]]:
+def promised() -> tuple[session_file.File, tuple[Chunk, ...]]:
     """The file before, and the chunks that a result under its call would give."""
     base = stored(BROKEN)
-    path = session_path.planned(base.conversation, inserted_result(), session_path.opened(BROKEN))
-    return session_path.opened(BROKEN), path.final.chunks
+    path = session_path.planned(base.conversation, inserted_result(), session_file.opened(BROKEN))
+    return session_file.opened(BROKEN), path.final.chunks
 
 
 def test_a_row_without_its_successor_is_refused_since_it_would_have_no_effect() -> None:
@@ -165,8 +166,8 @@ def test_a_row_at_the_end_is_refused_since_it_hides_the_latest_turn() -> None:
 def test_anything_but_what_was_promised_is_refused(data: bytes, said: str) -> None:
     base = stored(BROKEN)
     with pytest.raises(WriteRefused, match=said):
-        verified(session_path.opened(BROKEN), data, ["u1", "a1", "u2"], base.conversation.chunks)
-    verified(session_path.opened(BROKEN), BROKEN, ["u1", "a1", "u2"], base.conversation.chunks)
+        verified(session_file.opened(BROKEN), data, ["u1", "a1", "u2"], base.conversation.chunks)
+    verified(session_file.opened(BROKEN), BROKEN, ["u1", "a1", "u2"], base.conversation.chunks)
 
 
 def test_a_parent_behind_its_child_is_refused() -> None:
@@ -249,6 +250,14 @@ def test_a_compaction_keeps_from_another_entry() -> None:
     assert objects(written(data, edits))[-2]["firstKeptEntryId"] == "a1"
 
 
+def test_a_compaction_takes_the_pointer_that_its_changed_entry_has() -> None:
+    rows = (entry("compaction", "k1", "a1", summary="s", firstKeptEntryId="lost", tokensBefore=9), u("u2", "k1"))
+    data = lines(header(), u("u1", None), a("a1", "u1", text("x")), *rows)
+    old = chunk(data, "k1.0")
+    new = replace(old, payload={**old.payload, "entry": {**old.payload["entry"], "firstKeptEntryId": "a1"}})
+    assert written(data, [Replace(old, new)], INSERT) == data.replace(b'"lost"', b'"a1"')
+
+
 def test_a_compaction_follows_what_it_names() -> None:
     data = lines(
         *(header(), u("u1", None), a("a1", "u1", text("x")), u("u2", "a1")),
@@ -267,6 +276,62 @@ def test_a_chosen_leaf_is_made_to_last() -> None:
         after = written(FORKED, edits, mode)
         assert words(after) == ["go", "c1", "the real one"] and after.startswith(FORKED)
     assert changes(FORKED, [Set("conversation", tree.LEAF, None, "a2")]) == []
+
+
+# What only OpenClaw reads.
+
+
+def openclaw(data: bytes, edits: Any, mode: str = REPLAY) -> bytes:
+    """What OpenClaw's format writes for a plan on the path that its newest reader takes; `edits` gets the chunks of it by key."""
+    (found,) = OPENCLAW.read(records({KEY: data}))
+    base = Stored(case_of(found.conversation, "openclaw-2026.9").conversation, found.records)
+    (change,) = OPENCLAW.write(plan(base, edits({each.key: each for each in base.conversation.chunks}), mode), base)
+    assert change.after is not None
+    return change.after.data
+
+
+def openclaw_words(data: bytes) -> list[str]:
+    (found,) = OPENCLAW.read(records({KEY: data}))
+    return [each.text or each.call_id for each in case_of(found.conversation, "openclaw-2026.9").conversation.chunks if each.role]
+
+
+@pytest.mark.parametrize("mode", [REPLAY, INSERT, NEW])
+def test_a_row_that_leads_nowhere_is_a_root_for_openclaw_only_where_nothing_stands_before_it(mode: str) -> None:
+    data = lines(header(), u("u1", None, "first"), u("u2", "gone", "second"), a("a2", "u2", text("two")))
+    assert openclaw_words(data) == ["first", "second", "two"]
+    after = openclaw(data, lambda held: [Remove(held["u1.0"])], mode)
+    assert openclaw_words(after) == words(after) == ["second", "two"]
+
+
+def test_a_compaction_that_openclaw_would_put_before_the_path_is_seen() -> None:
+    data = lines(
+        *(header(), u("u1", None, "first"), entry("compaction", "k1", "u1", summary="s", firstKeptEntryId="u1", tokensBefore=9)),
+        *(u("u2", "k1", "second"), a("a2", "u2", text("two"))),
+    )
+    with pytest.raises(WriteRefused, match="put the compaction of line 3 before the repaired path"):
+        openclaw(data, lambda held: [Remove(held["u1.0"]), Remove(held["k1.0"])])
+    assert openclaw_words(openclaw(data, lambda held: [Remove(held["u1.0"]), Remove(held["k1.0"])], NEW)) == ["second", "two"]
+
+
+@pytest.mark.parametrize("mode", [REPLAY, INSERT])
+def test_side_rows_and_leaf_rows_do_not_take_the_path_away(mode: str) -> None:
+    side = {**u("s1", "u2", "mirror"), "appendMode": "side"}
+    data = BROKEN + lines(side, entry("leaf", "f1", "s1", targetId="u2", appendParentId="s1", appendMode="side"))
+    after = openclaw(data, lambda held: inserted_result(), mode)
+    assert openclaw_words(after) == words(after) == ["do it", "well", "c1", "made up", "and?"]
+    assert line(side) in after.splitlines()
+
+
+def test_a_path_over_leaf_rows_is_refused_since_only_pi_takes_it() -> None:
+    data = BROKEN + lines(entry("leaf", "f1", "u2", targetId="u1"), u("u3", "f1", "on"))
+    with pytest.raises(WriteRefused, match="leaf rows"):
+        changes(data, inserted_result())
+
+
+def test_nothing_leads_before_a_reset_but_by_changing_the_rows_themselves() -> None:
+    data = BROKEN + lines(entry("reset", "x1", "u2", firstKeptEntryId="u1"), u("u3", "x1", "on"))
+    with pytest.raises(WriteRefused, match="Behind a reset"):
+        openclaw(data, lambda held: inserted_result())
 
 
 # What a chunk's change means.
@@ -307,8 +372,6 @@ def test_results_between_two_blocks_of_an_answer_part_it() -> None:
     data = lines(header(), u("u1", None), a("a1", "u1", call("c1"), text("after")), u("u2", "a1"))
     base = stored(data)
     final = renumbered(replace(base.conversation, chunks=(*base.conversation.chunks[:2], made_result(), *base.conversation.chunks[2:])))
-    from inspector.conversation.edits import between
-
     for mode in (REPLAY, INSERT, NEW):
         assert words(written(data, between(base.conversation, final), mode)) == ["go", "c1", "made up", "after", "go"]
 

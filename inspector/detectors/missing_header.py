@@ -1,0 +1,35 @@
+"""STORE507: a session file that does not begin with a session header."""
+
+from collections.abc import Iterator
+
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.session_effects import SESSIONS, effects
+from inspector.detectors.session_tree import whole
+
+
+def check(case: Case) -> Iterator[Hit]:
+    said = whole(case).fact("headerProblem")
+    if not said:
+        return
+    if not whole(case).chunks:
+        yield Hit((), said if said.endswith(".") else f"{said}.", severity=Severity.WARNING)
+    else:
+        yield Hit(whole(case).chunks[:1], said if said.endswith(".") else f"{said}.", evidence=effects("header"))
+
+
+RULE = Rule(
+    code="STORE507",
+    state="OP17",
+    name="missing-header",
+    severity=Severity.ERROR,
+    silent=True,
+    fault=Fault.STORE,
+    summary="the session file does not begin with a session header",
+    why="Older versions of pi take such a file for a new session and overwrite it when it is opened: all that was in it is gone. Later ones refuse it.",
+    example='@format pi\n@headerProblem "The first record of the file is no session header."\n1 user 1.0 text go',
+    check=check,
+    formats=SESSIONS,
+    references=("measured: pi 0.50 to 0.80.2 leave 133 of 414 bytes; 0.80.3 and later refuse",),
+    unmended="Copy the file before any program opens it, and put a header line in front of the copy by hand.",
+    fixed_in_code="Never write to a file that was not understood.",
+)

@@ -1,0 +1,140 @@
+"""Calls of sessions and their results, occurrence by occurrence: which have none, and where in the file the missing one stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Kind, Message
+from inspector.conversation.pairing import Answered, answered
+from inspector.conversation.tree import Entry
+from inspector.detectors.base import Case
+from inspector.detectors.session_effects import SESSIONS
+from inspector.detectors.session_tree import Tree, tree_of
+from inspector.detectors.synthetic_texts import is_synthetic
+from inspector.readers.session_rows import mapping
+
+FAILED = ("error", "aborted")
+# Ids that a provider uses again in every turn may have many results; each is looked for up its own branch.
+_TRIED, _STEPS = 200, 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The result of a call that the path does not hold, and the entry it stands in; `instead` says what the path has for it."""
+
+    call: Chunk
+    result: Chunk
+    entry: Entry
+    instead: str
+
+
+def is_session(case: Case) -> bool:
+    return case.conversation.format in SESSIONS
+
+
+def stop_reason(message: Message) -> str:
+    value = mapping(message.chunks[0].payload.get("entry")).get("stopReason")
+    return value if isinstance(value, str) else ""
+
+
+def has_failed(message: Message) -> bool:
+    """Whether programs leave the answer out as one that failed; only sessions say so."""
+    return message.role == "assistant" and stop_reason(message) in FAILED
+
+
+def read_messages(case: Case) -> tuple[Message, ...]:
+    """What the context holds before any repair, failed answers left out: with summaries and texts of extensions, without what was compacted."""
+    return tuple(message for message in case.reading.grouped if not has_failed(message))
+
+
+def unanswered(case: Case) -> list[tuple[int, Chunk]]:
+    """Calls without a result, each with the index of its message.
+
+    Of sessions only those of which TOOL102 is to speak: not those of failed answers (TOOL209), nor those whose result has lost its id (TOOL202) or
+    stands on another branch (TREE106), nor those that were compacted away.
+    """
+    if not is_session(case):
+        return queries.unanswered_calls(case.messages)
+    elsewhere = {found.call.key for found in on_other_branches(case)}
+    adopted = {call.key for call, _ in without_id(case)}
+    return [(found.message, found.call) for found in _open(case) if not found.results and found.call.key not in elsewhere | adopted]
+
+
+def _open(case: Case) -> list[Answered]:
+    """Calls of what a request can hold that have no real result on the path."""
+    keys = {each.key for message in case.reading.grouped for each in message.chunks}
+    return [
+        found
+        for found in answered(case.messages)
+        if all(is_synthetic(result) for result in found.results)
+        and not has_failed(case.messages[found.message])
+        and (not keys or found.call.key in keys)
+    ]
+
+
+def without_id(case: Case) -> list[tuple[Chunk, Chunk]]:
+    """A result without an id directly behind an answer with one call, which has no other: the two, call first."""
+    found = []
+    for index, message in enumerate(case.messages[:-1]):
+        calls = queries.calls(message) if message.role == "assistant" else []
+        results = queries.results(case.messages[index + 1])
+        if len(calls) == 1 and len(results) == 1 and not results[0].call_id:
+            found.append((calls[0], results[0]))
+    taken = {call.key for call, _ in found}
+    free = {each.call.key for each in answered(case.messages) if each.call.key in taken and not each.results}
+    return [(call, result) for call, result in found if call.key in free]
+
+
+def on_other_branches(case: Case) -> list[Elsewhere]:
+    """Real results of calls of the path that stand on another branch below their own call."""
+    missing = _open(case)
+    if not missing or case.tree is None:
+        return []
+    wanted = {found.call.call_id for found in missing if found.call.call_id}
+    tree = tree_of(case)
+    results: dict[str, list[tuple[Entry, Chunk]]] = {}
+    callers: dict[str, set[int]] = {}
+    for entry in tree.all:
+        for chunk in entry.chunks:
+            if chunk.call_id not in wanted:
+                continue
+            if chunk.kind is Kind.TOOL_CALL:
+                callers.setdefault(chunk.call_id, set()).add(entry.index)
+            elif chunk.kind is Kind.TOOL_RESULT and entry.index not in tree.on_path and not is_synthetic(chunk):
+                results.setdefault(chunk.call_id, []).append((entry, chunk))
+    own = {entry.chunks[0].key: entry.index for entry in tree.path}
+    found: list[Elsewhere] = []
+    for each in missing:
+        caller = own.get(case.messages[each.message].chunks[0].key, -1)
+        for entry, chunk in results.get(each.call.call_id, [])[:_TRIED]:
+            if _caller(tree, entry, callers.get(each.call.call_id, set())) == caller:
+                instead = (
+                    f"has only a made-up result on the path (seq {each.results[0].seq})" if each.results else "has no result on the path"
+                )
+                found.append(Elsewhere(each.call, chunk, entry, instead))
+                break
+    return found
+
+
+def _caller(tree: Tree, entry: Entry, callers: set[int]) -> int:
+    """The index of the nearest entry above with such a call; the only one in the file where the way up is lost."""
+    if len(callers) == 1:
+        return next(iter(callers))
+    at = tree.parent(entry)
+    for _ in range(_STEPS):
+        if at is None:
+            break
+        if at.index in callers:
+            return at.index
+        at = tree.parent(at)
+    return -1
+
+
+def failed_turns(case: Case) -> list[tuple[Message, Sequence[Chunk]]]:
+    """Answers that failed with calls in them, each with the results of these calls; of what a request can hold."""
+    keys = {each.key for message in case.reading.grouped for each in message.chunks}
+    by_message: dict[int, list[Chunk]] = {}
+    for found in answered(case.messages):
+        if has_failed(case.messages[found.message]) and (not keys or found.call.key in keys):
+            by_message.setdefault(found.message, []).extend(found.results)
+    return [(case.messages[index], results) for index, results in by_message.items()]
