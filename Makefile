@@ -9,7 +9,7 @@ DEV := .venv/.installed-to-develop
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-quick test-browser judges check format bench screenshots clean
+.PHONY: help venv dev run test test-quick test-browser judges programs check format bench screenshots clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,10 +26,10 @@ run: $(RUN) ## Show a store (make run STORE=PATH [TRACES=PATH]), or the demo
 
 # Playwright keeps an event loop in the thread of the tests, and Django would refuse its database there.
 test: $(DEV) ## Run all tests, those in Chromium too where there is one
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'not corpus and not judges' $(ARGS)
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'not corpus and not judges and not programs' $(ARGS)
 
 test-quick: $(DEV) ## Run the tests that need no browser
-	@$(PY) -m pytest -m 'not browser and not corpus and not judges' $(ARGS)
+	@$(PY) -m pytest -m 'not browser and not corpus and not judges and not programs' $(ARGS)
 
 test-browser: $(DEV) ## Run the tests that drive Chromium
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'browser and not corpus' $(ARGS)
@@ -37,6 +37,10 @@ test-browser: $(DEV) ## Run the tests that drive Chromium
 judges: $(DEV) ## Install the real judges of histories (npm, pip) and ask them again; INSPECTOR_JUDGES=FOLDER
 	@PYTHON="$(PYTHON)" sh tests/judges/install.sh
 	@$(PY) -m pytest -m judges -rs tests/judges $(ARGS)
+
+programs: $(DEV) ## Install the programs that keep sessions (npm, 1 GB) and let them read again; INSPECTOR_PROGRAMS=FOLDER
+	@sh tests/programs/install.sh
+	@$(PY) -m pytest -m programs -rs tests/programs $(ARGS)
 
 check: $(DEV) ## Check format, lint, types, imports, settings and migrations
 	.venv/bin/ruff format --check .

@@ -33,11 +33,11 @@ def test_formats() -> None:
     rows = table(README, "format")
     assert [row[0] for row in rows] == [*(found.name for found in FORMATS), *TRACE_FORMATS]
     for found, row in zip(FORMATS, rows, strict=False):
-        assert row[2] == (", ".join(f"{mode.name} ({mode.alias})" for mode in found.modes) or "read only")
+        assert row[2] == (", ".join(mode.shown for mode in found.modes) or "read only")
 
 
 def test_readers_projections_and_profiles() -> None:
-    assert [row[0] for row in table(README, "reader")] == [found.name for found in READERS]
+    assert [name for row in table(README, "reader") for name in row[0].split(", ")] == [found.name for found in READERS]
     for found in (*PROJECTIONS, *PROFILES):
         assert found.name.split("+")[0] in README
 

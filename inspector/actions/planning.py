@@ -12,7 +12,7 @@ from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.detectors.base import Case
 from inspector.formats.base import Format, Stored, WriteRefused
-from inspector.formats.catalogue import READ_ONLY
+from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.base import Strategy
@@ -39,12 +39,12 @@ class Request:
 
 def mode_named(format_: Format, name: str | None) -> str:
     """The format's own name of a mode or alias; its first mode (the safest) unless named. Raises Refused."""
-    if format_.name in READ_ONLY:
+    if format_.name in READ_ONLY and format_.name not in NEW_FILE_ONLY:
         raise Refused(READ_ONLY[format_.name])
     for mode in format_.modes:
-        if name in (None, "", mode.name, mode.alias):
+        if not name or name in (mode.name, mode.alias):
             return mode.name
-    offered = ", ".join(f"{mode.name} ({mode.alias})" for mode in format_.modes)
+    offered = ", ".join(mode.shown for mode in format_.modes)
     raise Refused(f"{format_.title} cannot be written in mode {name!r}; it offers {offered}.")
 
 

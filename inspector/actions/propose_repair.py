@@ -10,6 +10,7 @@ from inspector.actions import audit
 from inspector.actions.planning import Request, current, moved, preview_of, stale
 from inspector.actions.problems import Refused
 from inspector.actions.rehearse import rehearse
+from inspector.formats.catalogue import READ_ONLY
 from inspector.models import Conversation, Repair, loading
 from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.preview import digest
@@ -19,6 +20,8 @@ def propose_repair(conversation: Conversation, request: Request, operator: str) 
     """Raises Refused (nothing to do, cannot be written), Stale (the store moved since its last import)."""
     source = conversation.source
     format_ = loading.format_of(source)
+    if format_.name in READ_ONLY:
+        raise Refused(READ_ONLY[format_.name])
     stored = loading.stored(conversation)
     now = current(conversation)
     if now is None or digest(now) != digest(stored):

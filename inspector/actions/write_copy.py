@@ -1,4 +1,4 @@
-"""Writes a repaired copy of a store; the source is only read."""
+"""Writes a repaired copy of a store, or the repaired conversation as a file of its own; the source is only read."""
 
 from pathlib import Path
 
@@ -8,13 +8,16 @@ from inspector.actions.problems import Refused
 from inspector.actions.writing import write
 from inspector.detectors.base import Case
 from inspector.formats.base import Format, Stored
+from inspector.formats.catalogue import NEW_FILE_ONLY
 from inspector.repairs.preview import Preview
-from inspector.sources import reading, stores
+from inspector.sources import folders, reading, stores
 
 
 def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored, request: Request, out: Path) -> Preview:
     """The plan as written to the new file `out`. Raises Refused, SourceProblem; then no file is left."""
     refuse_own_database(path)
+    if format_.name in NEW_FILE_ONLY:
+        return _write_new_file(path, format_, case, stored, request, out)
     preview_of(case, stored, format_, str(out), request)
     stores.copy(path, out, format_)
     try:
@@ -28,6 +31,23 @@ def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored,
         wanted = [chunk.raw for chunk in preview.after.case.conversation.chunks]
         if written is None or [chunk.raw for chunk in case.view(written.conversation).chunks] != wanted:
             raise Refused("The copy did not read back as planned, so it was removed: report this with the plan's digest.")
+    except BaseException:
+        stores.remove(out)
+        raise
+    return preview
+
+
+def _write_new_file(path: Path, format_: Format, case: Case, stored: Stored, request: Request, out: Path) -> Preview:
+    preview = preview_of(case, stored, format_, str(path.resolve()), request)
+    made = [change.after.data for change in preview.changes if change.after is not None]
+    if len(made) != 1:
+        raise Refused("This plan changes nothing on the path, so there is no file to write: choose other strategies.")
+    folders.write_new(out, made[0])
+    try:
+        written = reading.one(out, NEW_FILE_ONLY[format_.name], format_.target(preview.plan))
+        wanted = [chunk.raw for chunk in preview.after.case.conversation.chunks]
+        if written is None or [chunk.raw for chunk in case.view(written.conversation).chunks] != wanted:
+            raise Refused("The file did not read back as planned, so it was removed: report this with the plan's digest.")
     except BaseException:
         stores.remove(out)
         raise

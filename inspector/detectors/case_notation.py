@@ -119,7 +119,7 @@ def _entries(chunks: Iterable[Chunk], said: Iterable[tuple[dict[str, str], Mappi
             parent = words.get("parent", before or "-")
             entry = {"type": "message", "timestamp": None, "parentId": None if parent == "-" else parent}
             entry |= {"role": _ROLES.get(chunk.role, chunk.role)} if chunk.role else {}
-            entry |= ({} if id_ == "-" else {"id": id_}) | about
+            entry |= {**({} if id_ == "-" else {"id": id_}), **about}
             key = id_ if id_ != "-" else f"line:{line}"
             counts[key] = counts.get(key, 0) + 1
             key += f"#{counts[key]}" if counts[key] > 1 else ""

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
+from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk
+from inspector.conversation.tree import Entry
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
 from inspector.detectors.session_effects import SESSIONS, effects
-from inspector.detectors.session_tree import bounded, tree_of, whole
+from inspector.detectors.session_tree import bounded, name, tree_of, whole
 
 _ELSEWHERE = ("torn", "nul")
 
@@ -17,7 +19,9 @@ def check(case: Case) -> Iterator[Hit]:
     ending = {chunk.key for entry in last if not entry.id for chunk in entry.chunks} | {
         chunk.key for chunk in chunks[-1:] if chunk.damage == "not-object"
     }
-    yield from bounded(_hit(chunk) for chunk in chunks if chunk.damage and chunk.damage not in _ELSEWHERE and chunk.key not in ending)
+    damaged = (chunk for chunk in chunks if chunk.damage and chunk.damage not in _ELSEWHERE and chunk.key not in ending)
+    yield from bounded(_hit(chunk) for chunk in damaged)
+    yield from bounded(_of_no_role(entry) for entry in tree_of(case).all if entry.type == "message" and not _has_role(entry))
 
 
 def _hit(chunk: Chunk) -> Hit:
@@ -32,6 +36,18 @@ def _hit(chunk: Chunk) -> Hit:
         f"The line at seq {chunk.seq} is no entry: {chunk.reason}. Programs skip it without a word.",
         evidence=(*_begins(chunk), *effects("line")),
     )
+
+
+def _has_role(entry: Entry) -> bool:
+    return any(chunk.role or chunk.damage for chunk in entry.chunks)
+
+
+def _of_no_role(entry: Entry) -> Hit:
+    role = compact(entry.about.get("role"))[:40]
+    text = (
+        f"The message {name(entry)} has the role {role}, which no program knows: pi hands it on as it is, OpenClaw 2026.7 drops the line."
+    )
+    return Hit(entry.chunks, text)
 
 
 def _begins(chunk: Chunk) -> tuple[tuple[str, str], ...]:

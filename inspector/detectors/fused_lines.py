@@ -37,7 +37,7 @@ def _hit(line: list[Chunk], below: dict[str, list[Entry]]) -> Hit:
     fragments = f" and {counted(torn, 'fragment')}" if torn else ""
     said = f"{counted(len(records), 'whole record')}{fragments} stand on one line (seq {line[0].seq}-{line[-1].seq})"
     lost = (
-        f", and {counted(len(hanging), 'entry')} that hang below, the first at seq {hanging[0].chunks[0].seq}, lose all that stands above"
+        f", and what hangs below ({counted(len(hanging), 'entry')}, the first at seq {hanging[0].chunks[0].seq}) loses all that stands above"
         if hanging
         else ""
     )

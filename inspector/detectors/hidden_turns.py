@@ -22,8 +22,13 @@ class Branch:
 
 def branches(case: Case, tree: Tree) -> Iterator[Branch]:
     """Those that leave the path, or begin at a root of their own. What a lost parent or a cycle hides is TREE101's to TREE103's."""
+    if tree.path and not tree.path[-1].id:
+        # No path leads to such a row, nor from it: TREE107 says so.
+        return
     place = {entry.index: number for number, entry in enumerate(tree.path)}
     bound = max((entry.index for entry in tree.path if entry.type == "reset"), default=-1)
+    last_said = {_words(entry): number for number, entry in enumerate(tree.path) if is_user(entry)}
+    lives = _lives(tree)
     for top, found in tops(tree).items():
         first = tree.all[top]
         fork = tree.parent(first)
@@ -31,23 +36,29 @@ def branches(case: Case, tree: Tree) -> Iterator[Branch]:
             continue
         if fork is None and (not tree.path or tree.path[0].parent is not None):
             continue
-        behind = tree.path[place[fork.index] + 1 if fork else 0 :]
+        behind = place[fork.index] + 1 if fork else 0
         # A repair that writes the end of a path anew leaves the old one as a branch that says the same.
-        said = {_words(entry) for entry in behind if is_user(entry)}
-        turns = [entry for entry in found if is_user(entry) and entry.index > bound and _words(entry) not in said]
+        turns = [entry for entry in found if is_user(entry) and entry.index > bound and last_said.get(_words(entry), -1) < behind]
         if turns:
-            yield Branch(found, turns, fork, next((entry for entry in behind if entry.type not in SETTINGS), None))
+            yield Branch(found, turns, fork, lives[behind])
+
+
+def _lives(tree: Tree) -> list[Entry | None]:
+    """By place on the path: the first entry from there on that says something to the model."""
+    lives: list[Entry | None] = [None]
+    for entry in reversed(tree.path):
+        lives.append(lives[-1] if entry.type in SETTINGS else entry)
+    return lives[::-1]
 
 
 def _words(entry: Entry) -> str:
     return "\n".join(chunk.text for chunk in entry.chunks)
 
 
-def _suspicion(case: Case, tree: Tree, branch: Branch) -> str:
+def _suspicion(branch: Branch, last_chosen: int) -> str:
     """Why nobody seems to have left the branch on purpose; "" where somebody may have."""
     last = branch.entries[-1]
-    chosen = any(entry.type == "leaf" and entry.index > last.index for entry in tree.all)
-    if chosen or whole(case).fact(LEAF) is not None or branch.live is None:
+    if last_chosen > last.index or branch.live is None:
         return ""
     if last.index > branch.live.index:
         return "it was still written to after the live branch had begun, as when two programs have the session open"
@@ -58,10 +69,14 @@ def _suspicion(case: Case, tree: Tree, branch: Branch) -> str:
 
 def check(case: Case) -> Iterator[Hit]:
     tree = tree_of(case)
+    # A leaf that somebody chose, in the file or here, hides what it hides on purpose.
+    last_chosen = max((entry.index for entry in tree.all if entry.type == "leaf"), default=-1)
+    if whole(case).fact(LEAF) is not None:
+        last_chosen = len(tree.all)
     lost: list[Hit] = []
     left: list[Branch] = []
     for branch in branches(case, tree):
-        if why := _suspicion(case, tree, branch):
+        if why := _suspicion(branch, last_chosen):
             lost.append(_hit(tree, branch, why))
         else:
             left.append(branch)

@@ -7,12 +7,12 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.abort_placeholder import placeholders
 from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity, answers
 from inspector.detectors.displaced_result import displaced
+from inspector.detectors.failed_turn_with_calls import results_of_failed
 from inspector.detectors.pair_cut_by_compaction import cut_off
 from inspector.detectors.repeated_output import superfluous
-from inspector.detectors.failed_turn_with_calls import results_of_failed
-from inspector.detectors.several_results import differing
 from inspector.detectors.session_calls import is_session, without_id
 from inspector.detectors.session_effects import effects
+from inspector.detectors.several_results import differing
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -86,6 +86,6 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 tool 1.0 tool-result a "f" name=ls',
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
-    repaired_by=("renumber-messages", "drop-orphaned-results"),
+    repaired_by=("renumber-messages", "adopt-results", "fix-compaction-pointer", "drop-orphaned-results"),
     fixed_in_code="If the call is only buried by the reader, mend the grouping (MSG101); a result whose call is gone was cut off by compaction or a deleted row.",
 )

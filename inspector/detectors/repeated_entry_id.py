@@ -1,12 +1,13 @@
 """TREE103: several entries that share an id, of which every program knows only the last."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from inspector.conversation.tree import Entry
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
 from inspector.detectors.parent_cycle import cycles
 from inspector.detectors.session_effects import SESSIONS, effects
-from inspector.detectors.session_tree import Tree, bounded, chunks_of, tree_of
+from inspector.detectors.session_tree import bounded, chunks_of, tree_of
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -17,10 +18,11 @@ def check(case: Case) -> Iterator[Hit]:
             by_id.setdefault(entry.id, []).append(entry)
     again = [found for found in by_id.values() if len(found) > 1]
     closed = {entry.id for cycle in cycles(tree) for entry in cycle} if again else set()
-    yield from bounded(_hit(tree, found, found[0].id in closed) for found in again)
+    below = Counter(entry.parent for entry in tree.all)
+    yield from bounded(_hit(found, found[0].id in closed, below[found[0].id]) for found in again)
 
 
-def _hit(tree: Tree, found: list[Entry], is_closed: bool) -> Hit:
+def _hit(found: list[Entry], is_closed: bool, below: int) -> Hit:
     first, last = found[0], found[-1]
     seqs = ", ".join(str(entry.chunks[0].seq) for entry in found[:8])
     said = f"{len(found)} entries share the id {first.id[:40]!r} (seq {seqs})"
@@ -30,7 +32,6 @@ def _hit(tree: Tree, found: list[Entry], is_closed: bool) -> Hit:
     if is_closed:
         text = f"{said}, and by that the chain of parents closes: the way from the last line has no end."
     else:
-        below = sum(entry.parent == first.id for entry in tree.all)
         text = f"{said}: programs know only the last one (seq {last.chunks[0].seq}), and all {below:,} entries below the id hang from that."
     return Hit(chunks_of(found), text, evidence=effects("repeated-id"))
 

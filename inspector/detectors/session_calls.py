@@ -14,8 +14,6 @@ from inspector.detectors.synthetic_texts import is_synthetic
 from inspector.readers.session_rows import mapping
 
 FAILED = ("error", "aborted")
-# Ids that a provider uses again in every turn may have many results; each is looked for up its own branch.
-_TRIED, _STEPS = 200, 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,42 +90,59 @@ def on_other_branches(case: Case) -> list[Elsewhere]:
         return []
     wanted = {found.call.call_id for found in missing if found.call.call_id}
     tree = tree_of(case)
-    results: dict[str, list[tuple[Entry, Chunk]]] = {}
-    callers: dict[str, set[int]] = {}
-    for entry in tree.all:
-        for chunk in entry.chunks:
-            if chunk.call_id not in wanted:
-                continue
-            if chunk.kind is Kind.TOOL_CALL:
-                callers.setdefault(chunk.call_id, set()).add(entry.index)
-            elif chunk.kind is Kind.TOOL_RESULT and entry.index not in tree.on_path and not is_synthetic(chunk):
-                results.setdefault(chunk.call_id, []).append((entry, chunk))
+    results = _below(tree, wanted)
     own = {entry.chunks[0].key: entry.index for entry in tree.path}
     found: list[Elsewhere] = []
     for each in missing:
         caller = own.get(case.messages[each.message].chunks[0].key, -1)
-        for entry, chunk in results.get(each.call.call_id, [])[:_TRIED]:
-            if _caller(tree, entry, callers.get(each.call.call_id, set())) == caller:
-                instead = (
-                    f"has only a made-up result on the path (seq {each.results[0].seq})" if each.results else "has no result on the path"
-                )
-                found.append(Elsewhere(each.call, chunk, entry, instead))
-                break
+        if (caller, each.call.call_id) in results:
+            entry, chunk = results[caller, each.call.call_id]
+            instead = f"has only a made-up result on the path (seq {each.results[0].seq})" if each.results else "has no result on the path"
+            found.append(Elsewhere(each.call, chunk, entry, instead))
     return found
 
 
-def _caller(tree: Tree, entry: Entry, callers: set[int]) -> int:
-    """The index of the nearest entry above with such a call; the only one in the file where the way up is lost."""
-    if len(callers) == 1:
-        return next(iter(callers))
-    at = tree.parent(entry)
-    for _ in range(_STEPS):
-        if at is None:
-            break
-        if at.index in callers:
-            return at.index
-        at = tree.parent(at)
-    return -1
+def _below(tree: Tree, wanted: set[str]) -> dict[tuple[int, str], tuple[Entry, Chunk]]:
+    """The first real result off the path of each call, by the index of its entry and its id: of the nearest such call above the result.
+
+    Where the way up is lost, the only call of that id is the one. Every entry is passed once, however many branches use an id again.
+    """
+    callers: dict[str, set[int]] = {}
+    children: dict[int, list[Entry]] = {}
+    stack: list[tuple[Entry, bool]] = []
+    for entry in tree.all:
+        parent = tree.parent(entry)
+        if parent is None:
+            stack.append((entry, True))
+        else:
+            children.setdefault(parent.index, []).append(entry)
+        for id_ in _called(entry, wanted):
+            callers.setdefault(id_, set()).add(entry.index)
+    only = {id_: next(iter(found)) for id_, found in callers.items() if len(found) == 1}
+    above: dict[str, list[int]] = {}
+    found: dict[tuple[int, str], tuple[Entry, Chunk]] = {}
+    while stack:
+        entry, enters = stack.pop()
+        for id_ in _called(entry, wanted):
+            if enters:
+                above.setdefault(id_, []).append(entry.index)
+            else:
+                above[id_].pop()
+        if not enters:
+            continue
+        for chunk in entry.chunks:
+            if chunk.kind is Kind.TOOL_RESULT and chunk.call_id in wanted and entry.index not in tree.on_path and not is_synthetic(chunk):
+                owner = (above.get(chunk.call_id) or [only.get(chunk.call_id, -1)])[-1]
+                earlier = found.get((owner, chunk.call_id))
+                if earlier is None or entry.index < earlier[0].index:
+                    found[owner, chunk.call_id] = entry, chunk
+        stack.append((entry, False))
+        stack += [(child, True) for child in children.get(entry.index, ())]
+    return found
+
+
+def _called(entry: Entry, wanted: set[str]) -> set[str]:
+    return {chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in wanted}
 
 
 def failed_turns(case: Case) -> list[tuple[Message, Sequence[Chunk]]]:

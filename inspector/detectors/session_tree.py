@@ -1,6 +1,6 @@
 """What rules on trees ask: the entries of the whole file, which of them the path holds, and the parts that it leaves out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Chunk, Conversation
@@ -41,18 +41,31 @@ def whole(case: Case) -> Conversation:
 
 def tree_of(case: Case) -> Tree:
     found = parsed(whole(case))
-    keys = {chunk.key for chunk in case.conversation.chunks}
-    # Their place among all entries, not the one on the path.
-    numbered = tuple(replace(entry, index=number) for number, entry in enumerate(found))
-    place = {entry.chunks[0].key: entry for entry in numbered}
-    # As the path has them, so that what a strategy changed in them counts.
-    path = tuple(replace(entry, index=_index(place.get(entry.chunks[0].key))) for entry in entries(case.conversation))
-    on_path = frozenset(entry.index for entry in numbered if entry.chunks[0].key in keys)
-    return Tree(numbered, last_by_id(numbered), path, on_path)
+    if found and found[-1].index != len(found) - 1:
+        # Without gaps where fused records were left out.
+        found = tuple(_at(entry, number) for number, entry in enumerate(found))
+    path = _path(case.conversation, found)
+    on_path = frozenset(entry.index for entry in path if entry.index >= 0)
+    return Tree(found, last_by_id(found), path, on_path)
 
 
-def _index(entry: Entry | None) -> int:
-    return -1 if entry is None else entry.index
+def _path(conversation: Conversation, found: Sequence[Entry]) -> tuple[Entry, ...]:
+    """As the path has them, so that what a strategy changed in them counts; their place is that among all entries."""
+    stored = {id(entry.chunks[0]): entry for entry in found}
+    path: list[Entry] = []
+    at = 0
+    while at < len(conversation.chunks):
+        entry = stored.get(id(conversation.chunks[at]))
+        if entry is None or any(a is not b for a, b in zip(entry.chunks, conversation.chunks[at : at + len(entry.chunks)], strict=False)):
+            place = {entry.chunks[0].key: entry.index for entry in found}
+            return tuple(_at(entry, place.get(entry.chunks[0].key, -1)) for entry in entries(conversation))
+        path.append(entry)
+        at += len(entry.chunks)
+    return tuple(path)
+
+
+def _at(entry: Entry, index: int) -> Entry:
+    return entry if entry.index == index else replace(entry, index=index)
 
 
 def is_user(entry: Entry) -> bool:

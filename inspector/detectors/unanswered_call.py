@@ -31,7 +31,7 @@ def _then(case: Case) -> str:
     if case.conversation.format == ROLLOUTS:
         return "rollouts makes up a result for each request since cd8a0c9; versions before send the call as it is, and providers refuse it."
     if is_session(case):
-        return "The file holds none on any branch. The programs make one up for each request; a client that sends the path as it is stored is refused."
+        return "No branch of the file holds a real one. The programs make one up for each request; a client that sends the path as it is stored is refused."
     return "Providers refuse the request as it is."
 
 

@@ -126,6 +126,11 @@ class WriteMode:
     name: str
     summary: str
     alias: str = ""
+    """`fork` or `in-place`, the words that every format shares; "" where it is neither."""
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name} ({self.alias})" if self.alias else self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,26 @@
 """Every stored shape that can be read as conversations, and what `formats` says of the others."""
 
-from inspector.formats import bundle, dispatch_g0
+from inspector.formats import bundle, dispatch_g0, openclaw_sqlite
 from inspector.formats.base import Format
 from inspector.formats.dispatch import DISPATCH
 from inspector.formats.dispatch_g0 import DISPATCH_G0
 from inspector.formats.evidence_bundle import EVIDENCE_BUNDLE
 from inspector.formats.openclaw import OPENCLAW
+from inspector.formats.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.formats.pi import PI
 from inspector.formats.request_body import REQUEST_BODIES
 from inspector.formats.rollouts import ROLLOUTS
 
-FORMATS: tuple[Format, ...] = (DISPATCH, DISPATCH_G0, EVIDENCE_BUNDLE, ROLLOUTS, PI, OPENCLAW, *REQUEST_BODIES)
+FORMATS: tuple[Format, ...] = (DISPATCH, DISPATCH_G0, EVIDENCE_BUNDLE, ROLLOUTS, PI, OPENCLAW, OPENCLAW_SQLITE, *REQUEST_BODIES)
 
-# Why nothing is ever written to a format without modes; each sentence says what to do instead.
-READ_ONLY = {bundle.NAME: bundle.SEALED, dispatch_g0.NAME: dispatch_g0.READ_ONLY}
+# Why nothing is ever written to a source of a format; each sentence says what to do instead.
+READ_ONLY = {
+    bundle.NAME: bundle.SEALED,
+    dispatch_g0.NAME: dispatch_g0.READ_ONLY,
+    openclaw_sqlite.NAME: openclaw_sqlite.NEVER_IN_PLACE,
+}
+NEW_FILE_ONLY: dict[str, Format] = {openclaw_sqlite.NAME: OPENCLAW}
+"""Formats whose repairs are written as a new file of another format, never to the source."""
 
 
 class UnknownFormat(LookupError):

@@ -37,19 +37,28 @@ class Unpacker:
 
     def unpacked(self, data: bytes) -> bytes:
         """The content of one zstd frame. Raises NoEvent."""
-        # Loaded with the first packed event: most stores, and all before schema 23, have none.
-        zstandard: Any = import_module("zstandard")
+        # Loaded with the first packed event: stores of a schema before 23 have none, and are read without it.
+        try:
+            zstandard: Any = import_module("zstandard")
+        except ImportError:
+            raise NoEvent(
+                "bad-zstd", "the package zstandard is not installed: install what requirements.txt names, and read it again"
+            ) from None
         try:
             size = zstandard.frame_content_size(data)
             if size > MOST:
                 raise NoEvent("bad-zstd", f"event_zstd says that it unpacks to {size:,} bytes, and no event has more than {MOST:,}")
             # The limit counts only where the frame does not say its size itself.
-            found: bytes = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(data, max_output_size=MOST, allow_extra_data=False)
+            found: bytes = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(
+                data, max_output_size=MOST, allow_extra_data=False
+            )
         except zstandard.ZstdError as error:
             raise NoEvent("bad-zstd", f"event_zstd cannot be unpacked ({error})") from None
         self._left -= len(found)
         if self._left < 0:
-            raise NoEvent("bad-zstd", f"the packed events of this store have over {MOST_OF_ALL:,} bytes, which is over what is unpacked here")
+            raise NoEvent(
+                "bad-zstd", f"the packed events of this store have over {MOST_OF_ALL:,} bytes, which is over what is unpacked here"
+            )
         return found
 
 

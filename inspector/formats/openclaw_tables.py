@@ -46,7 +46,13 @@ TABLES = (
     ),
     Rows(ACTIVE, ("session_id", "active_position", "event_seq"), "session_id", "active_position", optional=True),
     Rows(COLD, _COLD, "session_id", optional=True),
-    Rows(ARCHIVES, ("session_id", "generation", "reason", "encoding", "archive_name", "archive_sha256"), "session_id", "generation", optional=True),
+    Rows(
+        ARCHIVES,
+        ("session_id", "generation", "reason", "encoding", "archive_name", "archive_sha256"),
+        "session_id",
+        "generation",
+        optional=True,
+    ),
     Rows(PENDING, ("seq", "session_id", "state", "accepted_at"), "session_id", "seq", optional=True),
 )
 _OF_STORE = (META, USER_VERSION)

@@ -46,7 +46,14 @@ def _stored(conversation_id: int, format_name: str, number: int) -> Stored:
     records.sort(key=lambda record: record.key.encode("utf-8", "surrogateescape"))
     found = next(format_named(format_name).read(records), None) or _without_records(conversation_id, format_name)
     facts = {**found.conversation.facts, **{name: Fact(name, value) for name, value in revision.shared_facts.items()}}
-    return Stored(replace(found.conversation, facts=facts), tuple(records))
+    native_id = _native_id(conversation_id, found.conversation.native_id)
+    return Stored(replace(found.conversation, native_id=native_id, facts=facts), tuple(records))
+
+
+def _native_id(conversation_id: int, alone: str) -> str:
+    """Of session files whose headers have one id, each is known by its file too, which its own records, read `alone`, cannot say."""
+    known = Conversation.objects.values_list("native_id", flat=True).get(pk=conversation_id)
+    return known if known.startswith(f"{alone} ") and known.endswith(".jsonl") else alone
 
 
 def _without_records(conversation_id: int, format_name: str) -> Stored:

@@ -17,6 +17,8 @@ from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.repairs.base import Strategy
 from inspector.repairs.promote_leaked_call import promoted_calls
+from inspector.repairs.truncate_before_incomplete import NAME as TRUNCATES
+from inspector.repairs.truncate_before_incomplete import forgotten
 
 
 class NothingToDo(Exception):
@@ -199,6 +201,8 @@ def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
         "Inspector runs nothing; the model may make the call again, and then the program runs it."
         for call in promoted_calls(before.case.conversation, later.case.conversation)
     ]
+    if TRUNCATES in plan.strategies:
+        warnings += forgotten(before.case.conversation, apply(before.case.conversation, plan.edits))
     if later.case.conversation.format == "dispatch":
         warnings.append("A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.")
     for dropped in later.case.reading.dropped:

@@ -10,6 +10,7 @@ from inspector.detectors.base import Case
 from inspector.repairs.arrangement import is_tree
 from inspector.repairs.base import Strategy
 
+NAME = "truncate-before-incomplete"
 _SHOWN = 60
 
 
@@ -70,7 +71,7 @@ def _start_of(chunk: Chunk) -> str:
 
 
 STRATEGY = Strategy(
-    name="truncate-before-incomplete",
+    name=NAME,
     safety=frozenset({Safety.LOSSY}),
     summary="cuts the path off before the first call that its result does not follow, and before answers that stand right before that call",
     cost=(

@@ -70,10 +70,15 @@ class Branches:
     heavy: list[int] = field(default_factory=list)
     lane: list[int] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
+    place: list[int] = field(default_factory=list)
+    """Per node, its place in the order, and in `end` that of the last node below it: what stands between is its branch."""
+    end: list[int] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
     summarised: frozenset[int] = frozenset()
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     missing: tuple[Missing, ...] = ()
+    last_lost: int | None = None
+    """The entry to which a person can read what a cut hides."""
     chosen: str = ""
     """The key of the leaf that a person chose; "" = what the reader takes."""
 
@@ -99,8 +104,8 @@ class Branches:
         ]
 
     def below(self, index: int) -> list[int]:
-        """Children that really are some, not lines that merely stand behind it in the file."""
-        return [child for child in self.children[index] if self.link[child] != UNPLACED]
+        """Children as the programs see them: not those that only we hang there."""
+        return [child for child in self.children[index] if self.link[child] not in (CUT, UNPLACED)]
 
     def ends(self, index: int) -> bool:
         """Whether a program can take it for its leaf."""

@@ -224,6 +224,10 @@ def _order(found: Branches) -> None:
             found.lane[child] = found.lane[index] + 1
         found.lane[heavy] = found.lane[index]
         stack += [heavy, *reversed(light)]
+    found.place = [0] * count
+    for at, index in enumerate(found.order):
+        found.place[index] = at
+    found.end = [at + size[index] - 1 for index, at in enumerate(found.place)]
 
 
 def _upward(found: Branches, index: int | None) -> Iterator[int]:
@@ -237,17 +241,20 @@ def _name_states(found: Branches) -> None:
     """What a cut hides from the path: what stands above it, or where nothing says what did, the entries of the file up to there."""
     for index in found.path:
         found.state[index] = LIVE
-    if not found.path:
-        return
-    first = found.path[0]
-    above = found.up[first]
-    if found.link[first] == DANGLING:
-        above = next((at for at in range(first - 1, -1, -1) if found.nodes[at].is_entry), -1)
-    elif found.link[first] != CUT:
+    first = found.path[0] if found.path else len(found.nodes)
+    # A line without id ends the path of pi, and so does one that is no object: nothing above it is read.
+    is_blind = not found.path or (found.link[first] == ROOT and not found.nodes[first].id)
+    if is_blind or found.link[first] == DANGLING:
+        above = next((at for at in range(first - 1, -1, -1) if found.nodes[at].is_entry and found.nodes[at].is_read), -1)
+    elif found.link[first] == CUT:
+        above = found.up[first]
+    else:
         return
     for index in _upward(found, above):
         if found.state[index] == OTHER:
             found.state[index] = LOST
+            if found.last_lost is None and found.ends(index):
+                found.last_lost = index
 
 
 def _compacted(found: Branches) -> None:

@@ -36,6 +36,8 @@ def words(node: Node) -> str:
 
 
 def _of_chunk(chunk: Chunk, is_only: bool) -> str:
+    if chunk.damage == "nul":
+        return ""
     if chunk.kind is Kind.UNREADABLE and not chunk.text:
         return _line(chunk.raw[:_WORDS].decode("utf-8", "backslashreplace"))
     if chunk.kind is Kind.TOOL_CALL:

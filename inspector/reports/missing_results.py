@@ -13,14 +13,10 @@ NOWHERE = "it is nowhere in the file"
 
 def find_missing(found: Branches) -> None:
     """Calls of the path without a result behind them on it, marked on both ends. A result below its call is its own, on whichever branch."""
-    place = [0] * len(found.nodes)
-    for at, index in enumerate(found.order):
-        place[index] = at
-    ends = _ends(found, place)
     open_calls, early = _on_path(found)
     elsewhere = _elsewhere(found, {id_ for id_, calls in open_calls.items() if calls})
     missing = [
-        Missing(chunk, index, *_stands(found, chunk, place[index], ends[index], early, elsewhere))
+        Missing(chunk, index, *_stands(found, chunk, found.place[index], found.end[index], early, elsewhere))
         for calls in open_calls.values()
         for chunk, index in calls
     ]
@@ -80,13 +76,3 @@ def _stands(
     if len(nodes) == 1:
         return nodes[0], f"one with its id stands elsewhere, not below the call, {name_of(found, nodes[0])}"
     return None, NOWHERE
-
-
-def _ends(found: Branches, place: Sequence[int]) -> list[int]:
-    """Per node, the place in the order of the last node below it."""
-    ends = list(place)
-    for index in reversed(found.order):
-        above = found.up[index]
-        if above >= 0 and ends[index] > ends[above]:
-            ends[above] = ends[index]
-    return ends

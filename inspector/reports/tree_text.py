@@ -42,16 +42,22 @@ def tree_report(found: Branches, own: tuple[OwnLeaf, ...]) -> Json:
 
 def tree_lines(found: Branches, own: tuple[OwnLeaf, ...]) -> Iterator[str]:
     """Depth first; indented by lane, `*` on the path. A line says its state only where that is neither the path nor just another branch."""
-    yield f"As {found.reader} reads it: {share(len(found.path), found.entries)}; {len(found.leaves):,} leaves."
+    leaves = found.leaves
+    yield f"As {found.reader} reads it: {share(len(found.path), found.entries)}; {len(leaves):,} {'leaf' if len(leaves) == 1 else 'leaves'}."
     if len(own) > 1:
         for each in own:
-            where = f"leaf {each.leaf}, line {each.line}" if each.line is not None else "nothing"
+            where = f"leaf {_one_line(each.leaf) or 'without id'}, line {each.line}" if each.line is not None else "nothing"
             yield f"    {', '.join(each.readers)}: {where}, {share(each.reached, found.entries)}"
     for index in found.order:
         node, state = found.nodes[index], found.state[index]
         indent = "  " * found.lane[index]
         said = "" if state in (LIVE, OTHER) else f" ({state})"
         leaf = " <- leaf" if index == found.leaf else ""
-        yield f"{indent}{'*' if state == LIVE else '-'} {node.key} {what(node)}{said}: {words(node)[:100]}{leaf}"
+        yield _one_line(f"{indent}{'*' if state == LIVE else '-'} {node.key} {what(node)}{said}: {words(node)[:100]}{leaf}")
         for mark in found.marks.get(index, ()):
-            yield f"{indent}    {'!' if mark.is_damage else '·'} {mark.kind}: {mark.text}"
+            yield _one_line(f"{indent}    {'!' if mark.is_damage else '·'} {mark.kind}: {mark.text}")
+
+
+def _one_line(text: str) -> str:
+    """An id may hold a line end, and would forge a line."""
+    return text.replace("\n", "\\n").replace("\t", "\\t")

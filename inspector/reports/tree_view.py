@@ -1,11 +1,11 @@
 """The branches of a session as rows for drawing, like a commit graph: straight runs folded, one window of rows, and the rails beside them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Chunk, Conversation
-from inspector.reports.branch_model import CUT, LINK, LIVE, LOST, REBASED, REPLACED, UNPLACED, UNREAD, Branches, Mark, Node
+from inspector.reports.branch_model import CUT, LINK, LIVE, LOST, REBASED, REPLACED, STORED, UNPLACED, UNREAD, Branches, Mark, Node
 from inspector.reports.entry_words import what, words
 from inspector.reports.own_leaves import OwnLeaf
 from inspector.reports.timeline import Timeline, letter
@@ -14,9 +14,13 @@ from inspector.reports.visible import visible
 WINDOW = 300
 SMALL = 40
 """Nodes up to which nothing is folded."""
+CROWDED = 100
+"""Rows up to which every branch is shown; beyond, one that holds nothing to be noted is one row."""
 SHOWN_MARKS = 5
 """Damages, and calls without result, that stand above the tree; it says how many there are."""
 _FOLDED_FROM = 3
+_LAST = 4
+"""Entries before the end of the path that are always shown."""
 _STEP, _EDGE, _DOT = 13, 10, 14
 _BOUNDS = ("compaction", "branch_summary", "reset", "leaf")
 _UNANSWERED = "no result"
@@ -72,6 +76,8 @@ class Row:
     last_line: int = 0
     is_summarised: bool = False
     is_leaf: bool = False
+    leaves: int = 0
+    """Of a whole branch that is folded."""
 
     @property
     def shape(self) -> str:
@@ -111,6 +117,8 @@ class TreeView:
     missing: tuple[Noted, ...]
     lacking: int
     leaf: Noted | None
+    lost_leaf: str
+    """What addresses call the last of the lost entries."""
     asked: str
 
     @property
@@ -140,7 +148,8 @@ def forks(found: Branches) -> list[int]:
 
 def tree_view(found: Branches, own: tuple[OwnLeaf, ...] = (), start: int = 0, unfolded: int | None = None, asked: str = "") -> TreeView:
     """`start`: the first row; `unfolded`: the first node of a run that is to be shown whole; `asked`: the leaf as the address has it."""
-    runs = _runs(found, unfolded)
+    kept = {each.leaf for each in own}
+    runs = _runs(found, unfolded, kept)
     start = min(start, max(0, len(runs) - 1))
     window = runs[start : start + WINDOW]
     places = {index: at for at, run in enumerate(runs) for index in (run[0], run[-1])}
@@ -151,12 +160,16 @@ def tree_view(found: Branches, own: tuple[OwnLeaf, ...] = (), start: int = 0, un
         return Noted(mark, index, looks if at is not None else None, found.nodes[index if looks is None else looks].line, page)
 
     rails = _rails(found, {index for run in window for index in (run[0], run[-1])})
-    readers = {each.leaf: each.readers for each in own if each.leaf}
+    readers: dict[str, tuple[str, ...]] = {}
+    for each in own:
+        readers[each.leaf] = (*readers.get(each.leaf, ()), *each.readers)
     rows = tuple(
         _row(found, run, rails, tuple(noted(run[0], mark, mark.to) for mark in found.marks.get(run[0], ())), readers) for run in window
     )
     # Records of one line have the same fate: what befell the line is said once.
-    said = {(mark.kind, mark.text, found.nodes[index].line): (index, mark) for index, mark in reversed(found.damage) if mark.kind != _UNANSWERED}
+    said = {
+        (mark.kind, mark.text, found.nodes[index].line): (index, mark) for index, mark in reversed(found.damage) if mark.kind != _UNANSWERED
+    }
     damage = list(reversed(said.values()))
     missing = [(index, mark) for index, mark in found.damage if mark.kind == _UNANSWERED]
     leaf = None if found.leaf is None else noted(found.leaf, Mark("leaf", "", found.leaf, False), found.leaf)
@@ -166,12 +179,34 @@ def tree_view(found: Branches, own: tuple[OwnLeaf, ...] = (), start: int = 0, un
         own, found.entries, len(found.leaves), len(forks(found)), sum(node.type == "compaction" for node in found.nodes),
         states[LOST], states[UNREAD],
         tuple(noted(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
-        tuple(noted(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf, asked,
+        tuple(noted(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf,
+        "" if found.last_lost is None else visible(found.nodes[found.last_lost].key), asked,
     )  # fmt: skip
 
 
-def _runs(found: Branches, unfolded: int | None) -> list[tuple[int, ...]]:
-    """The nodes in the order of drawing; what goes straight on and needs no look of its own stands together."""
+def _runs(found: Branches, unfolded: int | None, kept: set[str]) -> list[tuple[int, ...]]:
+    """The nodes in the order of drawing: straight runs stand together, and where that is still too much, whole branches beside the way."""
+    runs = _straight(found, found.order, unfolded)
+    if len(runs) <= CROWDED:
+        return runs
+    noted = [0] * (len(found.order) + 1)
+    for at, index in enumerate(found.order):
+        noted[at + 1] = noted[at] + (index in found.marks or index == unfolded or (found.nodes[index].id in kept))
+    result: list[tuple[int, ...]] = []
+    at, rest = 0, 0
+    while at < len(found.order):
+        index = found.order[at]
+        end = found.end[index] + 1
+        if found.lane[index] == 1 and end - at >= _FOLDED_FROM and noted[end] == noted[at] and found.heavy[found.up[index]] != index:
+            result += [*_straight(found, found.order[rest:at], unfolded), tuple(found.order[at:end])]
+            at = rest = end
+        else:
+            at += 1
+    return result + _straight(found, found.order[rest:], unfolded)
+
+
+def _straight(found: Branches, order: Sequence[int], unfolded: int | None) -> list[tuple[int, ...]]:
+    """What goes straight on and needs no look of its own stands together."""
     fold = len(found.nodes) > SMALL
     runs: list[tuple[int, ...]] = []
     held: list[int] = []
@@ -180,7 +215,7 @@ def _runs(found: Branches, unfolded: int | None) -> list[tuple[int, ...]]:
         runs.extend([tuple(held)] if len(held) >= _FOLDED_FROM and held[0] != unfolded else [(index,) for index in held])
         held.clear()
 
-    for index in found.order:
+    for index in order:
         if not fold or _stands_out(found, index):
             close()
             runs.append((index,))
@@ -199,8 +234,9 @@ def _looks(found: Branches, index: int) -> tuple[str, bool]:
 def _stands_out(found: Branches, index: int) -> bool:
     """First of a branch, fork, leaf, compaction, damage: what a straight run must not hide."""
     above = found.up[index]
-    begins = above < 0 or found.heavy[above] != index or found.link[index] not in ("stored", REBASED)
-    return begins or len(found.children[index]) != 1 or index in found.marks or index == found.leaf or found.nodes[index].type in _BOUNDS
+    begins = above < 0 or found.heavy[above] != index or found.link[index] not in (STORED, REBASED)
+    ends = len(found.children[index]) != 1 or not found.below(index) or index in found.path[-_LAST:]
+    return begins or ends or index in found.marks or found.nodes[index].type in _BOUNDS
 
 
 def _style(found: Branches, index: int) -> str:
@@ -255,8 +291,10 @@ def _row(
         return replace(row, tags=tuple(_tags(found, index, readers)))
     counts = Counter(what(found.nodes[each]) for each in run).most_common()
     said = ", ".join(f"{count:,} {name}" for name, count in counts[:5]) + (", …" if len(counts) > 5 else "")
-    last = found.nodes[run[-1]]
-    return replace(row, rails=replace(row.rails, below=rails[run[-1]].below), words=said, folded=len(run), last_line=last.line)
+    last = max(found.nodes[each].line for each in run)
+    is_branch = found.place[run[-1]] == found.end[index]
+    leaves = sum(not found.below(each) for each in run) if is_branch else 0
+    return replace(row, rails=replace(row.rails, below=rails[run[-1]].below), words=said, folded=len(run), last_line=last, leaves=leaves)
 
 
 def _role(chunk: Chunk) -> str:

@@ -14,6 +14,7 @@ from inspector.detectors.catalogue import RULES, UnknownRule, rule
 from inspector.formats.catalogue import FORMATS, UnknownFormat, format_named
 from inspector.profiles.catalogue import PROFILES, UnknownProfile, profile
 from inspector.projections.catalogue import PROJECTIONS, UnknownProjection, projection
+from inspector.readers import openclaw, pi
 from inspector.readers.catalogue import READERS, UnknownReader, names, reader
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES, UnknownStrategy, strategy
@@ -68,7 +69,9 @@ def test_what_removes_rows_is_lossy_and_only_what_adds_rows_is_invented() -> Non
     assert {of.name for of in STRATEGIES if of.write_kind == "W2"} <= {of.name for of in STRATEGIES if Safety.LOSSY in of.safety}
     assert all(of.write_kind in ("W2", "content") for of in STRATEGIES if Safety.LOSSY in of.safety)
     said = {"answer-before-user", "end-with-user", "start-with-user"}
-    invented = {"promote-leaked-call", "insert-interrupted-result", "add-empty-thinking", *said}
+    said |= {"insert-pi-result", "insert-openclaw-result", "insert-plain-result"}
+    inferred = {"reparent-orphan-entry", "fix-compaction-pointer"}
+    invented = {"promote-leaked-call", "insert-interrupted-result", "add-empty-thinking", *said, *inferred}
     assert {of.name for of in STRATEGIES if Safety.INVENTED in of.safety} == invented
     assert all(of.write_kind == "W3" for of in STRATEGIES if Safety.INVENTED in of.safety)
 
@@ -81,7 +84,14 @@ def test_every_module_that_defines_one_is_listed() -> None:
     assert listed == {of.name for of in PROJECTIONS}
     grouped = {of.name for module in modules(readers) if hasattr(module, "GROUPINGS") for of in module.GROUPINGS}
     single = {module.READER.name for module in modules(readers) if hasattr(module, "READER")}
-    assert grouped | single == {of.name for of in READERS}
+    single |= {
+        of.name
+        for module in modules(readers)
+        if hasattr(module, "READERS") and module.__name__ != "inspector.readers.catalogue"
+        for of in module.READERS
+    }
+    versions = {of.name for module in (openclaw, pi) for of in module.READERS}
+    assert grouped | single | versions == {of.name for of in READERS}
     assert {module.DISPATCH.name for module in modules(formats) if hasattr(module, "DISPATCH")} <= {of.name for of in FORMATS}
 
 

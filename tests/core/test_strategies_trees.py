@@ -13,7 +13,7 @@ from inspector.conversation.tree import LEAF
 from inspector.detectors.base import Case, case_of, findings
 from inspector.detectors.catalogue import RULES
 from inspector.detectors.synthetic_texts import OURS, is_synthetic
-from inspector.formats.base import Stored, after
+from inspector.formats.base import Format, Stored, after
 from inspector.formats.openclaw import OPENCLAW
 from inspector.formats.pi import PI
 from inspector.profiles.judging import judged
@@ -27,7 +27,7 @@ from tests.readers.trees import chain, shape_of
 
 PROFILE, PROJECTION = "anthropic-2026-07", "anthropic"
 MODES = ("replay-suffix", "insert-and-reparent", "new-session")
-FORMATS = {"pi": PI, "openclaw": OPENCLAW}
+FORMATS: dict[str, Format] = {"pi": PI, "openclaw": OPENCLAW}
 
 # Shape, and what the recommended repair makes of it; `MADE` is the made-up result of the program that keeps the file.
 TABLE = {
@@ -567,16 +567,13 @@ def test_a_result_behind_a_compaction_that_kept_nothing_gets_its_call_back() -> 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_pointer_is_right_also_where_entries_before_it_are_written_anew(mode: str) -> None:
-    rows = compacted(
-        "r1", u("u0", None, "older"), a("a0", "u0", call("c0")), *(PAIR[0] | {"parentId": "a0"}, *PAIR[1:]), behind=[u("u3", "k1", "new")]
-    )
-    data = lines(header(), *rows)
+def test_a_pointer_is_right_also_where_the_call_is_written_anew(mode: str) -> None:
+    first = (u("u0", None, "older"), a("a0", "u0", call("c1")), r("r0", "a0", "c1"))
+    rows = compacted("r1", *first, PAIR[0] | {"parentId": "r0"}, *PAIR[1:], behind=[u("u3", "k1", "new")])
     names = ["rename-repeated-ids", "fix-compaction-pointer"]
-    rows[5]["message"]["toolCallId"] = "c1"
-    case = case_of(stored(data).conversation, "verbatim")
-    final = mended(case, *names)
-    assert texts(written(data, names, mode)) == texts(final)
+    final = mended(of(*rows), *names)
+    assert texts(final)[1:] == ["c1_2", "c2", "x", "y", "kept", "new"]
+    assert texts(written(lines(header(), *rows), names, mode)) == texts(final)
 
 
 # Other formats know none of this.
@@ -598,9 +595,5 @@ def test_a_conversation_that_is_no_tree_is_left_alone(name: str) -> None:
         Chunk("1", 1, "user", Kind.TEXT, {"type": "text", "text": "go"}, 0, 0),
         Chunk("2", 2, "assistant", Kind.TOOL_CALL, {"type": "tool-call", "toolCallId": "c", "toolName": "ls", "input": {}}, 1, 0),
     )
-    case = (
-        case_of(Conversation("x", "rollouts", chunks), "rollouts-1.0.11")
-        if False
-        else case_of(Conversation("x", "anthropic-request", chunks), "as-sent")
-    )
+    case = case_of(Conversation("x", "anthropic-request", chunks), "as-sent")
     assert list(strategy(name).propose(case)) == []

@@ -35,7 +35,7 @@ BROKEN = lines(header(), u("u1", None, "do it"), a("a1", "u1", text("well"), cal
 def stored(data: bytes, key: str = KEY, leaf: str | None = None) -> Stored:
     """The session as a plan gets it: the whole file, and the path that pi takes."""
     (found,) = PI.read(records({key: data}))
-    entries = tree.entries(found.conversation)
+    entries = [each for each in tree.entries(found.conversation) if "fused" not in each.about]
     by_id = tree.last_by_id(entries)
     path, _ = tree.walk(by_id, by_id[leaf] if leaf else entries[-1] if entries else None)
     return Stored(tree.as_path(found.conversation, path), found.records)

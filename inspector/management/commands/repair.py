@@ -13,6 +13,7 @@ from inspector.actions.write_copy import write_repaired_copy
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import DISPATCH, Finding, findings
 from inspector.detectors.catalogue import RULES
+from inspector.formats.catalogue import NEW_FILE_ONLY
 from inspector.management import body_output, piped
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import apply_now
@@ -178,7 +179,8 @@ def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
     reader_name = options["reader"] or chosen.reader
     names = options["strategy"] or _recommended(chosen, reader_name, options["goal"])
     source = chosen.row.source if chosen.row else _unsaved(chosen)
-    mode = "in-place" if options["out"] is not None else options["mode"]
+    is_copy = options["out"] is not None and chosen.format.name not in NEW_FILE_ONLY
+    mode = "in-place" if is_copy else options["mode"]
     request = request_for(source, chosen.stored, names, mode, reader_name, chosen.held)
     return replace(request, profile=options["goal"]) if options["goal"] else request
 

@@ -8,19 +8,24 @@ from django.core.management.base import CommandError, CommandParser
 from inspector.conversation import notation
 from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
+from inspector.conversation.tree import LEAF
+from inspector.detectors.base import Case, case_of
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
 from inspector.projections.catalogue import projection
-from inspector.readers.catalogue import reader
+from inspector.reports.branches import branches_of, with_leaf
 from inspector.reports.json_text import json_text
+from inspector.reports.own_leaves import own_leaves
 from inspector.reports.show import messages_report, prompt_report
+from inspector.reports.tree_text import tree_lines, tree_report
+from inspector.sources.problems import shown
 
 
 class Command(AnsweringCommand):
-    """`show TARGET [--reader NAME] [--as notation|messages|PROJECTION] [--revision N]`."""
+    """`show TARGET [--reader NAME] [--as notation|messages|tree|PROJECTION] [--leaf ENTRY] [--revision N]`."""
 
-    help = "Shows a conversation as stored (one line a chunk), as a client reads it, or as the request that would be sent."
+    help = "Shows a conversation as stored (one line a chunk), as a client reads it, its branches, or the request that would be sent."
 
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser)
@@ -30,21 +35,28 @@ class Command(AnsweringCommand):
             dest="shape",
             metavar="SHAPE",
             default="notation",
-            help="notation (one line a chunk, the default), messages (as the reader has them), or a projection (see `projections`)",
+            help="notation (one line a chunk, the default), messages (as the reader has them), tree (the branches of a session that is one: "
+            "one line an entry, * on the path), or a projection (see `projections`)",
+        )
+        parser.add_argument(
+            "--leaf", metavar="ENTRY", default="", help="of a tree, read the path to this entry instead of the reader's own"
         )
         parser.add_argument("--revision", metavar="N", type=int, help="an earlier content of an imported conversation")
 
     def answer(self, options: dict[str, Any]) -> None:
         shape = options["shape"]
-        wanted = None if shape in ("notation", "messages") else projection(shape)
+        wanted = None if shape in ("notation", "messages", "tree") else projection(shape)
         chosen = load(options).one()
-        read = reader(options["reader"] or chosen.reader).read
         conversation = _revision(chosen, options["revision"])
         if shape == "notation":
             text = notation.dump(conversation)
             self.say_json({"notation": text}) if options["json"] else self.say(text.removesuffix("\n"))
             return
-        reading = read(conversation)
+        case = _at_leaf(conversation, options["leaf"], options["reader"] or chosen.reader)
+        if shape == "tree":
+            self._branches(case, options["json"])
+            return
+        reading = case.reading
         if wanted is None:
             self.say_json(messages_report(reading)) if options["json"] else self._print(reading)
             return
@@ -55,6 +67,17 @@ class Command(AnsweringCommand):
         self.stdout.write(json_text(report["messages"]))
         for lost in report["lost"]:
             self.note(f"left out, seq {span_text(lost['seqs'])}: {lost['why']}")
+
+    def _branches(self, case: Case, is_json: bool) -> None:
+        found = branches_of(case)
+        if found is None or case.tree is None:
+            raise CommandError("This conversation is a list and no tree: --as messages shows what is read of it.")
+        own = own_leaves(case.tree, case.tree.format)
+        if is_json:
+            self.say_json(tree_report(found, own))
+            return
+        for line in tree_lines(found, own):
+            self.say(line)
 
     def _print(self, reading: Reading) -> None:
         if reading.failure:
@@ -70,6 +93,14 @@ class Command(AnsweringCommand):
             self.say(f"left out, seq {span_text(dropped.seqs)}: {dropped.why}")
         if reading.report:
             self.say("report: " + json.dumps(dict(reading.report)))
+
+
+def _at_leaf(conversation: Conversation, leaf: str, reader_name: str) -> Case:
+    """Raises CommandError, UnknownReader."""
+    found = with_leaf(conversation, leaf)
+    if leaf and found.fact(LEAF) is None:
+        raise CommandError(f"There is no entry {shown(leaf)!r} in this conversation: --as tree names them.")
+    return case_of(found, reader_name)
 
 
 def _revision(chosen: Chosen, number: int | None) -> Conversation:

@@ -1,0 +1,63 @@
+"""Whether files that stand where the demo's would are the demo's: only those may be written anew, and repaired from the pages at once."""
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from inspector.conversation.model import Conversation
+from inspector.formats import openclaw, pi
+from inspector.formats.rollouts import ROLLOUTS
+from inspector.formats.rollouts_crash import PREFIX
+from inspector.seeds.branch_incident import openclaw_files, pi_files
+from inspector.seeds.dispatch_incident import CONVERSATION, trace_records
+from inspector.seeds.dispatch_others import OTHERS
+from inspector.seeds.rollouts_incident import SESSION
+from inspector.sources import folders
+from inspector.sources.reading import Store, Traces
+from inspector.traces.record_id import record_id
+
+TREES: Mapping[str, Mapping[str, bytes]] = {openclaw.NAME: openclaw_files(), pi.NAME: pi_files()}
+"""Format, which is the name of the folder too -> path below it -> content as the demo writes it."""
+
+
+def is_ours(held: Store | Traces) -> bool:
+    """A demo's store holds all its conversations, whatever was repaired in them; its trace is never written to."""
+    if isinstance(held, Traces):
+        return {record.id for record in held.records} == {record_id(record) for record in trace_records()}
+    if {held.path.name, held.format.name} & TREES.keys():
+        return held.path.name == held.format.name and _is_our_folder(held)
+    names = {stored.conversation.native_id for stored in held.conversations}
+    if held.format.name == ROLLOUTS.name:
+        made = [stored for stored in held.conversations if '"inspector"' in (stored.conversation.fact("tags") or "")]
+        known = {SESSION, *(name for name in names if name.startswith(PREFIX)), *(stored.conversation.native_id for stored in made)}
+        return SESSION in names and names <= known
+    return {CONVERSATION, *OTHERS} <= names
+
+
+def _is_our_folder(held: Store) -> bool:
+    """All its files count, those too that no format wants: they would go with the folder. A session that a program wrote there is somebody's work."""
+    if not folders.is_folder(held.path):
+        return False
+    there = {name.partition("/")[2] for name in folders.names(held.path)}
+    made = {
+        record.key.partition("/")[2]
+        for stored in held.conversations
+        if _is_of_a_repair(stored.conversation, there)
+        for record in stored.records
+    }
+    own = TREES[held.format.name].keys()
+    return own <= there <= own | made and _ids_of(held) >= {Path(name).stem.rpartition("_")[2] for name in own if name.endswith(".jsonl")}
+
+
+def _ids_of(held: Store) -> set[str]:
+    return {stored.conversation.native_id for stored in held.conversations}
+
+
+def _is_of_a_repair(found: Conversation, there: set[str]) -> bool:
+    """A repair names the new session by a UUID of version 5, which the programs never draw, and its parent."""
+    try:
+        version = uuid.UUID(found.native_id).version
+    except ValueError:
+        return False
+    parent = (found.fact("parentSession") or "").rpartition("/")[2]
+    return version == 5 and any(name.rpartition("/")[2] == parent for name in there)

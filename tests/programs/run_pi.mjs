@@ -1,0 +1,35 @@
+// What pi reads of session files: its session manager, its converter, and the repair before a request.
+//   node run_pi.mjs CODING_AGENT AI FILE...    (folders of two packages; of each FILE a copy that pi may write to)
+// One line of JSON for each file as soon as it is read: pi walks a cycle for ever, and then the lines before it are kept.
+import { existsSync, readFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { told } from './telling.mjs';
+
+const [agent, ai, ...files] = process.argv.slice(2);
+const load = (...parts) => import(pathToFileURL(join(...parts)).href);
+const { SessionManager } = await load(agent, 'dist/core/session-manager.js');
+const { convertToLlm } = await load(agent, 'dist/core/messages.js');
+const place = ['dist/api/transform-messages.js', 'dist/providers/transform-messages.js'].find((each) => existsSync(join(ai, each)));
+const { transformMessages } = await load(ai, place);
+
+const named = (folder) => {
+  const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return `${name}@${version}`;
+};
+writeSync(1, `${JSON.stringify({ version: [named(agent), named(ai)].join(' with ') })}\n`);
+
+// The request goes to the model that answered last, as it does when a person types on.
+const modelOf = (messages) => {
+  const last = messages.filter((each) => each.role === 'assistant').at(-1);
+  return { id: last?.model, provider: last?.provider, api: last?.api, reasoning: true, input: ['text', 'image'] };
+};
+
+for (const file of files) {
+  const manager = SessionManager.open(file, dirname(file));
+  const path = manager.getBranch().map((entry) => entry.id).join(' ');
+  const context = convertToLlm(manager.buildSessionContext().messages);
+  const sent = transformMessages(structuredClone(context), modelOf(context));
+  writeSync(1, `${JSON.stringify({ path, context: told(context), sent: told(sent) })}\n`);
+}
+process.exit(0);

@@ -1,0 +1,151 @@
+"""The tree on the page of a session: choosing a leaf by its address, what is lost, and ids and texts that are hostile."""
+
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation
+from tests.commands.running import run
+from tests.formats.session_files import a, call, header, lines, r, text, u
+
+pytestmark = pytest.mark.django_db
+Get = Callable[..., str]
+BRANCH = (
+    header(),
+    u("u1", None, "fix the deploy"),
+    a("a1", "u1", call("c1")),
+    r("r1", "a1", "c1", "refused"),
+    u("u2", "a1", "still there?"),
+)
+
+
+@pytest.fixture
+def get(client: Client) -> Get:
+    def page(conversation: Conversation, query: str = "", ending: str = "/", status: int = 200, **data: str) -> str:
+        answer = client.get(f"/conversations/{conversation.oid}{ending}{query}", data or None)
+        assert answer.status_code == status
+        return answer.content.decode()
+
+    return page
+
+
+def session(tmp_path: Path, *values: Any) -> Conversation:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(lines(*values))
+    (imported,) = import_targets([str(path)], "tester")
+    return imported.source.conversations.get()
+
+
+def rows(page: str) -> list[tuple[str, str]]:
+    """State and id of each row of the tree."""
+    found = re.findall(r'<tr id="tree-\d+".*?<td class="state">(.*?)</td>.*?class="id"[^>]*>(.*?)</', page, re.DOTALL)
+    return [(state, id_) for state, id_ in found]
+
+
+def seqs(page: str) -> list[int]:
+    return [int(seq) for seq in re.findall(r'<tr id="seq-(\d+)"', page)]
+
+
+def test_the_page_shows_the_path_the_branch_and_where_the_result_is(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, *BRANCH))
+    assert "pi-1.5 reads 3 of 4 entries, 75 %" in page
+    assert rows(page) == [("live", "u1"), ("live", "a1"), ("other branch", "r1"), ("live", "u2")]
+    assert "it stands on another branch, line 3" in page
+    assert 'href="#tree-2"' in page
+    assert seqs(page) == [1, 2, 4]
+    assert "no result stored" not in page
+
+
+def test_a_leaf_is_chosen_by_its_address_and_the_timeline_follows(get: Get, tmp_path: Path) -> None:
+    found = session(tmp_path, *BRANCH)
+    (address,) = re.findall(r'class="id" href="(\?leaf=r1[^"]*)"', get(found))
+    page = get(found, unescape(address))
+    assert seqs(page) == [1, 2, 3]
+    assert "leaf chosen by you" in page
+    # Other choices on the page keep it, and there is a way back.
+    assert '<input type="hidden" name="leaf" value="r1">' in page
+    assert re.search(r'href="\?[^"]*">Back to the leaf that pi-1.5 takes</a>', page)
+    assert seqs(get(found)) == [1, 2, 4]
+
+
+def test_an_unknown_leaf_says_so_and_shows_the_readers_path(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, *BRANCH), leaf="gone")
+    assert "No entry of this content is called" in page
+    assert seqs(page) == [1, 2, 4]
+
+
+def test_the_row_of_a_chunk_is_that_of_the_file_and_not_of_the_path(get: Get, tmp_path: Path) -> None:
+    found = session(tmp_path, *BRANCH)
+    (address,) = re.findall(r'<tr id="seq-4".*?href="/conversations/\w+(/chunks/\d+/)', get(found), re.DOTALL)
+    assert "still there?" in get(found, ending=address)
+
+
+def test_lost_turns_are_named_and_can_be_read(get: Get, tmp_path: Path) -> None:
+    torn = json.dumps(u("u2", "a1")).encode()[:80]
+    page = get(session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), torn, u("u3", "u2")))
+    assert rows(page) == [("lost", "u1"), ("lost", "a1"), ("not read", "line:3"), ("live", "u3")]
+    assert re.search(r'href="\?leaf=a1">Read the path to the last of them</a>', page)
+    assert "The readers differ" in page
+
+
+def test_the_json_twin_has_the_tree_of_the_chosen_leaf(get: Get, tmp_path: Path) -> None:
+    found = session(tmp_path, *BRANCH)
+    tree = json.loads(get(found, ending=".json", leaf="r1"))["tree"]
+    assert (tree["path"], tree["reachable"], tree["entries"]) == (["u1", "a1", "r1"], 3, 4)
+    assert [leaf["id"] for leaf in tree["leaves"]] == ["r1", "u2"]
+
+
+def test_a_conversation_that_is_a_list_has_no_tree(get: Get, incident: Conversation) -> None:
+    assert 'id="tree"' not in get(incident, leaf="u1")
+    assert "tree" not in json.loads(get(incident, ending=".json"))
+
+
+HOSTILE = '<script>alert(1)</script>"\u202e\ud800\n\x00'
+
+
+def test_hostile_ids_and_texts_show_as_what_they_are(get: Get, tmp_path: Path) -> None:
+    values = [
+        header(),
+        u(HOSTILE, None, HOSTILE),
+        a("a1", HOSTILE, call(HOSTILE), text(HOSTILE)),
+        r("r1", "a1", HOSTILE, HOSTILE),
+        {**u("u2", "a1"), "type": HOSTILE, "customType": HOSTILE},
+        u("u3", HOSTILE + "gone"),
+        u("u3", "u2"),
+    ]
+    # As JSON escapes: a lone surrogate has no bytes of its own.
+    found = session(tmp_path, *(json.dumps(value).encode() for value in values))
+    page = get(found)
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;&quot;\\u202e\\ud800" in page
+    assert not re.search("[\u202e\x00]", page)
+
+
+def test_an_id_that_no_address_can_carry_can_be_chosen(get: Get, tmp_path: Path) -> None:
+    values = [header(), u("u\ud800", None, "first"), u("u2", "u\ud800", "second")]
+    found = session(tmp_path, *(json.dumps(value).encode() for value in values))
+    (address,) = re.findall(r'class="id" href="(\?leaf=u[^"2]*ud800[^"]*)"', get(found))
+    assert seqs(get(found, unescape(address))) == [1]
+
+
+def test_numbers_in_the_address_that_are_none_are_let_be(get: Get, tmp_path: Path) -> None:
+    found = session(tmp_path, *BRANCH)
+    for query in ("?tree=x&unfold=-1", "?tree=99999999999999999999", "?tree=500&unfold=77", "?leaf=" + "x" * 5000):
+        assert rows(get(found, query))
+
+
+def test_show_prints_the_tree_and_reads_at_a_leaf(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(lines(*BRANCH))
+    assert "  - r1 result: bash: refused" in run("show", path, "--as", "tree").out.splitlines()
+    assert run("show", path, "--as", "tree", "--json", "--leaf", "r1").json["path"] == ["u1", "a1", "r1"]
+    assert [message["seqs"] for message in run("show", path, "--as", "messages", "--json").json["messages"]][-1] == [4]
+    refused = run("show", path, "--as", "tree", "--leaf", "gone")
+    assert (refused.status, refused.err) == (2, "There is no entry 'gone' in this conversation: --as tree names them.\n")
