@@ -64,12 +64,14 @@ def apply(conversation: Conversation, edits: Iterable[Edit]) -> Conversation:
         chunks[chunk.key] = chunk
     facts = dict(conversation.facts)
     inserted: dict[str | None, list[Chunk]] = {}
+    new_keys: set[str] = set()
     for edit in edits:
         match edit:
             case Insert(after, chunk):
-                if after is not None and after not in chunks and not any(chunk.key == after for new in inserted.values() for chunk in new):
+                if after is not None and after not in chunks and after not in new_keys:
                     raise EditMismatch(f"no chunk {after} to insert after")
                 inserted.setdefault(after, []).append(chunk)
+                new_keys.add(chunk.key)
             case Remove(chunk):
                 if chunks.get(chunk.key) != chunk:
                     raise EditMismatch(f"chunk {chunk.key} is not as the edit has it")
@@ -84,21 +86,14 @@ def apply(conversation: Conversation, edits: Iterable[Edit]) -> Conversation:
                 facts[name] = replace(facts[name], value=new_value) if name in facts else Fact(name, new_value)
     result: list[Chunk] = []
 
-    def place(key: str | None) -> None:
+    for key in order:
         if key is not None and key in chunks:
             result.append(chunks[key])
-        for chunk in inserted.get(key, ()):
-            result.append(chunk)
-            if chunk.key in inserted:
-                place_inserted(chunk.key)
-
-    def place_inserted(key: str) -> None:
-        for chunk in inserted.get(key, ()):
-            result.append(chunk)
-            place_inserted(chunk.key)
-
-    for key in order:
-        place(key)
+        # Each run is taken once, and without recursion: thousands of chunks may come one behind the other.
+        waiting = inserted.pop(key, [])[::-1]
+        while waiting:
+            result.append(waiting.pop())
+            waiting += inserted.pop(result[-1].key, [])[::-1]
     return replace(conversation, chunks=tuple(result), facts=facts)
 
 

@@ -77,7 +77,8 @@ def batch_of(messages: Sequence[Message], index: int) -> tuple[str, frozenset[st
     """The key behind which results of the message at `index` belong, and the keys of those that stand there already."""
     end = messages[index].chunks[-1].key
     batch: set[str] = set()
-    for message in messages[index + 1 :]:
+    for at in range(index + 1, len(messages)):
+        message = messages[at]
         # An AI SDK tool message holds answers to approvals too, which say nothing between a call and its result.
         if message.role != "tool" or not all(chunk.kind in (Kind.TOOL_RESULT, Kind.CONTROL) for chunk in message.chunks):
             break

@@ -4,7 +4,9 @@ A chunk of a tree says in `payload["entry"]` which entry it is a block of: `{"id
 its `msg_idx` is the line of the entry, so that chunks of one line are one entry. `Chunk.parent` is the `parentId` as stored.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -29,10 +31,28 @@ class Entry:
     chunks: tuple[Chunk, ...]
 
 
+# Readers and rules ask a dozen times for the entries of the same file and the same path: the last few are kept, with the chunks that they are of.
+_KEPT: OrderedDict[int, tuple[tuple[Chunk, ...], tuple[Entry, ...]]] = OrderedDict()
+_MOST_KEPT = 4
+
+
 def entries(conversation: Conversation) -> tuple[Entry, ...]:
     """In the order of the file; chunks without entry (lines that cannot be read) are left out."""
+    kept = _KEPT.get(id(conversation.chunks))
+    if kept is not None and kept[0] is conversation.chunks:
+        return kept[1]
+    found = _entries(conversation.chunks)
+    _KEPT[id(conversation.chunks)] = (conversation.chunks, found)
+    while len(_KEPT) > _MOST_KEPT:
+        # Two threads may take the last one at once.
+        with suppress(KeyError):
+            _KEPT.popitem(last=False)
+    return found
+
+
+def _entries(chunks_of_all: Sequence[Chunk]) -> tuple[Entry, ...]:
     found: list[Entry] = []
-    for _, held in groupby(conversation.chunks, key=_record):
+    for _, held in groupby(chunks_of_all, key=_record):
         chunks = tuple(held)
         about = chunks[0].payload.get("entry")
         if isinstance(about, Mapping):

@@ -13,6 +13,7 @@ from inspector.detectors.repeated_output import superfluous
 from inspector.detectors.session_calls import is_session, without_id
 from inspector.detectors.session_effects import effects
 from inspector.detectors.several_results import differing
+from inspector.detectors.stale_compaction_pointer import cut_results
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -48,19 +49,19 @@ def check(case: Case) -> Iterator[Hit]:
 
 
 def _explained(case: Case) -> set[str]:
-    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204 (of Dispatch), TOOL206, TOOL207 to TOOL209."""
+    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204 (of Dispatch), TOOL206, TOOL207 to TOOL209, TREE105."""
     repeated = [chunk for chunks in superfluous(case) for chunk in chunks]
     several = [chunk for kept, others in differing(case) for chunk in (kept, *others)]
     chunks = [*repeated, *several, *(chunk for _, chunk in displaced(case))]
     if case.conversation.format in DISPATCH:
         chunks += [*(chunk for _, chunk in placeholders(case)), *cut_off(case)]
     if is_session(case):
-        chunks += results_of_failed(case)
+        chunks += [*results_of_failed(case), *cut_results(case)]
     return {chunk.key for chunk in chunks}
 
 
 def _cut(case: Case, result: Chunk, call: Chunk | None) -> str:
-    """Of a session whose compaction keeps a result and not its call: what is wrong stands in the file, not in the reader."""
+    """Of a session whose compaction keeps nothing, or whose context is edited, so that a result has no call: what is wrong stands in the file, not in the reader."""
     if not is_session(case) or call is None or any(call.key == chunk.key for message in case.reading.grouped for chunk in message.chunks):
         return ""
     return f"The result at seq {result.seq} is kept without its call (seq {call.seq}): a compaction or an edit of the context leaves the call out and not its result."
@@ -86,6 +87,6 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 tool 1.0 tool-result a "f" name=ls',
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
-    repaired_by=("renumber-messages", "adopt-results", "fix-compaction-pointer", "drop-orphaned-results"),
+    repaired_by=("renumber-messages", "adopt-results", "drop-orphaned-results"),
     fixed_in_code="If the call is only buried by the reader, mend the grouping (MSG101); a result whose call is gone was cut off by compaction or a deleted row.",
 )

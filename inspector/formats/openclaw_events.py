@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import Any
+
+import zstandard
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.formats.base import Record
@@ -37,13 +37,6 @@ class Unpacker:
 
     def unpacked(self, data: bytes) -> bytes:
         """The content of one zstd frame. Raises NoEvent."""
-        # Loaded with the first packed event: stores of a schema before 23 have none, and are read without it.
-        try:
-            zstandard: Any = import_module("zstandard")
-        except ImportError:
-            raise NoEvent(
-                "bad-zstd", "the package zstandard is not installed: install what requirements.txt names, and read it again"
-            ) from None
         try:
             size = zstandard.frame_content_size(data)
             if size > MOST:

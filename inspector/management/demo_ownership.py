@@ -35,10 +35,11 @@ def is_ours(held: Store | Traces) -> bool:
 
 
 def _is_our_folder(held: Store) -> bool:
-    """All its files count, those too that no format wants: they would go with the folder. A session that a program wrote there is somebody's work."""
+    """All that it holds counts, links and what no format wants too: it would go with the folder. A session that a program wrote there is somebody's work."""
     if not folders.is_folder(held.path):
         return False
-    there = {name.partition("/")[2] for name in folders.names(held.path)}
+    base = held.path.resolve()
+    there = {place.relative_to(base).as_posix() for place in base.rglob("*") if place.is_symlink() or not place.is_dir()}
     made = {
         record.key.partition("/")[2]
         for stored in held.conversations

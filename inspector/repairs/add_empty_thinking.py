@@ -1,13 +1,13 @@
 """Puts empty thinking at the start of answers that have none."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from inspector.conversation.edits import Edit, Insert, Safety, apply, between
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
 from inspector.repairs.arrangement import is_dispatch
 from inspector.repairs.base import Strategy
-from inspector.repairs.insertion import before
 from inspector.repairs.renumber_messages import renumbered
 from inspector.repairs.stripped_thinking import THINKING
 
@@ -16,13 +16,14 @@ def propose(case: Case) -> Iterator[Edit]:
     """Not in Dispatch, whose rows of a message are numbered without room for one more."""
     if is_dispatch(case):
         return
+    previous = {chunk.key: before.key for before, chunk in pairwise(case.conversation.chunks)}
     inserts: list[Edit] = []
     for message in case.messages:
         first = message.chunks[0]
         if message.role == "assistant" and not any(chunk.kind in THINKING for chunk in message.chunks):
             payload = {"type": "thinking", "text": ""}
             chunk = Chunk(f"new:thinking:{first.key}", 0, "assistant", Kind.THINKING, payload, first.msg_idx, 0)
-            inserts.append(Insert(before(case, first), chunk))
+            inserts.append(Insert(previous.get(first.key), chunk))
     if inserts:
         yield from between(case.conversation, renumbered(apply(case.conversation, inserts)))
 

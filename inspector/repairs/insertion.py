@@ -29,7 +29,8 @@ def inserted(case: Case, messages: Iterable[Placed]) -> Iterator[Edit]:
 def end_of_results(case: Case, index: int) -> str:
     """Key of the last chunk of the results that the message at `index` has, or of the message itself."""
     end = case.messages[index].chunks[-1]
-    for message in case.messages[index + 1 :]:
+    for at in range(index + 1, len(case.messages)):
+        message = case.messages[at]
         if message.role != "tool" or not all(chunk.kind is Kind.TOOL_RESULT for chunk in message.chunks):
             break
         end = message.chunks[-1]

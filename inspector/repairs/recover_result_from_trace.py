@@ -1,5 +1,6 @@
 """Puts back the real result of a call that the store lost, from the prompt or request of a later step."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,10 +20,12 @@ _KERNEL = ("Unknown tool: ", "Tool execution error: ")
 
 def propose(case: Case) -> Iterator[Edit]:
     """Only where exactly one text is known for the call, and only one call has its id."""
+    if case.trace is None:
+        return
     calls = queries.unanswered_calls(case.messages)
-    ids = [chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL]
-    wanted = {call.call_id for _, call in calls if call.call_id and ids.count(call.call_id) == 1}
-    if case.trace is None or not wanted:
+    ids = Counter(chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL)
+    wanted = {call.call_id for _, call in calls if call.call_id and ids[call.call_id] == 1}
+    if not wanted:
         return
     known = recorded_results(case.trace, wanted)
     yield from inserted(

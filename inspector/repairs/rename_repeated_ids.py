@@ -13,19 +13,20 @@ from inspector.repairs.base import Strategy
 def propose(case: Case) -> Iterator[Edit]:
     """The first call of an id keeps it. The result that answers a call goes with it; one that nobody can assign stays with the first."""
     taken = {chunk.call_id for chunk in case.conversation.chunks}
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for found in answered(case.messages):
         if found.call.call_id not in seen:
-            seen.add(found.call.call_id)
+            seen[found.call.call_id] = 2
             continue
-        fresh = free_id(found.call.call_id or "call", taken)
+        fresh = free_id(found.call.call_id or "call", taken, seen[found.call.call_id])
+        # Those before it are taken: a provider may use one id in every turn.
+        seen[found.call.call_id] = int(fresh.rpartition("_")[2]) + 1
         for chunk in (found.call, *found.results):
             yield Replace(chunk, with_id(chunk, fresh))
 
 
-def free_id(stem: str, taken: set[str]) -> str:
-    """The id with the next number behind it that nobody has; it is taken from then on."""
-    number = 2
+def free_id(stem: str, taken: set[str], number: int = 2) -> str:
+    """The id with the next number behind it, from `number` on, that nobody has; it is taken from then on."""
     while (fresh := f"{stem}_{number}") in taken:
         number += 1
     taken.add(fresh)

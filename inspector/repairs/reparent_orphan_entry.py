@@ -36,20 +36,17 @@ def propose(case: Case) -> Iterator[Edit]:
 
 def _above(whole: Sequence[Entry], by_id: dict[str, Entry], below: int) -> list[Entry]:
     """The chain of the nearest earlier entry; where its own root names a parent that is nowhere, that of the nearest one before it, and so on."""
-    found: list[Entry] = []
-    at = len(whole)
-    while True:
-        at = next((number for number in range(at - 1, -1, -1) if whole[number].index < below), -1)
-        chain = chain_above(whole, by_id, whole[at], below) if at >= 0 else []
-        if at >= 0 and (not chain or not chain[-1].id):
-            # A parent needs an id, and a chain of its own that leads up.
-            continue
-        if not chain:
-            return found
-        found = [*chain, *found]
-        if chain[0].parent is None:
-            return found
-        below = chain[0].index
+    chains: list[list[Entry]] = []
+    dead: set[int] = set()
+    for entry in reversed(whole):
+        # A parent needs an id, and a chain of its own that leads up.
+        chain = chain_above(by_id, entry, below, dead) if entry.index < below and entry.id else []
+        if chain:
+            chains.append(chain)
+            below = chain[0].index
+            if chain[0].parent is None:
+                break
+    return [entry for chain in reversed(chains) for entry in chain]
 
 
 STRATEGY = Strategy(

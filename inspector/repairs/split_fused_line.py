@@ -37,7 +37,7 @@ def propose(case: Case) -> Iterator[Edit]:
 def _above(whole: tuple[Entry, ...], by_id: dict[str, Entry], first: Entry) -> list[Entry]:
     own = next((entry.index for entry in whole if entry.chunks[0].key == first.chunks[0].key), len(whole))
     parent = by_id.get(first.parent) if first.parent is not None else None
-    return chain_above(whole, by_id, parent, own) if parent is not None and "fused" in parent.about else []
+    return chain_above(by_id, parent, own, set()) if parent is not None and "fused" in parent.about else []
 
 
 def _inserts(after: str | None, found: list[Entry]) -> Iterator[Edit]:

@@ -159,7 +159,7 @@ def tree_view(found: Branches, own: tuple[OwnLeaf, ...] = (), start: int = 0, un
         page = None if at is None or start <= at < start + WINDOW else at // WINDOW * WINDOW
         return Noted(mark, index, looks if at is not None else None, found.nodes[index if looks is None else looks].line, page)
 
-    rails = _rails(found, {index for run in window for index in (run[0], run[-1])})
+    rails = _rails(found, {index for run in window for index in (run[0], run[-1])}, max((found.lane[run[0]] for run in window), default=0))
     readers: dict[str, tuple[str, ...]] = {}
     for each in own:
         readers[each.leaf] = (*readers.get(each.leaf, ()), *each.readers)
@@ -250,11 +250,10 @@ def _style(found: Branches, index: int) -> str:
     return "other"
 
 
-def _rails(found: Branches, wanted: set[int]) -> dict[int, Rails]:
+def _rails(found: Branches, wanted: set[int], widest: int) -> dict[int, Rails]:
     """One walk over all nodes: `pending` is, for each lane, the style of what still comes in it further down."""
     pending: list[str] = []
     result: dict[int, Rails] = {}
-    widest = max((found.lane[index] for index in wanted), default=0)
     for index in found.order:
         lane = found.lane[index]
         del pending[lane:]
@@ -311,7 +310,7 @@ def _tags(found: Branches, index: int, readers: Mapping[str, tuple[str, ...]]) -
         yield "leaf"
     taken = readers.get(node.id, ()) if is_last else ()
     if taken and (index != found.leaf or found.chosen):
-        yield f"leaf of {', '.join(taken)}"
+        yield f"leaf of {taken[0] if len(taken) == 1 else f'{len(taken)} readers'}"
     if len(below) > 1:
         yield f"fork: {len(below)} branches"
 

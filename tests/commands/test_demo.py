@@ -6,9 +6,31 @@ import pytest
 from pytest_django import Settings
 
 from inspector.models import Conversation, Source
+from inspector.seeds.branch_incident import BRANCHED, SESSIONS, openclaw_files
+from inspector.seeds.branch_incident_pi import FOLDER, FUSED
 from tests.commands.running import CONVERSATION, everything, incident, make, run, traces
 
 pytestmark = pytest.mark.django_db
+
+
+def session(id_: str, parent: str = "") -> bytes:
+    above = f',"parentSession":"{parent}"' if parent else ""
+    return f'{{"type":"session","version":3,"id":"{id_}","timestamp":"2026-02-01T10:00:00.000Z","cwd":"/home/dev"{above}}}\n'.encode()
+
+
+# Notes beside the sessions, a session of somebody's own, and one that a program forked from a session of the demo.
+FOREIGN = [
+    ("openclaw/notes.txt", b"mine"),
+    ("pi/a/b/c/d/e/f/g/h/notes.txt", b"mine"),
+    (f"openclaw/{SESSIONS}/mine.jsonl", session("0e6bd2a4-0000-4000-8000-000000000001")),
+    (f"openclaw/{SESSIONS}/fork.jsonl", session("9f0c2f5e-1111-4000-8000-000000000002", f"/x/{BRANCHED}.jsonl")),
+    (f"pi/{FOLDER}/2026-02-01T10-00-00-000Z_9f0c.jsonl", session("9f0c2f5e-1111-5000-8000-000000000003", "/x/other.jsonl")),
+    (f"openclaw/{SESSIONS}/copy.jsonl", openclaw_files()[f"{SESSIONS}/{BRANCHED}.jsonl"]),
+]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture
@@ -19,7 +41,8 @@ def store(tmp_path: Path, settings: Settings) -> Path:
 
 def test_demo_writes_and_imports_the_incident(store: Path) -> None:
     ran = run("demo", "--json")
-    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db", "rollouts"] and ran.json["conversations"] == 6
+    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db", "rollouts", "openclaw", "pi"]
+    assert ran.json["conversations"] == 6
     conversation = Conversation.objects.get(oid=ran.json["incident"])
     assert conversation.native_id == CONVERSATION and conversation.read_count == 3
     assert all(source.is_demo for source in Source.objects.all()) and conversation.source.traces.count() == 1
@@ -27,6 +50,8 @@ def test_demo_writes_and_imports_the_incident(store: Path) -> None:
     assert [message["seqs"] for message in shown["messages"]] == [list(range(1, 12)), [12], [13]]
     assert [dropped["seqs"] for dropped in shown["dropped"]] == [[14]] and list(shown["report"].values()) == [0, None, 0, 1]
     assert Conversation.objects.get(oid=ran.json["refused"]).source.traces.count() == 0
+    branched = Conversation.objects.get(oid=ran.json["branched"])
+    assert branched.native_id == BRANCHED and [found.code for found in branched.findings.all()] == ["TREE106"]
 
 
 def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
@@ -37,6 +62,40 @@ def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
     again = run("demo")
     assert everything(store) == repaired != rows and "--fresh writes them anew" in again.out
     assert run("demo", "--fresh").status == 0 and everything(store) == rows
+
+
+@pytest.mark.parametrize("mode", ["replay-suffix", "new-session"])
+def test_demo_keeps_its_sessions_with_what_a_repair_wrote_and_fresh_writes_them_anew(store: Path, mode: str) -> None:
+    run("demo")
+    pi = store.with_name("pi")
+    written = contents(pi)
+    assert run("repair", pi, "--conversation", FUSED, "--strategy", "split-fused-line", "--mode", mode, "--apply").status == 0
+    repaired = contents(pi)
+    assert run("demo").status == 0 and contents(pi) == repaired != written
+    assert run("demo", "--fresh").status == 0 and contents(pi) == written
+
+
+@pytest.mark.parametrize("more", [(), ("--fresh",)])
+@pytest.mark.parametrize(("name", "data"), FOREIGN)
+def test_demo_leaves_a_folder_alone_in_which_somebody_keeps_a_file(store: Path, name: str, data: bytes, more: tuple[str, ...]) -> None:
+    run("demo")
+    place = store.parent / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(data)
+    before = contents(store.parent)
+    ran = run("demo", *more)
+    assert ran.status == 2 and "is not the demo's folder" in ran.err and ran.err.count("\n") == 1
+    assert contents(store.parent) == before
+
+
+@pytest.mark.parametrize("more", [(), ("--fresh",)])
+def test_demo_neither_opens_nor_removes_sessions_that_are_not_its_own(tmp_path: Path, more: tuple[str, ...]) -> None:
+    mine = tmp_path / "openclaw" / SESSIONS / "mine.jsonl"
+    mine.parent.mkdir(parents=True)
+    mine.write_bytes(session("0e6bd2a4-0000-4000-8000-000000000001"))
+    ran = run("demo", "--folder", tmp_path, *more)
+    assert ran.status == 2 and "is not the demo's folder" in ran.err
+    assert contents(tmp_path) == {f"openclaw/{SESSIONS}/mine.jsonl": mine.read_bytes()} and not Source.objects.exists()
 
 
 @pytest.mark.parametrize("more", [(), ("--fresh",)])

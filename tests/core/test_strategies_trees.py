@@ -576,6 +576,14 @@ def test_a_pointer_is_right_also_where_the_call_is_written_anew(mode: str) -> No
     assert texts(written(lines(header(), *rows), names, mode)) == texts(final)
 
 
+def test_thousands_of_entries_come_back_at_once() -> None:
+    """A long history above a gap, and a gap in front of every entry: nothing recurses."""
+    rows = [u("e0", None, "first"), *(u(f"e{at}", f"e{at - 1}") for at in range(1, 3000)), u("last", "gone", "end")]
+    assert len(mended(of(*rows), "reparent-orphan-entry").conversation.chunks) == 3001
+    rows = [u("e0", None), *(u(f"e{at}", f"gone{at}") for at in range(1, 3000))]
+    assert len(mended(of(*rows), "reparent-orphan-entry").conversation.chunks) == 3000
+
+
 # Other formats know none of this.
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from django.core.management import CommandError, call_command
 
 from inspector.conversation.model import Conversation, Kind
@@ -27,7 +28,7 @@ BIG = u("u2", "r1", "a long question " * 200)
 
 
 def packed(value: Any) -> bytes:
-    return bytes(pytest.importorskip("zstandard").ZstdCompressor(level=3).compress(lines(value)[:-1]))
+    return bytes(zstandard.ZstdCompressor(level=3).compress(lines(value)[:-1]))
 
 
 def pack(connection: sqlite3.Connection, seq: int, value: Any, frame: bytes | None = None) -> None:
@@ -98,7 +99,7 @@ def test_a_packed_event_is_the_entry_that_was_packed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spoil", ["torn", "bomb", "unsized bomb", "extra", "noise"])
 def test_a_packed_event_that_cannot_be_unpacked_keeps_its_place(tmp_path: Path, spoil: str) -> None:
     good = packed(BIG)
-    bomb, compressor = "x" * (5 << 20), pytest.importorskip("zstandard").ZstdCompressor(write_content_size=False)
+    bomb, compressor = "x" * (5 << 20), zstandard.ZstdCompressor(write_content_size=False)
     unsized = compressor.compress(bomb.encode())
     frame = {"torn": good[:-9], "bomb": packed(bomb), "unsized bomb": unsized, "extra": good + b"more", "noise": b"no frame at all"}[spoil]
     with closing(open_store(tmp_path / "s.sqlite")) as connection:
@@ -307,7 +308,7 @@ def test_openclaws_leaf_rows_choose_the_path_of_the_default_reader(tmp_path: Pat
     assert [chunk.key for chunk in case.conversation.chunks] == ["u1.0", "a1.0", "r1.0"]
 
 
-def test_a_store_of_200_000_events_is_read_in_linear_time() -> None:
+def test_a_large_store_is_read_in_linear_time() -> None:
     def seconds(count: int) -> float:
         rows = [
             Record(

@@ -39,6 +39,8 @@ class Program:
     packages: tuple[str, ...]
 
     def missing(self) -> str:
+        if not shutil.which("node"):
+            return "there is no node here: install node 20"
         absent = [each for each in self.packages if not (FOLDER / each / "package.json").exists()]
         return f"{FOLDER / absent[0]} is not there: `make programs` installs it" if absent else ""
 
@@ -121,6 +123,6 @@ def _grouped(answers: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     absent = [reason for program in PROGRAMS if (reason := program.missing())]
-    if absent or not shutil.which("node"):
-        sys.exit("\n".join(absent) or "There is no node here: install node 20.")
+    if absent:
+        sys.exit("\n".join(absent))
     write_goldens()

@@ -3,6 +3,8 @@
 `python -m tests.programs.sessions` writes them anew; the programs must then be run again (`python -m tests.programs.running`).
 """
 
+import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,16 +14,18 @@ from typing import Any
 from inspector.conversation.edits import Plan, apply
 from inspector.conversation.model import Conversation
 from inspector.detectors.base import case_of
-from inspector.formats.base import Format, Stored
+from inspector.formats.base import Format, Record, Stored
 from inspector.formats.openclaw import OPENCLAW
+from inspector.formats.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.formats.pi import PI
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.preview import Preview, compose, digest, preview
+from inspector.sources import stores
+from tests.formats.openclaw_stores import whole_store
 from tests.formats.session_files import a, call, entry, header, line, lines, r, records, text, u
 
 FOLDER = Path(__file__).parent / "sessions"
 STORED = "stored"
-MODES = ("replay-suffix", "insert-and-reparent", "new-session")
 _KEY = "sessions/2026-11-20T17-33-07-691Z_old.jsonl"
 _NEW_ID = "11111111-2222-5333-8444-555555555555"
 _THINKS = {"type": "thinking", "thinking": "which file?", "thinkingSignature": "c2ln"}
@@ -35,6 +39,19 @@ class Damaged:
     form: Format
     strategies: tuple[str, ...]
     data: bytes
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        return tuple(mode.name for mode in self.form.modes)
+
+    def records(self) -> tuple[str, list[Record]]:
+        """Where it lies, and what is read there: the file in its folder, or the rows of a store that holds its lines."""
+        if self.form is not OPENCLAW_SQLITE:
+            return "/data", records({_KEY: self.data})
+        with tempfile.TemporaryDirectory() as folder:
+            entries = [json.loads(each) for each in self.data.splitlines()[1:]]
+            store = whole_store(Path(folder, "openclaw-agent.sqlite"), *entries)
+            return "/data/agent/openclaw-agent.sqlite", list(stores.records(store, OPENCLAW_SQLITE))
 
 
 def _damaged(name: str, strategies: Sequence[str], *values: Any, form: Format = PI) -> Damaged:
@@ -104,6 +121,7 @@ DAMAGED = (
         *(u("x1", "a1", "left behind"), entry("leaf", "l1", "x1", targetId="u3")),
         form=OPENCLAW,
     ),
+    _damaged("openclaw-store-unanswered-call", ["insert-openclaw-result"], *_ASKED, _WENT_ON, form=OPENCLAW_SQLITE),
 )
 
 _RESULT = r("r1", "a1", "c1", "made up", isError=True)
@@ -131,13 +149,14 @@ class Mended:
 @cache
 def mended(damaged: Damaged, mode: str) -> Mended:
     form = damaged.form
-    (found,) = form.read(records({_KEY: damaged.data}))
+    source, held = damaged.records()
+    (found,) = form.read(held)
     case = case_of(found.conversation, form.default_reader)
     base = Stored(case.conversation, found.records)
     strategies = [strategy(name) for name in damaged.strategies]
     edits = compose(case, strategies)
     options = form.options(mode, base, _NEW_ID)
-    plan = Plan("/data", case.conversation.native_id, mode, damaged.strategies, frozenset(), digest(base), edits, options)
+    plan = Plan(source, case.conversation.native_id, mode, damaged.strategies, frozenset(), digest(base), edits, options)
     shown = preview(case, base, form, plan, strategies, form.default_projection, form.default_profile)
     (change,) = shown.changes
     assert change.after is not None
@@ -147,7 +166,7 @@ def mended(damaged: Damaged, mode: str) -> Mended:
 def written() -> dict[str, bytes]:
     """Name -> bytes, as our writer makes them now."""
     found = {f"{damaged.name}.{STORED}": damaged.data for damaged in DAMAGED}
-    found |= {f"{damaged.name}.{mode}": mended(damaged, mode).data for damaged in DAMAGED for mode in MODES}
+    found |= {f"{damaged.name}.{mode}": mended(damaged, mode).data for damaged in DAMAGED for mode in damaged.modes}
     return dict(sorted(found.items())) | BY_HAND
 
 

@@ -7,7 +7,7 @@ import pytest
 from inspector.detectors.base import case_of
 from inspector.readers.result_pairing import strict_problems
 from tests.programs.running import PROGRAMS, Program, goldens
-from tests.programs.sessions import BY_HAND, DAMAGED, MODES, STORED, Damaged, kept, mended, written
+from tests.programs.sessions import BY_HAND, DAMAGED, STORED, Damaged, kept, mended, written
 from tests.programs.telling import read, told
 
 FILES = kept()
@@ -19,7 +19,10 @@ WHOLE = [*BROKEN[:2], "toolResult[c1] failed: made up", BROKEN[2]]
 
 each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 each_damaged = pytest.mark.parametrize("damaged", DAMAGED, ids=lambda damaged: damaged.name)
-each_mode = pytest.mark.parametrize("mode", MODES)
+each_mode = pytest.mark.parametrize("mode", DAMAGED[0].modes)
+each_written = pytest.mark.parametrize(
+    ("damaged", "mode"), [pytest.param(damaged, mode, id=f"{damaged.name}.{mode}") for damaged in DAMAGED for mode in damaged.modes]
+)
 
 
 def context(name: str, program: Program) -> list[str]:
@@ -48,8 +51,7 @@ def test_our_reader_reads_what_the_program_reads(name: str, program: Program) ->
 
 
 @each_program
-@each_mode
-@each_damaged
+@each_written
 def test_the_program_reads_the_path_that_the_plan_promised(damaged: Damaged, mode: str, program: Program) -> None:
     theirs = READ[f"{damaged.name}.{mode}"][program.name]
     promised = case_of(mended(damaged, mode).promised, program.reader).reading
@@ -57,8 +59,7 @@ def test_the_program_reads_the_path_that_the_plan_promised(damaged: Damaged, mod
     assert theirs["sent"] == told(promised.messages)
 
 
-@each_mode
-@each_damaged
+@each_written
 def test_the_preview_shows_what_its_program_reads(damaged: Damaged, mode: str) -> None:
     after = mended(damaged, mode).preview.after.case.reading
     program = next(each for each in PROGRAMS if each.reader == after.reader)
@@ -68,8 +69,7 @@ def test_the_preview_shows_what_its_program_reads(damaged: Damaged, mode: str) -
 
 
 @each_program
-@each_mode
-@each_damaged
+@each_written
 def test_no_program_has_anything_left_to_make_up_or_drop(damaged: Damaged, mode: str, program: Program) -> None:
     """OpenClaw puts the results of one batch into the order of the calls, as it does in sound sessions."""
     theirs = READ[f"{damaged.name}.{mode}"][program.name]
@@ -81,8 +81,8 @@ def test_the_stored_file_is_read_otherwise_than_the_mended_one(damaged: Damaged)
     def reads(name: str) -> list[Any]:
         return [READ[f"{damaged.name}.{name}"][program.name]["context"] for program in IN_PI]
 
-    assert all(reads(STORED) != reads(mode) for mode in MODES)
-    assert reads(MODES[0]) == reads(MODES[1]) == reads(MODES[2])
+    first, *others = [reads(mode) for mode in damaged.modes]
+    assert reads(STORED) != first and all(first == each for each in others)
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if not name.endswith(STORED) and "cycle" not in name])

@@ -210,7 +210,7 @@ def test_where_it_is_crowded_a_branch_is_one_row_unless_it_holds_what_must_be_se
 
 
 def test_a_folded_branch_can_be_unfolded_and_so_can_a_run_inside_it() -> None:
-    lines = [*bushy(), *chain(20, "b0-4", "d")]
+    lines = [*chain(20, "b0-4", "d"), *bushy()]
     index = {node.key: node.index for node in branches(lines).nodes}
     opened = {row.node.key: row.folded for row in tree_view(branches(lines), unfolded=index["b0-0"]).rows}
     assert (opened["b0-0"], opened["b0-3"], "d5" in opened) == (0, 21, False)

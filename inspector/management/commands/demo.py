@@ -95,9 +95,8 @@ def _refuse_foreign(path: Path) -> None:
     except SourceProblem:
         may_be_removed = False
     if not may_be_removed:
-        raise CommandError(
-            f"{shown(str(path), 4096)} is not a file of the demo and stays as it is: name another --folder, or move it away."
-        )
+        is_not = "is not the demo's folder, or not only and wholly that," if folders.is_folder(path) else "is not a file of the demo"
+        raise CommandError(f"{shown(str(path), 4096)} {is_not} and stays as it is: name another --folder, or move it away.")
 
 
 def _remove(path: Path) -> None:
