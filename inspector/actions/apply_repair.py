@@ -1,5 +1,6 @@
 """Writes an approved repair: re-read, compare with what was signed, keep every `before`, write, read back, judge again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from django.db import transaction
@@ -104,7 +105,12 @@ def _prove(repair: Repair, operator: str, preview: Preview) -> None:
     ]:
         surprise = "what was written does not read back as previewed"
     else:
-        side = look(preview.before.case.again(result.conversation), repair.projection, repair.profile)
+        found = result.conversation
+        if format_.target(preview.plan) != preview.plan.conversation:
+            # What a list beside it says of a new conversation, as that it does not hold it, is no record of the plan.
+            own = {record.key for record in result.records}
+            found = replace(found, facts={name: fact for name, fact in found.facts.items() if not fact.key or fact.key in own})
+        side = look(preview.before.case.again(found), repair.projection, repair.profile)
         if [(found.code, found.seqs) for found in side.findings] != [(found.code, found.seqs) for found in preview.after.findings]:
             surprise = "the rules find something else than previewed"
     if not surprise:

@@ -14,7 +14,7 @@ from inspector.actions.writing import back, kept, write
 from inspector.conversation.edits import Plan
 from inspector.formats.base import after
 from inspector.models import Repair, loading
-from inspector.repairs.preview import digest
+from inspector.repairs.preview import digest, is_named
 from inspector.sources.problems import SourceProblem
 
 UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
@@ -25,7 +25,7 @@ def differences(repair: Repair) -> list[tuple[str, str]]:
     conversation = repair.conversation
     changes, target = kept(repair), _target(repair)
     records = after(loading.stored(conversation, repair.revision).records, changes)
-    wrote = [each for each in loading.format_of(conversation.source).read(records) if each.conversation.native_id == target]
+    wrote = [each for each in loading.format_of(conversation.source).read(records) if is_named(each.conversation.native_id, target)]
     left = {chunk.key: chunk.raw for each in wrote for chunk in each.conversation.chunks}
     now = current(conversation, target)
     found = {} if now is None else {chunk.key: chunk.raw for chunk in now.conversation.chunks}

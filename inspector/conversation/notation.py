@@ -11,6 +11,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from inspector.conversation.jsontext import compact
@@ -25,6 +26,7 @@ _DECODER = json.JSONDecoder()
 _EXPECTED = re.compile(r"\s+#!\s*(.*)$")
 # A body may spell a lone text as a plain string, or as a list of one: `string=anthropic`, `list=openai-chat`.
 _SPELLINGS = ("string", "list")
+_OBJECTS = ("payload", "about")
 _TEXT_FIELD = {Kind.TEXT: "text", Kind.THINKING: "text", Kind.SYSTEM: "text", Kind.ERROR: "message", Kind.IMAGE: "url"}
 
 
@@ -37,7 +39,9 @@ def dump_chunk(chunk: Chunk) -> str:
     index = f"{_show(chunk.msg_idx)}.{_show(chunk.chunk_idx)}" if chunk.msg_idx is not None or chunk.chunk_idx is not None else "-"
     plain_role = chunk.role != "-" and _WORD.fullmatch(chunk.role) is not None
     head = [str(chunk.seq), chunk.role if plain_role else "-", index, chunk.kind.value]
-    simple = _simple(chunk)
+    # What an entry of a tree has beside its message stands behind it: the words are what is looked for.
+    about = chunk.payload.get("entry") if chunk.kind is not Kind.UNREADABLE else None
+    simple = _simple(replace(chunk, payload={name: value for name, value in chunk.payload.items() if name != "entry"}) if about else chunk)
     if simple is None:
         tail = ["payload=" + _json(chunk.payload)]
         if chunk.kind is Kind.UNREADABLE:
@@ -50,6 +54,8 @@ def dump_chunk(chunk: Chunk) -> str:
             ]
     else:
         tail = simple
+    if simple is not None and about:
+        tail.append(f"about={_json(about)}")
     if chunk.role and not plain_role:
         tail.append(f"role={_json(chunk.role)}")
     if chunk.parent is not None:
@@ -142,8 +148,8 @@ def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[s
     if rest[position:].strip():
         raise NotationError(line, f"cannot read {rest[position:].strip()[:40]!r}; quote the text as JSON")
     for name, value in fields.items():
-        if not isinstance(value, dict if name == "payload" else str):
-            raise NotationError(line, f"{name}= takes {'an object' if name == 'payload' else 'a text'}")
+        if not isinstance(value, dict if name in _OBJECTS else str):
+            raise NotationError(line, f"{name}= takes {'an object' if name in _OBJECTS else 'a text'}")
     if kind is Kind.UNREADABLE:
         return fields.pop("payload", {}), fields, words[0] if words else ""
     if "payload" in fields:
@@ -168,6 +174,8 @@ def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[s
     for spelling in _SPELLINGS:
         if spelling in fields:
             payload |= {"extra": {spelling: True}, "wire": fields.pop(spelling)}
+    if "about" in fields:
+        payload["entry"] = fields.pop("about")
     return payload, fields, None
 
 

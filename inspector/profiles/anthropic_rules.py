@@ -157,6 +157,7 @@ RULES = (
         ("copilot-api #261", "llxprt-code #3695", _SHAPES),
         advice="models up to 4.5 take a prefill, those from 4.6 on refuse it; judged only where the model's name says which it is",
         mended_by=("end-with-user",),
+        at_end=True,
     ),
     ProviderRule(
         "AN-11",
@@ -166,6 +167,7 @@ RULES = (
         _DATE,
         ("tailcallhq/forgecode #1872", "anomalyco/opencode #1295"),
         mended_by=("end-with-user",),
+        at_end=True,
     ),
     ProviderRule(
         "AN-12",
@@ -263,6 +265,7 @@ RULES = (
         (_SHAPES, "public code"),
         advice="only as the last message of the request",
         mended_by=("end-with-user", "strip-thinking"),
+        at_end=True,
     ),
     ProviderRule(
         "AN-20",

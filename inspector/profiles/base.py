@@ -49,6 +49,8 @@ class ProviderRule:
     """What it means and what mends it, for `explain`, where the summary is not enough."""
     mended_by: tuple[str, ...] = ()
     """Names of strategies that may mend it, the gentlest first."""
+    at_end: bool = False
+    """It is about how a request ends: what a store holds ends there only until the user's next message is put behind it."""
 
     def say(self, **values: Any) -> str:
         """The error text with its placeholders filled in; one that is not given stays as it is printed in tables (N, M, ID)."""

@@ -68,6 +68,7 @@ GE_6 = ProviderRule(
     also=("Requests ending with a model turn are not supported.",),
     advice="The first text is of 2023; Vertex refuses it in 2026 with the last one.",
     mended_by=("end-with-user",),
+    at_end=True,
 )
 GE_7 = ProviderRule(
     "GE-7",

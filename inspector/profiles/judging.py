@@ -1,6 +1,9 @@
 """The verdict of a profile on a reading: in the wire shape that the profile's provider speaks."""
 
+from dataclasses import replace
+
 from inspector.conversation.model import Conversation, Reading
+from inspector.formats.request_names import WIRES
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
 from inspector.projections.base import Prompt
@@ -18,6 +21,14 @@ def judged(reading: Reading, conversation: Conversation, profile_name: str, own_
 
 
 def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) -> Judgement:
-    """The verdict on a prompt that is in the profile's wire shape already. Raises UnknownProfile."""
+    """The verdict on a prompt that is in the profile's wire shape already. Raises UnknownProfile.
+
+    A request body is judged as it ends. A store that ends with an answer is whole: the next request has the user's next message behind it.
+    """
     thinking = THINKING.get(conversation.fact("thinking") or "")
-    return profile(profile_name).judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)
+    judge = profile(profile_name)
+    found = judge.judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)
+    if conversation.format in WIRES:
+        return found
+    at_end = {rule.id for rule in judge.rules if rule.at_end}
+    return replace(found, violations=tuple(violation for violation in found.violations if violation.id not in at_end))

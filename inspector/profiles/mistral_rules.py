@@ -41,6 +41,7 @@ MI_3 = ProviderRule(
         "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got",
     ),
     mended_by=("end-with-user",),
+    at_end=True,
 )
 MI_4 = ProviderRule(
     "MI-4",

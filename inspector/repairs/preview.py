@@ -21,6 +21,11 @@ from inspector.repairs.truncate_before_incomplete import NAME as TRUNCATES
 from inspector.repairs.truncate_before_incomplete import forgotten
 
 
+def is_named(alone: str, known: str) -> bool:
+    """Whether a session whose file was read alone is the one that its folder knows as `ID file.jsonl`, since two files have its id."""
+    return alone == known or (known.startswith(f"{alone} ") and known.endswith(".jsonl"))
+
+
 class NothingToDo(Exception):
     """No strategy of the plan proposes an edit."""
 
@@ -98,7 +103,7 @@ def preview(
         raise NothingToDo
     changes = tuple(format_.write(plan, stored))
     target = format_.target(plan)
-    found = [found.conversation for found in format_.read(after(stored.records, changes)) if found.conversation.native_id == target]
+    found = [found.conversation for found in format_.read(after(stored.records, changes)) if is_named(found.conversation.native_id, target)]
     # Nothing is left to find where a plan removes the only rows of a conversation that has no counter and no meta row.
     written = found[0] if found else replace(stored.conversation, chunks=(), facts={})
     if target == stored.conversation.native_id:
@@ -206,6 +211,9 @@ def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
     if later.case.conversation.format == "dispatch":
         warnings.append("A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.")
     for dropped in later.case.reading.dropped:
+        # What a compaction took the place of is meant to stay out.
+        if "compact" in dropped.why:
+            continue
         seqs = ", ".join(f"{seq}" for seq in dropped.seqs[:8])
         warnings.append(f"After the repair {reader} still leaves out seq {seqs}: {dropped.why}.")
     counts = [

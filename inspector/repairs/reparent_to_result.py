@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
 from inspector.conversation.edits import Edit, Insert, Remove
 from inspector.conversation.model import Chunk
@@ -35,7 +34,7 @@ def propose(case: Case) -> Iterator[Edit]:
         batch = [case.messages[found.message].chunks[-1], *(chunks[at] for at in behind if not is_synthetic(chunks[at]))]
         # Behind what stands before it in the file, so that no entry gets a parent on a later line.
         after = [batch[0], *(chunk for chunk in batch[1:] if chunk.seq < result.seq)][-1].key
-        following = next((chunk for chunk in islice(chunks, place[after] + 1, None) if chunk not in made_up), None)
+        following = next((chunks[at] for at in range(place[after] + 1, len(chunks)) if chunks[at] not in made_up), None)
         is_sibling = result.parent in {_id(chunk) for chunk in batch}
         own = result if is_sibling and (following is None or result.seq < following.seq) else replace(result, key=f"moved:{result.key}")
         yield from (Remove(chunk) for chunk in made_up)

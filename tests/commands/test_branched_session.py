@@ -14,7 +14,7 @@ from tests.commands.running import Ran, run
 
 pytestmark = pytest.mark.django_db
 MODES = ("replay-suffix", "insert-and-reparent", "new-session")
-ACCEPTED = {"sendable": True, "prefix_valid": True, "first_bad": None, "violations": []}
+ACCEPTED: dict[str, Any] = {"sendable": True, "prefix_valid": True, "first_bad": None, "violations": []}
 
 
 def lay(folder: Path, contents: Mapping[str, bytes]) -> Path:
@@ -48,12 +48,6 @@ def verdict(folder: Path, session: str, *more: str) -> Any:
     return scanned(folder, session, "--profile", "anthropic-2026-07", *named)["profiles"]["anthropic-2026-07"]
 
 
-def read_through(folder: Path, session: str, reader: str) -> list[str]:
-    """The texts and calls of the request."""
-    shown = run("show", folder, "--conversation", session, "--reader", reader, "--as", "messages", "--json").json
-    return [chunk.get("text", "") for message in shown["messages"] for chunk in message["chunks"]]
-
-
 def repaired(folder: Path, session: str, *how: str) -> Ran:
     return run("repair", folder, "--conversation", session, *how, "--apply", "--json")
 
@@ -75,9 +69,6 @@ def test_a_program_that_pairs_makes_up_a_text_while_the_real_output_is_in_the_fi
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_path_is_led_over_the_real_result_and_undo_gives_back_every_byte(openclaw: Path, mode: str) -> None:
-    if mode == "new-session":
-        # No list holds a new session, and that this is found behind the write no preview says yet.
-        (openclaw / SESSIONS / "sessions.json").unlink()
     before = contents(openclaw)
     name = f"{SESSIONS}/{BRANCHED}.jsonl"
     applied = repaired(openclaw, BRANCHED, "--strategy", "reparent-to-result", "--mode", mode)
@@ -172,3 +163,19 @@ def test_of_two_files_with_one_header_id_each_is_known_by_its_file(openclaw: Pat
     assert all(loading.stored(row).conversation.native_id == row.native_id for row in rows)
     (other,) = Conversation.objects.filter(native_id=LATE)
     assert loading.stored(other).conversation.native_id == LATE
+
+
+@pytest.mark.parametrize("is_imported", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_session_whose_id_another_file_has_too_is_repaired_alone(openclaw: Path, mode: str, is_imported: bool) -> None:
+    name = f"{BRANCHED} copy.jsonl"
+    (openclaw / SESSIONS / "copy.jsonl").write_bytes(openclaw_files()[f"{SESSIONS}/{BRANCHED}.jsonl"])
+    before = contents(openclaw)
+    target: tuple[object, ...] = (openclaw, "--conversation", name)
+    if is_imported:
+        assert run("import_source", openclaw).status == 0
+        target = (Conversation.objects.get(native_id=name).oid,)
+    applied = run("repair", *target, "--strategy", "reparent-to-result", "--mode", mode, "--apply", "--json")
+    assert applied.status == 0, applied.err
+    assert run("verify", applied.json["repair"]).status == 0
+    assert run("undo", applied.json["repair"]).status == 0 and contents(openclaw) == before
