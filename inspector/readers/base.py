@@ -18,5 +18,7 @@ class Reader:
     read: Callable[[Conversation], Reading]
     variants: tuple[tuple[str, str], ...] = ()
     shipped: bool = False
+    proposed: bool = False
+    """Nobody runs it: it says what a proposal would have made of the history."""
     path: Callable[[Conversation], Conversation] | None = None
     """For a store that keeps a tree: the one path through it that this client takes, as a conversation with the fact `path`. `read` gets that."""

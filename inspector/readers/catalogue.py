@@ -52,3 +52,8 @@ def names(format_name: str) -> list[str]:
     for base in _DISPATCH:
         result += [base.name, *(f"{base.name}+{word}" for word, _ in base.variants if word != "r3")]
     return result
+
+
+def clients(format_name: str) -> list[str]:
+    """Those of `names` that somebody runs or ran."""
+    return [name for name in names(format_name) if not reader(name).proposed]

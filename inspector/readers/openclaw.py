@@ -9,6 +9,7 @@ from inspector.readers.base import Reader
 from inspector.readers.pairing_2026_1 import pairing_2026_1
 from inspector.readers.pairing_2026_7 import pairing_2026_7
 from inspector.readers.pairing_2026_9 import pairing_2026_9
+from inspector.readers.pairing_pr3565 import pairing_pr3565
 from inspector.readers.result_pairing import Pairing, strict_problems
 from inspector.readers.session_context import Rules, context_of
 from inspector.readers.session_paths import REBASED, WALK, manager_path, pi_path, scanned_path
@@ -31,6 +32,11 @@ class Version:
 
 
 VERSIONS = (
+    Version(
+        *("openclaw-pr3565", "as PR 3565 proposed, on 2026.1.30", pi_path, pairing_pr3565, False, False, False),
+        "Proposed and never merged: forgets everything from the first call on that has no result anywhere in the history, the user's newest "
+        "message too; a late result hides such a gap, and is then dropped, so that the request is refused all the same.",
+    ),
     Version(
         *("openclaw-2026.1", "2026.1.30, with the session manager of pi 0.50.7", pi_path, pairing_2026_1, False, False, False),
         "Moves a result within its span, makes up those that are missing (of failed turns too), drops what stands outside its span; loses the "
@@ -93,10 +99,11 @@ def _reader(version: Version) -> Reader:
     return Reader(
         version.name,
         OPENCLAW,
-        f"OpenClaw {version.since}: its session reader, then repairToolUseResultPairing",
+        f"OpenClaw {version.since}: its session reader, then {'truncation' if version.pairing is pairing_pr3565 else 'repairToolUseResultPairing'}",
         version.note,
         "the published packages 2026.1.30, 2026.7.1 and 2026.9.6, run over 25 shapes of calls and results",
         lambda path: read_as(version, path),
+        proposed=version.pairing is pairing_pr3565,
         path=version.path,
     )
 

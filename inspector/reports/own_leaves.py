@@ -6,7 +6,7 @@ from itertools import groupby
 
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import LEAF, PATH
-from inspector.readers.catalogue import names, reader
+from inspector.readers.catalogue import clients, reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
     """In the order of the catalogue, readers that reach the same entries together. Each way through the tree is walked once."""
     unchosen = replace(tree, facts={name: fact for name, fact in tree.facts.items() if name != LEAF})
     walks: dict[Callable[[Conversation], Conversation], tuple[str, ...]] = {}
-    for name in names(format_name):
+    for name in clients(format_name):
         if (path := reader(name).path) is not None:
             walks[path] = (*walks.get(path, ()), name)
     found: dict[tuple[str, ...], OwnLeaf] = {}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Reading
-from inspector.readers.catalogue import names, reader
+from inspector.readers.catalogue import clients, reader
 from inspector.readers.result_pairing import is_made_up, strict_problems
 
 _NAMED = 3
@@ -13,7 +13,7 @@ _NAMED = 3
 def hurts(tree: Conversation) -> Mapping[str, str]:
     """Reader -> one sentence, in the order of the catalogue; readers that send all of their path, and send it whole, are not in it."""
     found = {}
-    for name in names(tree.format):
+    for name in clients(tree.format):
         client = reader(name)
         if said := hurt(client.read(client.path(tree) if client.path else tree)):
             found[name] = said

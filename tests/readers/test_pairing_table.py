@@ -1,4 +1,4 @@
-"""What each client makes of 25 shapes of calls and results, as the published programs answered them.
+"""What each client makes of 25 shapes of calls and results, as the published programs answered them (`openclaw-pr3565`: as its proposal says).
 
 `=` is unchanged; ✗ says that a strict provider would refuse it: unpaired, displaced, doubled, or an id that is used again.
 """
@@ -14,150 +14,175 @@ TABLE = """
 P01 valid pair
   stored          U A(c1) R(c1=ok) U
   pi-1.5          =
+  openclaw-pr3565 =
   openclaw-2026.1 =
   openclaw-2026.7 =
   openclaw-2026.9 =
 P02 missing, user follows
   stored          U A(c1) U ✗
   pi-1.5          U A(c1) R(c1=NRP) U
+  openclaw-pr3565 U
   openclaw-2026.1 U A(c1) R(c1=SYN) U
   openclaw-2026.7 U A(c1) R(c1=SYN) U
   openclaw-2026.9 U A(c1) R(c1=SYN) U
 P03 missing at end
   stored          U A(c1) ✗
   pi-1.5          U A(c1) R(c1=NRP)
+  openclaw-pr3565 U
   openclaw-2026.1 U A(c1) R(c1=SYN)
   openclaw-2026.7 U A(c1) R(c1=SYN)
   openclaw-2026.9 U A(c1) R(c1=SYN)
 P04 parallel, one missing
   stored          U A(c1 c2) R(c2=ok) U ✗
   pi-1.5          U A(c1 c2) R(c2=ok) R(c1=NRP) U
+  openclaw-pr3565 U
   openclaw-2026.1 U A(c1 c2) R(c1=SYN) R(c2=ok) U
   openclaw-2026.7 U A(c1 c2) R(c1=SYN) R(c2=ok) U
   openclaw-2026.9 U A(c1 c2) R(c1=SYN) R(c2=ok) U
 P05 displaced behind user
   stored          U A(c1 c2) U R(c2=ok) ✗
   pi-1.5          U A(c1 c2) R(c1=NRP) R(c2=NRP) U R(c2=ok) ✗
+  openclaw-pr3565 U
   openclaw-2026.1 U A(c1 c2) R(c1=SYN) R(c2=ok) U
   openclaw-2026.7 U A(c1 c2) R(c1=SYN) R(c2=ok) U
   openclaw-2026.9 U A(c1 c2) R(c1=SYN) R(c2=ok) U
 P06 displaced behind text-only assistant
   stored          U A(c1) A('hm') R(c1=ok) U ✗
   pi-1.5          U A(c1) R(c1=NRP) A('hm') R(c1=ok) U ✗
+  openclaw-pr3565 U A(c1) A('hm') U ✗
   openclaw-2026.1 U A(c1) R(c1=SYN) A('hm') U
   openclaw-2026.7 U A(c1) R(c1=ok) A('hm') U
   openclaw-2026.9 U A(c1) R(c1=ok) A('hm') U
 P07 displaced behind later tool turn
   stored          U A(c1) A(c2) R(c2=ok) R(c1=ok) U ✗
   pi-1.5          U A(c1) R(c1=NRP) A(c2) R(c2=ok) R(c1=ok) U ✗
+  openclaw-pr3565 U A(c1) A(c2) R(c2=ok) U ✗
   openclaw-2026.1 U A(c1) R(c1=SYN) A(c2) R(c2=ok) U
   openclaw-2026.7 U A(c1) R(c1=ok) A(c2) R(c2=ok) U
   openclaw-2026.9 U A(c1) R(c1=ok) A(c2) R(c2=ok) U
 P08 review P1: late result in a later turn
   stored          U A(c1) U A('t') U A(c9) R(c1=late) R(c9=ok) U ✗
   pi-1.5          U A(c1) R(c1=NRP) U A('t') U A(c9) R(c1=late) R(c9=ok) U ✗
+  openclaw-pr3565 U A(c1) U A('t') U A(c9) R(c9=ok) U ✗
   openclaw-2026.1 U A(c1) R(c1=SYN) U A('t') U A(c9) R(c9=ok) U
   openclaw-2026.7 U A(c1) R(c1=late) U A('t') U A(c9) R(c9=ok) U
   openclaw-2026.9 U A(c1) R(c1=late) U A('t') U A(c9) R(c9=ok) U
 P09 duplicate in span
   stored          U A(c1) R(c1=first) R(c1=second) U ✗
   pi-1.5          = ✗
+  openclaw-pr3565 U A(c1) R(c1=first) U
   openclaw-2026.1 U A(c1) R(c1=first) U
   openclaw-2026.7 U A(c1) R(c1=first) U
   openclaw-2026.9 U A(c1) R(c1=first) U
 P10 duplicate in span at end
   stored          U A(c1) R(c1=first) R(c1=second) ✗
   pi-1.5          = ✗
+  openclaw-pr3565 U A(c1) R(c1=first)
   openclaw-2026.1 = ✗
   openclaw-2026.7 U A(c1) R(c1=first)
   openclaw-2026.9 U A(c1) R(c1=first)
 P11 duplicate far away
   stored          U A(c1) R(c1=first) A('ok') R(c1=second) ✗
   pi-1.5          = ✗
+  openclaw-pr3565 U A(c1) R(c1=first) A('ok')
   openclaw-2026.1 U A(c1) R(c1=first) A('ok')
   openclaw-2026.7 U A(c1) R(c1=first) A('ok')
   openclaw-2026.9 U A(c1) R(c1=first) A('ok')
 P12 synthetic then real
   stored          U A(c1) R(c1=SYN) R(c1=real) U ✗
   pi-1.5          = ✗
+  openclaw-pr3565 U A(c1) R(c1=SYN) U
   openclaw-2026.1 U A(c1) R(c1=SYN) U
   openclaw-2026.7 U A(c1) R(c1=real) U
   openclaw-2026.9 U A(c1) R(c1=real) U
 P13 real then synthetic
   stored          U A(c1) R(c1=real) R(c1=SYN) U ✗
   pi-1.5          = ✗
+  openclaw-pr3565 U A(c1) R(c1=real) U
   openclaw-2026.1 U A(c1) R(c1=real) U
   openclaw-2026.7 U A(c1) R(c1=real) U
   openclaw-2026.9 U A(c1) R(c1=real) U
 P14 orphan result
   stored          U R(zz=ok) A('ok') ✗
   pi-1.5          = ✗
+  openclaw-pr3565 U A('ok')
   openclaw-2026.1 U A('ok')
   openclaw-2026.7 U A('ok')
   openclaw-2026.9 U A('ok')
 P15 error turn, no result
   stored          U A(c1)^error U ✗
   pi-1.5          U U
+  openclaw-pr3565 U
   openclaw-2026.1 U A(c1)^error R(c1=SYN) U
   openclaw-2026.7 = ✗
   openclaw-2026.9 U U
 P16 aborted turn with result
   stored          U A(c1)^aborted R(c1=partial) U
   pi-1.5          U R(c1=partial) U ✗
+  openclaw-pr3565 =
   openclaw-2026.1 =
   openclaw-2026.7 =
   openclaw-2026.9 U U
 P17 id reused in next turn
   stored          U A(c1) R(c1=one) A(c1) R(c1=two) U ✗
   pi-1.5          = ✗
+  openclaw-pr3565 U A(c1) R(c1=one) A(c1) U ✗
   openclaw-2026.1 U A(c1) R(c1=one) A(c1) U ✗
   openclaw-2026.7 U A(c1) R(c1=one) A(c1) U ✗
   openclaw-2026.9 = ✗
 P18 id reused, first unanswered
   stored          U A(c1) U A(c1) R(c1=two) U ✗
   pi-1.5          U A(c1) R(c1=NRP) U A(c1) R(c1=two) U ✗
+  openclaw-pr3565 = ✗
   openclaw-2026.1 U A(c1) R(c1=SYN) U A(c1) U ✗
   openclaw-2026.7 U A(c1) R(c1=two) U A(c1) U ✗
   openclaw-2026.9 U A(c1) R(c1=SYN) U A(c1) R(c1=two) U ✗
 P19 same id twice in one turn
   stored          U A(c1 c1) R(c1=one) R(c1=two) U ✗
   pi-1.5          = ✗
+  openclaw-pr3565 U A(c1 c1) R(c1=one) U ✗
   openclaw-2026.1 U A(c1 c1) R(c1=one) U ✗
   openclaw-2026.7 U A(c1 c1) R(c1=one) U ✗
   openclaw-2026.9 = ✗
 P20 result without any id, one call
   stored          U A(c1) R(-=x) U ✗
   pi-1.5          U A(c1) R(-=x) R(c1=NRP) U ✗
+  openclaw-pr3565 U
   openclaw-2026.1 U A(c1) R(c1=SYN) U
   openclaw-2026.7 U A(c1) R(c1=x) U
   openclaw-2026.9 U A(c1) R(c1=x) U
 P21 result keyed toolUseId
   stored          U A(c1) R(c1:toolUseId=x) U
   pi-1.5          U A(c1) R(c1=x) R(c1=NRP) U ✗
+  openclaw-pr3565 =
   openclaw-2026.1 =
   openclaw-2026.7 =
   openclaw-2026.9 =
 P22 result before its call
   stored          U R(c1=early) A(c1) U ✗
   pi-1.5          U R(c1=early) A(c1) R(c1=NRP) U ✗
+  openclaw-pr3565 U A(c1) U ✗
   openclaw-2026.1 U A(c1) R(c1=SYN) U
   openclaw-2026.7 U A(c1) R(c1=SYN) U
   openclaw-2026.9 U A(c1) R(c1=SYN) U
 P23 steering user between parallel results
   stored          U A(c1 c2) R(c1=ok) U R(c2=ok) A('done') ✗
   pi-1.5          U A(c1 c2) R(c1=ok) R(c2=NRP) U R(c2=ok) A('done') ✗
+  openclaw-pr3565 U A(c1 c2) R(c1=ok) R(c2=ok) U A('done')
   openclaw-2026.1 U A(c1 c2) R(c1=ok) R(c2=ok) U A('done')
   openclaw-2026.7 U A(c1 c2) R(c1=ok) R(c2=ok) U A('done')
   openclaw-2026.9 U A(c1 c2) R(c1=ok) R(c2=ok) U A('done')
 P24 results in reverse order
   stored          U A(c1 c2) R(c2=b) R(c1=a) U
   pi-1.5          =
+  openclaw-pr3565 U A(c1 c2) R(c1=a) R(c2=b) U
   openclaw-2026.1 U A(c1 c2) R(c1=a) R(c2=b) U
   openclaw-2026.7 U A(c1 c2) R(c1=a) R(c2=b) U
   openclaw-2026.9 U A(c1 c2) R(c1=a) R(c2=b) U
 P25 leading orphan after compaction cut
   stored          R(c0=kept) A('x') U ✗
   pi-1.5          = ✗
+  openclaw-pr3565 A('x') U
   openclaw-2026.1 A('x') U
   openclaw-2026.7 A('x') U
   openclaw-2026.9 A('x') U
@@ -204,8 +229,8 @@ def test_the_client_makes_of_it_what_the_program_did(case: str, name: str, shape
     assert spoken(reading_of(name, shape.removesuffix(" ✗"))) == bare(expected), case
 
 
-def test_the_table_has_25_shapes_for_each_of_five_clients() -> None:
-    assert len(CASES) == 125
+def test_the_table_has_25_shapes_for_each_of_six_clients() -> None:
+    assert len(CASES) == 150
     assert {case[:3] for case, *_ in CASES} == {f"P{number:02}" for number in range(1, 26)}
 
 

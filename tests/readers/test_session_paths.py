@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from inspector.conversation.model import Conversation, Reading
-from inspector.readers.catalogue import names, reader
+from inspector.readers.catalogue import clients, names, reader
 from tests.readers.trees import entry, ids_of, message, say, shape_of, stored
 
 PI = ("verbatim", "pi-0.68", "pi-0.69", "pi-0.87", "pi-1.5", "openclaw-2026.1")
-CLIENTS = names("pi")
+CLIENTS = clients("pi")
 
 
 def path_of(name: str, tree: Conversation) -> str:
@@ -343,7 +343,7 @@ def test_openclaw_leaves_out_its_own_mirrors(name: str) -> None:
     assert "display" in reading_of(name, tree).dropped[0].why
 
 
-@pytest.mark.parametrize(("format_name", "expected"), [("pi", 8), ("openclaw", 8), ("openclaw-sqlite", 2)])
+@pytest.mark.parametrize(("format_name", "expected"), [("pi", 9), ("openclaw", 9), ("openclaw-sqlite", 2)])
 def test_the_catalogue_offers_the_clients_that_can_open_the_store(format_name: str, expected: int) -> None:
     offered = names(format_name)
     assert len(offered) == expected
