@@ -4,7 +4,7 @@ Each column is a list of cells over the visible rows; a cell covers the neighbou
 that a merge is one tall cell beside many small ones.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -31,6 +31,11 @@ ROLE_LETTERS = {
 
 def letter(role: str) -> str:
     return ROLE_LETTERS.get(role, "x")
+
+
+def hue(chunk: Chunk) -> str:
+    """The letter of its role; what a session keeps beside its messages has none, and that is no damage."""
+    return "c" if chunk.kind is Kind.CONTROL and not chunk.role else letter(chunk.role)
 
 
 def role_of(message: WireMessage) -> str:
@@ -220,7 +225,20 @@ def words(chunk: Chunk) -> str:
     """What a row says of its chunk: its text, or why it cannot be read."""
     if chunk.kind is Kind.UNREADABLE:
         return f"{chunk.reason}\n{chunk.raw[:2000].decode('utf-8', 'replace')}"
-    return chunk.text
+    return chunk.text or _entry_words(chunk)
+
+
+# What an entry without message says of itself, in the order in which a person asks.
+_ENTRY_FIELDS = ("summary", "label", "name", "modelId", "thinkingLevel", "customType", "targetId", "firstKeptEntryId", "reason")
+
+
+def _entry_words(chunk: Chunk) -> str:
+    """`model change: modelId m`, of a control row of a session; "" for anything else."""
+    about = chunk.payload.get("entry") if chunk.kind is Kind.CONTROL else None
+    if not isinstance(about, Mapping) or not isinstance(about.get("type"), str):
+        return ""
+    said = ", ".join(f"{name} {value[:200]}" for name in _ENTRY_FIELDS if isinstance(value := about.get(name), str) and value)
+    return f"{about['type'].replace('_', ' ')}{f': {said}' if said else ''}"
 
 
 def synthetic(chunk: Chunk) -> str:
@@ -257,7 +275,7 @@ def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int
         Row(
             positions[at],
             chunk,
-            letter(chunk.role),
+            hue(chunk),
             words(chunk),
             at in brackets,
             all_columns.turns.get(all_columns.stored.get(chunk.key, -1), "") if at in brackets else "",
@@ -311,7 +329,7 @@ def _read_cells(
         said = [messages_by_code[chunk.key, code] for chunk in held for code in badges.get((Fault.READER, chunk.key), ())]
         if index is None:
             label = "not known" if why == NOT_RECORDED else "left out"
-            yield start, ReadCell(span, letter(held[0].role), label, len(held), (), False, why, codes, False, True)
+            yield start, ReadCell(span, hue(held[0]), label, len(held), (), False, why, codes, False, True)
             continue
         message = all_columns.read_messages[index]
         several = _held(all_columns, message.chunks)
@@ -376,7 +394,7 @@ def _sent_cells(all_columns: Columns, visible: Sequence[Chunk]) -> Iterator[tupl
         held = visible[start : start + span]
         if index is None:
             nothing = why if why == NOT_RECORDED else f"nothing is sent: {why}"
-            yield start, SentCell(span, letter(held[0].role), "", (), False, (), (), (), nothing, False)
+            yield start, SentCell(span, hue(held[0]), "", (), False, (), (), (), nothing, False)
             continue
         if index == SYSTEM:
             texts = {part.chunk.key: part.text for part in all_columns.prompt.system_parts}
@@ -461,7 +479,7 @@ def strip(all_columns: Columns, most: int = 400, width: float = 1000.0) -> Strip
         Tick(
             round(at * one, 1),
             round(max(one * min(step, len(chunks) - at) - 1, 0.8), 1),
-            letter(chunks[at].role),
+            hue(chunks[at]),
             chunks[at].kind is Kind.THINKING,
             chunks[at].seq,
         )
