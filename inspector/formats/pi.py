@@ -1,59 +1,7 @@
 """Sessions of pi: one JSONL file each, with a tree of entries in it (header versions 1 to 3)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-
-from inspector.conversation.edits import Plan
-from inspector.formats import session_folder, session_writing
-from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode
-from inspector.formats.session_detection import of_head, of_names
+from inspector.formats.session_files import SessionFiles
 
 NAME = "pi"
 
-
-class Pi:
-    name = NAME
-    title = "pi sessions (JSONL files of versions 1 to 3, alone or in folders)"
-    default_reader = "pi-1.5"
-    default_projection = "anthropic"
-    default_profile = "anthropic-2026-07"
-    # Never looked at: this format reads files.
-    table = Table("", "", "")
-    modes: tuple[WriteMode, ...] = session_writing.MODES
-    keeps_times = True
-    lock_suffix = ""
-
-    def sniff(self, shape: Shape) -> float:
-        if shape.tables:
-            return 0.0
-        name, sure = of_names(shape.files) if shape.files else of_head(shape.head)
-        return sure if name == NAME else 0.0
-
-    def wants(self, key: str) -> bool:
-        return session_folder.is_wanted(key)
-
-    def read(self, records: Iterable[Record]) -> Iterator[Stored]:
-        """Every session file, whole: all its branches in the order of the file."""
-        return session_folder.read_folders(records, NAME, control_rows=False)
-
-    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
-        return session_writing.options(mode, stored, fresh_id)
-
-    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
-        """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
-        return session_writing.write(plan, stored)
-
-    def target(self, plan: Plan) -> str:
-        """Native id of the conversation that holds the result."""
-        return session_writing.target(plan)
-
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
-        """None: a session is found by its file."""
-        return ()
-
-    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
-        """The file must be byte-equal when a plan is written: pi takes no lock."""
-        watch: dict[str, Cell | None] = {record.key: record.value for record in stored.records}
-        return {}, watch
-
-
-PI = Pi()
+PI = SessionFiles(NAME, "pi sessions (JSONL files of versions 1 to 3, alone or in folders)", "pi-1.5")
