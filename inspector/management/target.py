@@ -19,6 +19,7 @@ from inspector.management.observed import PIPE, read_traces, trace_of
 from inspector.management.piped import read_body
 from inspector.models import loading
 from inspector.models.identity import short_id
+from inspector.profiles.answering import own_judges
 from inspector.reports.visible import visible
 from inspector.sources import files
 from inspector.sources.problems import Missing, shown
@@ -161,7 +162,8 @@ def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequ
             format_,
             trace_of(traces, stored.conversation.native_id),
             now,
-            *deployed,
+            deployed[0],
+            *own_judges(stored.conversation, *deployed[1:]),
             None,
             by_native_id.get(stored.conversation.fact("compactedFrom") or ""),
             bundle.bleeding(stored.conversation) or format_.bleeding(stored.conversation.native_id, by_native_id),
@@ -201,7 +203,8 @@ def _of_row(row: models.Conversation, format_name: str | None, wanted: str | Non
     taken_at = int(source.read_at.timestamp() * 1000)
     format_, found = loading.format_of(source), stored.conversation
     archive, bleeding = loading.archive(source, found), bundle.bleeding(found) or format_.bleeding(native_id, loading.ids_of(source))
-    chosen = Chosen(row.oid, stored, format_, trace, taken_at, source.reader, source.projection, source.profile, row, archive, bleeding)
+    judges = own_judges(found, source.projection, source.profile)
+    chosen = Chosen(row.oid, stored, format_, trace, taken_at, source.reader, *judges, row, archive, bleeding)
     problems = tuple((problem["where"], problem["reason"]) for problem in source.problems)
     return Target(source.path, source.format, (chosen,), problems)
 

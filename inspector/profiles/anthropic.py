@@ -155,4 +155,25 @@ ANTHROPIC_PROFILE = Profile(
     models=("anthropic", "claude"),
 )
 
-OFFERED = (ANTHROPIC_PROFILE,)
+_ANTHROPICS_ALONE = frozenset(
+    ("AN-10", "AN-11", "AN-15", "AN-16", "AN-17", "AN-17e", "AN-18", "AN-19", "AN-20", "AN-20m", "AN-20n", "AN-24", "AN-25")
+)
+"""What others that speak Messages are not known to ask: signatures, where thinking stands, prefill, and limits."""
+
+
+def check_compatible(request: Request) -> Iterator[Violation]:
+    """The shapes of Messages, without what Anthropic alone asks."""
+    return (found for found in check(request) if found.id not in _ANTHROPICS_ALONE)
+
+
+ANTHROPIC_COMPATIBLE = Profile(
+    "anthropic-compatible",
+    "Another provider over Anthropic Messages",
+    "What such a provider asks for is not published as a rule: calls, results, roles and empty content are judged as Anthropic does; signatures, thinking, "
+    "prefill and limits are not.",
+    tuple(rule for rule in RULES if rule.id not in _ANTHROPICS_ALONE),
+    check_compatible,
+    wire=ANTHROPIC,
+)
+
+OFFERED = (ANTHROPIC_PROFILE, ANTHROPIC_COMPATIBLE)

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from inspector.conversation.model import Conversation, Reading
 from inspector.formats.request_names import WIRES
+from inspector.profiles.answering import own_profile
+from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
 from inspector.projections.base import Prompt
@@ -28,6 +30,9 @@ def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) 
     thinking = THINKING.get(conversation.fact("thinking") or "")
     judge = profile(profile_name)
     found = judge.judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)
+    own, why = own_profile(conversation, ANTHROPIC_PROFILE.name)
+    if why and own == profile_name:
+        found = replace(found, notes=(why, *found.notes))
     if conversation.format in WIRES:
         return found
     at_end = {rule.id for rule in judge.rules if rule.at_end}

@@ -11,7 +11,11 @@ _DISPATCH: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS i
 _SINGLE: tuple[Reader, ...] = (as_sent.READER, rollouts.READER, verbatim.READER, *pi.READERS, *openclaw.READERS)
 # The two programs share the file format, so that each may be pointed at the other's files; only OpenClaw opens its database.
 _OF_FILES = tuple(each.name for each in (verbatim.READER, *pi.READERS, *openclaw.READERS))
-_OF_SESSIONS = {PI: _OF_FILES, OPENCLAW: _OF_FILES, OPENCLAW_SQLITE: (verbatim.NAME, openclaw.READERS[-1].name)}
+_OF_SESSIONS = {
+    PI: (*_OF_FILES, openclaw.AS_SENT.name),
+    OPENCLAW: (*_OF_FILES, openclaw.AS_SENT.name),
+    OPENCLAW_SQLITE: (verbatim.NAME, openclaw.READERS[-1].name, openclaw.AS_SENT.name),
+}
 READERS: tuple[Reader, ...] = (*_DISPATCH, *_SINGLE)
 
 
@@ -22,7 +26,7 @@ class UnknownReader(LookupError):
 
 def reader(name: str) -> Reader:
     base, *words = name.split("+")
-    found = next((each for each in _SINGLE if each.name == name), None)
+    found = next((each for each in (*_SINGLE, openclaw.AS_SENT) if each.name == name), None)
     if found is None and base in _GROUPINGS:
         found = dispatch.variant(_GROUPINGS[base], words)
     if found is None:
@@ -55,5 +59,5 @@ def names(format_name: str) -> list[str]:
 
 
 def clients(format_name: str) -> list[str]:
-    """Those of `names` that somebody runs or ran."""
-    return [name for name in names(format_name) if not reader(name).proposed]
+    """Those of `names` that somebody runs or ran; what one of them sends is the same client again."""
+    return [name for name in names(format_name) if name != openclaw.AS_SENT.name and not reader(name).proposed]

@@ -55,8 +55,11 @@ class _Count:
     dropped: list[Dropped] = field(default_factory=list)
 
 
-def pairing_2026_9(messages: Sequence[Message]) -> Paired:
-    """By occurrence: an unclaimed result goes back only to the one open call of its id. Failed turns go with their results, as in production."""
+def pairing_2026_9(messages: Sequence[Message], missing: str = MISSING) -> Paired:
+    """By occurrence: an unclaimed result goes back only to the one open call of its id. Failed turns go with their results, as in production.
+
+    `missing`: what a result says that is made up.
+    """
     source = single(messages)
     count = _Count()
     unframed, frames = _frames(source, count)
@@ -69,7 +72,7 @@ def pairing_2026_9(messages: Sequence[Message]) -> Paired:
         else:
             out.append(message)
     for frame in frames:
-        _settle(frame, out, count)
+        _settle(frame, out, count, missing)
     added = sum(message.synthetic for message in out)
     changed = len(out) != len(source) or any(new is not old for new, old in zip(out, source, strict=True))
     report = {
@@ -145,7 +148,7 @@ def _move_back(frames: Sequence[_Frame], count: _Count) -> None:
                 invented.setdefault(id_, []).append(occurrence)
 
 
-def _settle(frame: _Frame, out: list[Message], count: _Count) -> None:
+def _settle(frame: _Frame, out: list[Message], count: _Count, missing: str) -> None:
     reason = stop_reason(frame.assistant)
     if reason in FAILED:
         count.dropped.append(
@@ -158,5 +161,5 @@ def _settle(frame: _Frame, out: list[Message], count: _Count) -> None:
         out.append(frame.assistant)
         for occurrence in frame.occurrences:
             details = {DETAIL: True, "reason": "missing_tool_result"}
-            out.append(occurrence.result or made_up(occurrence.call, MISSING, occurrence.call.tool_name or "unknown", details))
+            out.append(occurrence.result or made_up(occurrence.call, missing, occurrence.call.tool_name or "unknown", details))
     out += frame.rest

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
+from inspector.conversation.tree import spoken
 from inspector.readers.base import Reader
 from inspector.readers.pairing_pi import pi_pairing
+from inspector.readers.pi_ids import normalised
 from inspector.readers.result_pairing import strict_problems
 from inspector.readers.session_context import Rules, context_of
 from inspector.readers.session_paths import pi_path
-from inspector.readers.session_rows import PI, Row, mapping, rows
+from inspector.readers.session_rows import PI, Row, model_of, rows, spelling, target_of
 from inspector.readers.session_walk import closes, empty_though, few, header_problem, warnings_of
 
 
@@ -46,8 +48,8 @@ def read_as(version: Version, path: Conversation) -> Reading:
         failure = f"TypeError: the content of an answer (seq {null.chunks[0].seq}) is null, which pi reads as none only since 0.80.6: every request fails"
         return Reading(version.name, grouped, (), (Dropped(path.chunks, failure),), failure=failure)
     messages, lost = _own_thinking(context.sent, held, version.foreign)
-    paired = pi_pairing(version.at_end, version.system)(messages)
-    above = warnings_of(held)
+    paired = pi_pairing(version.at_end, version.system)(normalised(messages, target_of(held)))
+    above = [*warnings_of(held, path.fact("id")), *few(_unread_ids(context.sent))]
     if held and not held[-1].id and held[-1].about:
         above.append("the last line has no id: pi's path begins and ends there, and what stands before it is hidden")
     if empty_though(path):
@@ -58,13 +60,24 @@ def read_as(version: Version, path: Conversation) -> Reading:
 
 
 def _failure(version: Version, path: Conversation, held: Sequence[Row]) -> str:
-    if header_problem(path):
+    if header_problem(path, reads_marks=version.overwrites):
         if version.overwrites:
             return "the first record is no session header: up to pi 0.80.2 the file is overwritten by an empty session when it is opened"
         return "Session file is not a valid pi session: the first record is no session header"
     if id_ := closes(held):
-        return f"the parents form a cycle at the entry {id_[:40]!r}: pi walks it in an endless loop until its memory is full"
+        return f"the parents form a cycle at the entry {spoken(id_[:40])}: pi walks it in an endless loop until its memory is full"
     return ""
+
+
+def _unread_ids(messages: Sequence[Message]) -> list[str]:
+    """OpenClaw stores and reads other names for the id of a result; pi knows one."""
+    return [
+        f"the result at seq {chunk.seq} has its id under {name[:40]!r}, and pi reads toolCallId alone: it goes out without an id, and its call "
+        f"counts as one without a result"
+        for message in messages
+        for chunk in message.chunks
+        if chunk.kind is Kind.TOOL_RESULT and (name := spelling(chunk, "toolCallId")) != "toolCallId"
+    ]
 
 
 def _is_null(message: Message) -> bool:
@@ -73,12 +86,12 @@ def _is_null(message: Message) -> bool:
 
 def _own_thinking(messages: Sequence[Message], path: Sequence[Row], foreign: str) -> tuple[list[Message], list[Dropped]]:
     """Thinking of another model than the path's last becomes text or goes; so does thinking that is blank and unsigned."""
-    target = _target(path)
+    target = target_of(path)
     result: list[Message] = []
     lost: list[Dropped] = []
     for message in messages:
         if message.role == "assistant":
-            own = _model(message.chunks[0]) == target
+            own = model_of(message.chunks[0]) == target
             kept = [new for chunk in message.chunks if (new := _thought(chunk, own, foreign)) is not None]
             if gone := tuple(chunk for chunk in message.chunks if _thought(chunk, own, foreign) is None):
                 why = "it is blank and has no signature" if own else "it is of another model than the one that answers now"
@@ -115,23 +128,6 @@ def _with(chunk: Chunk, kind: Kind, payload: dict[str, object]) -> Chunk:
     return Chunk(
         chunk.key, chunk.seq, chunk.role, kind, payload, chunk.msg_idx, chunk.chunk_idx, chunk.raw, at=chunk.at, parent=chunk.parent
     )
-
-
-def _model(chunk: Chunk) -> tuple[object, ...]:
-    entry = mapping(chunk.payload.get("entry"))
-    return entry.get("provider"), entry.get("model"), entry.get("api")
-
-
-def _target(path: Sequence[Row]) -> tuple[object, ...]:
-    """Provider, model and api of the next request: the last on the path; the api is that by which the model last answered."""
-    answers = [_model(row.chunks[0]) for row in path if row.type == "message" and row.role == "assistant" and row.about]
-    for row in reversed(path):
-        if row.type == "message" and row.role == "assistant" and row.about:
-            return _model(row.chunks[0])
-        if row.type == "model_change":
-            wanted = (row.about.get("provider"), row.about.get("modelId"))
-            return next((answer for answer in reversed(answers) if answer[:2] == wanted), (*wanted, None))
-    return None, None, None
 
 
 def _reader(version: Version) -> Reader:

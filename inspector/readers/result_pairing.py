@@ -15,7 +15,9 @@ from inspector.readers.session_rows import mapping, spelling, word
 
 NO_RESULT = "No result provided"
 MISSING = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair."
-FAILED = ("error", "aborted")
+ABORTED = "aborted"
+"""Its words for OpenAI Responses."""
+FAILED = ("error", ABORTED)
 DETAIL = "openclawSyntheticMissingToolResult"
 
 

@@ -12,6 +12,8 @@ COMPACTED = "The conversation history before this point was compacted into the f
 CAME_BACK = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}</summary>"
 _ROLES = ("user", "assistant", "tool", "system")
 _EDITABLE = ("user", "assistant", "toolResult", "custom", "hookMessage")
+_EXCLUDED = "excluded from the context by the person who ran it"
+_MIRROR = "a copy of what the program showed by itself, for display only"
 _MIRRORS = ("delivery-mirror", "gateway-injected")
 
 
@@ -48,7 +50,7 @@ def context_of(path: Sequence[Row], rules: Rules) -> Context:
         for message in messages:
             context.messages.append(message)
             if why := _unsent(row, message, rules):
-                context.dropped.append(Dropped(message.chunks, why))
+                context.dropped.append(Dropped(message.chunks, why, meant=why in (_EXCLUDED, _MIRROR)))
             else:
                 context.sent.append(message)
     return context
@@ -78,7 +80,7 @@ def _selected(path: Sequence[Row], rules: Rules, context: Context) -> list[Row]:
     held = {id(row) for row in kept}
     gone = tuple(chunk for row in path[:at] if id(row) not in held and _messages(row, rules) for chunk in row.chunks)
     if gone:
-        context.dropped.append(Dropped(gone, f"before the {bound.type} {bound.id}, which keeps nothing of it"))
+        context.dropped.append(Dropped(gone, f"before the {bound.type} {bound.id}, which keeps nothing of it", meant=True))
     return [bound, *(row for row in kept if row.type not in bounds), *path[at + 1 :]]
 
 
@@ -123,7 +125,7 @@ def made(first: Chunk, role: str, content: Any) -> tuple[Chunk, ...]:
 def _edited(row: Row, messages: list[Message], edit: Row, context: Context) -> list[Message]:
     replacement = edit.about.get("replacement")
     if replacement is None:
-        context.dropped.append(Dropped(row.chunks, f"removed from the context by the context edit {edit.id}"))
+        context.dropped.append(Dropped(row.chunks, f"removed from the context by the context edit {edit.id}", meant=True))
         return []
     stored = "custom" if row.type == "custom_message" else word(row.about.get("role"))
     if stored not in _EDITABLE or not isinstance(replacement, Mapping):
@@ -132,7 +134,7 @@ def _edited(row: Row, messages: list[Message], edit: Row, context: Context) -> l
         )
         return messages
     content, first = replacement.get("content"), row.chunks[0]
-    context.dropped.append(Dropped(row.chunks, f"replaced in the context by the context edit {edit.id}"))
+    context.dropped.append(Dropped(row.chunks, f"replaced in the context by the context edit {edit.id}", meant=True))
     new = made(first, row.role or "user", content)
     if row.role == "tool":
         # Only the content is replaced: whose result it is stays.
@@ -148,9 +150,9 @@ def _unsent(row: Row, message: Message, rules: Rules) -> str:
     if all(chunk.kind is Kind.UNREADABLE for chunk in message.chunks) and not any("block" in chunk.payload for chunk in message.chunks):
         return message.chunks[0].reason or "it cannot be read"
     if about.get("excludeFromContext") is True and (rules.resets or about.get("role") == "bashExecution"):
-        return "excluded from the context by the person who ran it"
+        return _EXCLUDED
     if message.role not in _ROLES or (message.role == "system" and not rules.system):
         return f"the role {about.get('role')!r} is none that the program sends to a model"
     if rules.mirrors and message.role == "assistant" and about.get("provider") == "openclaw" and about.get("model") in _MIRRORS:
-        return "a copy of what the program showed by itself, for display only"
+        return _MIRROR
     return ""

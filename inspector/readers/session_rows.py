@@ -43,7 +43,8 @@ def word(value: Any) -> str:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else _NO_MAPPING
+    # A plain dict is told by its type; asking the abstract class costs a second on a long session.
+    return value if isinstance(value, dict | Mapping) else _NO_MAPPING
 
 
 def rows(path: Conversation) -> tuple[Row, ...]:
@@ -84,3 +85,23 @@ def chosen(tree: Conversation, found: Sequence[Entry]) -> Entry | None:
 def spelling(chunk: Chunk, usual: str) -> str:
     """How the stored block spells what canonical payloads have one word for: the type of a call, or the key of a result's id."""
     return word(chunk.payload.get("spelling")) or usual
+
+
+def model_of(chunk: Chunk) -> tuple[object, object, object]:
+    """Provider, model and api of the answer that the chunk is of."""
+    entry = mapping(chunk.payload.get("entry"))
+    return entry.get("provider"), entry.get("model"), entry.get("api")
+
+
+def target_of(path: Sequence[Row]) -> tuple[object, object, object]:
+    """Provider, model and api of the next request: the last on the path; the api is that by which the model last answered."""
+    answers = [
+        row for row in path if row.type == "message" and row.role == "assistant" and row.about and row.about.get("provider") != OPENCLAW
+    ]
+    last = answers[-1] if answers else None
+    change = next((row for row in reversed(path) if row is last or row.type == "model_change"), None)
+    if change is None or change is last:
+        return model_of(last.chunks[0]) if last else (None, None, None)
+    wanted = (change.about.get("provider"), change.about.get("modelId"))
+    known = (model_of(row.chunks[0]) for row in reversed(answers))
+    return next((answer for answer in known if answer[:2] == wanted), (*wanted, None))

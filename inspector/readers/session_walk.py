@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from inspector.conversation.model import Conversation
-from inspector.conversation.tree import LEAF, PATH
+from inspector.conversation.tree import LEAF, PATH, spoken
 from inspector.readers.session_rows import Row
 
 _FEW = 20
@@ -21,24 +21,26 @@ def closes(path: Sequence[Row]) -> str:
     return first.parent if first is not None and first.parent in {row.id for row in path if row.id} and first.parent else ""
 
 
-def dangles(path: Sequence[Row]) -> str:
-    """The parent of the path's first entry, where no entry has that id; "" where it is a root."""
+def dangles(path: Sequence[Row], header: str | None = None) -> str:
+    """The parent of the path's first entry, where no entry has that id; "" where it is a root, as one that hangs from the `header`'s id is too."""
     first = next((row for row in path if row.about), None)
-    return "" if first is None or not first.parent or closes(path) else first.parent
+    return "" if first is None or first.parent in ("", header) or closes(path) else first.parent
 
 
-def warnings_of(path: Sequence[Row]) -> list[str]:
-    """What the walk hides, for a reader whose own walk ends."""
+def warnings_of(path: Sequence[Row], header: str | None = None) -> list[str]:
+    """What the walk hides, for a reader whose own walk ends; `header` is the id of the session."""
     found: list[str] = []
     if id_ := closes(path):
-        found.append(f"the parents form a cycle at the entry {id_[:40]!r}: the walk ends there, and what stands above is hidden")
-    if parent := dangles(path):
-        found.append(f"the parent {parent[:40]!r} of the first entry is in no line: what stood above it is hidden")
+        found.append(f"the parents form a cycle at the entry {spoken(id_[:40])}: the walk ends there, and what stands above is hidden")
+    if parent := dangles(path, header):
+        found.append(f"the parent {spoken(parent[:40])} of the first entry is in no line: what stood above it is hidden")
     return found
 
 
-def header_problem(path: Conversation) -> bool:
-    """Whether the file has lines, and the first of them that parses is no session header."""
+def header_problem(path: Conversation, reads_marks: bool = False) -> bool:
+    """Whether the file has lines, and the first of them that parses is no session header. `reads_marks`: trims a byte order mark, as pi 0.73.1 does."""
+    if reads_marks and path.fact("byteOrderMark") is not None and path.fact("id") is not None:
+        return False
     return path.fact("headerProblem") is not None and path.fact("lines") not in (None, "0")
 
 

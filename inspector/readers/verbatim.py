@@ -20,7 +20,7 @@ def read(path: Conversation) -> Reading:
         tuple(context.messages),
         messages,
         tuple(context.dropped),
-        warnings=(*warnings_of(held), *context.warnings, *few(strict_problems(messages))),
+        warnings=(*warnings_of(held, path.fact("id")), *context.warnings, *few(strict_problems(messages))),
     )
 
 

@@ -201,6 +201,11 @@ CONTEXTS: list[tuple[str, list[Any], list[str]]] = [
         ["a"],
     ),
     (
+        "usage and a label as the leaf",
+        [tell("a", None), entry("g", "a", type="usage", kind="k", usage={}), entry("l", "g", type="label", targetId="a")],
+        ["a"],
+    ),
+    (
         "custom message",
         [tell("a", None), entry("m", "a", type="custom_message", customType="t", content="hello", display=True)],
         ["a", "hello"],
@@ -319,6 +324,46 @@ def test_two_failed_turns_in_a_row_are_left_out() -> None:
     assert shape_of(reading_of("pi-1.5", tree).messages) == "U U"
 
 
+PI_READERS = ("pi-0.68", "pi-0.69", "pi-0.87", "pi-1.5")
+
+
+@pytest.mark.parametrize("name", PI_READERS)
+def test_pi_takes_no_other_name_for_the_id_of_a_result(name: str) -> None:
+    lines = [say("u1", None), say("a1", "u1", "A(c1)"), say("r1", "a1", "R(c1:toolUseId=x)"), say("u2", "r1")]
+    reading = reading_of(name, stored(lines))
+    assert shape_of(reading.messages) == "U A(c1) R(c1=x) R(c1=NRP) U"
+    assert [warning for warning in reading.warnings if "'toolUseId'" in warning and "without an id" in warning]
+    assert not [warning for warning in reading_of("openclaw-2026.9", stored(lines)).warnings if "toolUseId" in warning]
+
+
+@pytest.mark.parametrize("name", PI_READERS)
+@pytest.mark.parametrize(
+    ("provider", "model", "api", "expected"),
+    [
+        ("anthropic", "m2", "anthropic-messages", "call_x_fc_y"),
+        ("amazon-bedrock", "m2", "bedrock-converse-stream", "call_x_fc_y"),
+        ("google", "claude-x", "google-vertex", "call_x_fc_y"),
+        ("google", "gemini-3", "google-generative-ai", "call_x|fc_y"),
+        ("openai", "m1", "openai-responses", "call_x|fc_y"),
+    ],
+)
+def test_the_id_of_a_call_of_responses_sent_to_another_model(name: str, provider: str, model: str, api: str, expected: str) -> None:
+    first = message("A(c1)") | {"provider": "openai", "api": "openai-responses"}
+    first["content"] = [{"type": "toolCall", "id": "call_x|fc_y", "name": "run", "arguments": {}, "thoughtSignature": "sig"}]
+    result = message("R(c1=ok)") | {"toolCallId": "call_x|fc_y"}
+    now = message("A('done')") | {"provider": provider, "model": model, "api": api}
+    lines = [entry("a", None, message=first), entry("r", "a", message=result), entry("n", "r", message=now)]
+    call, answer, _ = (each.chunks[0] for each in reading_of(name, stored(lines)).messages)
+    assert (call.call_id, answer.call_id) == (expected, expected)
+    assert ("signature" in call.payload) == (provider == "openai")
+
+
+def test_an_id_is_cut_at_64_characters_for_anthropic() -> None:
+    first = message(f"A({'x' * 70})") | {"provider": "openai"}
+    tree = stored([entry("a", None, message=first), say("n", "a", "A('done')")])
+    assert reading_of("pi-1.5", tree).messages[0].chunks[0].call_id == "x" * 64
+
+
 @pytest.mark.parametrize("name", CLIENTS)
 def test_another_leaf_may_be_chosen(name: str) -> None:
     lines = [U1, A1, say("b1", "u1", "A('other')")]
@@ -343,7 +388,7 @@ def test_openclaw_leaves_out_its_own_mirrors(name: str) -> None:
     assert "display" in reading_of(name, tree).dropped[0].why
 
 
-@pytest.mark.parametrize(("format_name", "expected"), [("pi", 9), ("openclaw", 9), ("openclaw-sqlite", 2)])
+@pytest.mark.parametrize(("format_name", "expected"), [("pi", 10), ("openclaw", 10), ("openclaw-sqlite", 3)])
 def test_the_catalogue_offers_the_clients_that_can_open_the_store(format_name: str, expected: int) -> None:
     offered = names(format_name)
     assert len(offered) == expected
