@@ -98,8 +98,8 @@ class InFiles(Protocol):
 class SharesFiles(Protocol):
     """A format of files whose program works beside ours.
 
-    `keeps_times`: a file that is written over keeps its time, since the program resumes the newest one. `lock_suffix`: what its lock file
-    has behind the name of the file ("" = it takes no lock).
+    `keeps_times`: a file that is written over keeps its time, since the program resumes the newest one. `lock_suffix`: what the lock
+    file of such a program has behind the name of the file.
     """
 
     keeps_times: bool
@@ -135,12 +135,16 @@ class WriteMode:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What `sniff` gets to see of a source: its first bytes and, for a database, tables with their columns; of a folder the keys of its files."""
+    """What `sniff` gets to see of a source: its first bytes and, for a database, tables with their columns; of a folder the keys of its files.
+
+    `heads` are the first bytes of a few of these files, those that end in .jsonl: a name such as `<uuid>.jsonl` says nothing.
+    """
 
     head: bytes = b""
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     name: str = ""
     files: tuple[str, ...] = ()
+    heads: tuple[bytes, ...] = ()
 
 
 class Format(Protocol):

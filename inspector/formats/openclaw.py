@@ -8,6 +8,5 @@ OPENCLAW = SessionFiles(
     NAME,
     "OpenClaw sessions (JSONL files with sessions.json, alone or in folders)",
     "openclaw-2026.9",
-    lock_suffix=".lock",
     control_rows=True,
 )

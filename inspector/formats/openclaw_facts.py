@@ -83,7 +83,7 @@ def _key(held: Held) -> str:
 def _of_events(held: Held, events: Events) -> dict[str, Fact]:
     first = held.one(tables.EVENTS)
     key = first[1].key if first else _key(held)
-    found = {name: fact for name, fact in facts_of(events.session, key, control_rows=True).items() if name not in _OF_FILES}
+    found = {name: fact for name, fact in facts_of(events.session, key, True, "row", 0).items() if name not in _OF_FILES}
     if "status" in found:
         found["stopReason"] = Fact("stopReason", found.pop("status").value, key)
     if not held.of(tables.EVENTS):

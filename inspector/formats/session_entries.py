@@ -43,6 +43,8 @@ class _Progress:
 
     session: Session
     begun: bool = False
+    foreign: bool = False
+    """Whether a line of JSON that is no object stands first: the programs take it for the header that it is not."""
     chained: bool = False
     last: str | None = None
     places: list[str | None] = field(default_factory=list)
@@ -85,13 +87,14 @@ def _chunks(line: Line, part: Part, progress: _Progress) -> list[Chunk]:
     if value is None:
         if not part.number and part.damage == "not-object":
             progress.places.append(None)
+            progress.foreign = progress.foreign or not progress.begun
         return [_unreadable(place, first, line, part)]
     begins, progress.begun = not progress.begun, True
     if begins:
         is_header = value.get("type") == HEADER
         progress.chained = version_of(value) < 2 if is_header else not isinstance(value.get("id"), str)
         if is_header:
-            session.header, session.begins_with_header = value, not part.number
+            session.header, session.begins_with_header = value, not (part.number or progress.foreign)
             progress.places.append(None)
             return []
     if value.get("type") == HEADER:

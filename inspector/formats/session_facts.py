@@ -18,6 +18,14 @@ NO_HEADER = (
     "The first record of the file is no session header: pi since 0.80.3 refuses the file, 0.50 to 0.80.2 overwrite it when they open it, "
     "OpenClaw 2026.7 puts a new header in front; mend it before any of them opens it."
 )
+NO_HEADER_ID = (
+    "The id of the session header is no text: pi takes such a line for no header, refuses the file since 0.80.3 and overwrites it before that "
+    "when it opens it; mend it before any of them opens it."
+)
+MARK = (
+    "The file begins with a byte order mark, with which the header is no JSON: pi 0.87.1 refuses the file, 0.73.1 opens it but leaves it out of "
+    "its list; take the first three bytes away while no program has it open."
+)
 EMPTY = "The file is empty: nothing was ever written to it, or all of it is lost; look for copies beside it."
 
 
@@ -34,8 +42,8 @@ class Tree:
     in_cycles: int
 
 
-def facts_of(session: Session, key: str, control_rows: bool) -> dict[str, Fact]:
-    """`control_rows`: rows of type `leaf` choose the leaf, as in OpenClaw."""
+def facts_of(session: Session, key: str, control_rows: bool, place: str = "line", first: int = 1) -> dict[str, Fact]:
+    """`control_rows`: rows of type `leaf` choose the leaf, as in OpenClaw. `place`, `first`: what a line is called, and what the first is counted as."""
     tree = tree_of(session.entries, control_rows)
     entries, header = session.entries, session.header
     path = [entries[index] for index in tree.path]
@@ -56,18 +64,15 @@ def facts_of(session: Session, key: str, control_rows: bool) -> dict[str, Fact]:
     found["lastActivityAt"] = found["lastActivityAt"] or found["createdAt"]
     counts = (("roots", tree.roots), ("danglingParents", tree.dangling), ("leaves", tree.leaves), ("entriesInCycles", tree.in_cycles))
     found |= {name: count for name, count in counts if count}
-    found |= {f"lines-{state}": _listed(lines) for state, lines in session.states.items()}
+    found |= {f"lines-{state}": _listed(lines, place, first) for state, lines in session.states.items()}
     found |= _spelling(session)
     return {name: Fact(name, _text(value), key) for name, value in found.items() if value is not None and value != ""}
 
 
 def _spelling(session: Session) -> dict[str, str]:
     """What of the bytes is not as the programs write it; all of it is kept."""
-    said = {}
-    if not session.lines:
-        said["headerProblem"] = EMPTY
-    elif not session.begins_with_header:
-        said["headerProblem"] = NO_HEADER
+    problem = header_problem(session)
+    said = {"headerProblem": problem} if problem else {}
     if session.bom:
         said["byteOrderMark"] = "the file begins with a byte order mark, which neither program writes"
     if session.crlf:
@@ -75,6 +80,17 @@ def _spelling(session: Session) -> dict[str, str]:
     if not session.ended:
         said["noLastLf"] = "the last line has no LF: pi before 0.84.4 would put its next record on the same line"
     return said
+
+
+def header_problem(session: Session) -> str:
+    """Why programs do not open the file; "" where its header is one."""
+    if not session.lines:
+        return EMPTY
+    if not session.begins_with_header:
+        return NO_HEADER
+    if not isinstance(session.header.get("id"), str):
+        return NO_HEADER_ID
+    return MARK if session.bom else ""
 
 
 def tree_of(entries: Sequence[Entry], control_rows: bool = False) -> Tree:
@@ -153,15 +169,24 @@ def _in_cycles(entries: Sequence[Entry], by_id: Mapping[str, int]) -> int:
 def _setting(header: Mapping[str, Any], path: Sequence[Entry]) -> dict[str, Any]:
     """Model, provider, api and thinking level: the last on the path wins. Version 1 names the first ones in its header."""
     found = {"provider": header.get("provider"), "model": header.get("modelId"), "thinking": header.get("thinkingLevel"), "api": None}
+    apis: dict[Any, Any] = {}
     for entry in path:
         kind = entry.get("type")
         if kind == "thinking_level_change":
             found["thinking"] = entry.get("thinkingLevel")
         elif kind == "model_change":
             found |= {"provider": entry.get("provider"), "model": entry.get("modelId")}
+            # The entry does not say it: it is that by which the model answered before, if it did.
+            found["api"] = apis.get((found["provider"], found["model"])) if _are_words(found["provider"], found["model"]) else None
         elif entry.get("role") == "assistant" and kind == "message" and entry.get("provider") != _HIDDEN_PROVIDER:
             found |= {name: entry[name] for name in ("provider", "model", "api") if isinstance(entry.get(name), str)}
+            if _are_words(found["provider"], found["model"]):
+                apis[found["provider"], found["model"]] = found["api"]
     return found
+
+
+def _are_words(*values: Any) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _ending(path: Sequence[Entry]) -> str | None:
@@ -188,10 +213,10 @@ def _said(chunks: Sequence[Chunk]) -> Iterator[str]:
             yield chunk.text
 
 
-def _listed(lines: Sequence[int]) -> str:
-    """How many, and which: numbered from 0 as in keys, so that the header is line 0."""
-    shown = ", ".join(str(line) for line in lines[:_NAMED])
-    return f"{len(lines):,} (line {shown}{', …' if len(lines) > _NAMED else ''}; the header is line 0)"
+def _listed(lines: Sequence[int], place: str, first: int) -> str:
+    """How many, and which: lines are counted from 1 as editors and pages do, rows of a database have their own number."""
+    shown = ", ".join(str(line + first) for line in lines[:_NAMED])
+    return f"{len(lines):,} ({place} {shown}{', …' if len(lines) > _NAMED else ''}; the header is {place} {first})"
 
 
 def _number(value: float) -> str:

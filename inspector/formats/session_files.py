@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from inspector.conversation.edits import Plan
 from inspector.formats import session_folder, session_writing
 from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode
-from inspector.formats.session_detection import of_head, of_names
+from inspector.formats.session_detection import of_head, of_heads, of_names
 
 
 class SessionFiles:
@@ -15,16 +15,21 @@ class SessionFiles:
     table = Table("", "", "")
     modes: tuple[WriteMode, ...] = session_writing.MODES
     keeps_times = True
+    # OpenClaw takes one. pi takes none, and a file of OpenClaw's that is named alone may be told as one of pi's.
+    lock_suffix = ".lock"
 
-    def __init__(self, name: str, title: str, default_reader: str, lock_suffix: str = "", control_rows: bool = False) -> None:
-        """`lock_suffix`: of the lock file that its program takes beside a session, "" where it takes none; `control_rows`: whether it knows leaf and reset rows."""
+    def __init__(self, name: str, title: str, default_reader: str, control_rows: bool = False) -> None:
+        """`control_rows`: whether it knows leaf and reset rows."""
         self.name, self.title, self.default_reader = name, title, default_reader
-        self.lock_suffix, self._control_rows = lock_suffix, control_rows
+        self._control_rows = control_rows
 
     def sniff(self, shape: Shape) -> float:
         if shape.tables:
             return 0.0
-        name, sure = of_names(shape.files) if shape.files else of_head(shape.head)
+        if not shape.files:
+            name, sure = of_head(shape.head)
+        else:
+            name, sure = max(of_names(shape.files), of_heads(shape.heads), key=lambda found: found[1])
         return sure if name == self.name else 0.0
 
     def wants(self, key: str) -> bool:

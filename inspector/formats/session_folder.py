@@ -17,7 +17,7 @@ INDEX, LOCK = "sessions.json", ".jsonl.lock"
 _RECOVERY = re.compile(
     r"(?P<stem>.+?)(?:\.jsonl\.(?:reset|deleted)\..+|(?:\.jsonl)?\.bak-.+|(?:\.jsonl)?\.corrupt-.+|\.trajectory\.jsonl|\.checkpoint\..+\.jsonl)"
 )
-_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _NAMED = 10
 _UNLISTED = "sessions.json has no entry for this session: OpenClaw's own list does not show it."
 
@@ -170,7 +170,7 @@ def _disagreements(own: Mapping[str, Mapping[str, Any]], stem: str, native: str)
             yield f"sessions.json ({name}) says sessionId {_shown(given)}, the header of the file {native}."
         if _file(entry) and _file(entry) != stem:
             yield f"sessions.json ({name}) names the file {_file(entry)}.jsonl, this one is {stem}.jsonl."
-        if not isinstance(given, str) or not _SAFE_ID.fullmatch(given):
+        if not isinstance(given, str) or not SAFE_ID.fullmatch(given):
             yield f"sessions.json ({name}): OpenClaw drops an entry whose sessionId is {_shown(given)}."
 
 

@@ -40,7 +40,12 @@ def replayed(writing: Ledger) -> bytes:
 
 def _ended(file: File) -> bytes:
     """The file with a line end behind its last line: without one, pi up to 0.84.3 wrote the next entry onto the same line."""
-    return file.data if file.data.endswith(b"\n") else file.data + file.eol.encode()
+    return file.data + _line_end(file.data)
+
+
+def _line_end(data: bytes) -> bytes:
+    """What is missing behind the last line: an LF alone, for a CR would be a change of that line."""
+    return b"" if data.endswith(b"\n") else b"\n"
 
 
 def inserted(writing: Ledger) -> bytes:
@@ -91,6 +96,4 @@ def _rebuilt(file: File, texts: Mapping[int, str], ahead: Mapping[int, Sequence[
         lines += [jsontext.encode(text + file.eol[:-1]) for text in ahead.get(number, ())]
         lines.append(jsontext.encode(texts[number]) + (b"\r" if line.endswith(b"\r") else b"") if number in texts else line)
     data = b"\n".join(lines)
-    if not data.endswith(b"\n"):
-        data += file.eol.encode()
-    return data + jsontext.encode("".join(text + file.eol for text in behind))
+    return data + _line_end(data) + jsontext.encode("".join(text + file.eol for text in behind))

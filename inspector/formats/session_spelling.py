@@ -8,6 +8,7 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.js_json import stringify
 from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.tree import spoken
 from inspector.formats import json_pieces, session_content
 from inspector.formats.base import WriteRefused
 from inspector.formats.session_entries import moment
@@ -77,7 +78,9 @@ def _words(base: Stood, chunk: Chunk) -> dict[str, str]:
     if text == old:
         return {}
     if base.type not in names or not isinstance(text, str):
-        raise WriteRefused(f"The entry {base.key} of type {base.type} has no words that could change; leave that strategy out of the plan.")
+        raise WriteRefused(
+            f"The entry {spoken(base.key, base.line)} of type {base.type} has no words that could change; leave that strategy out of the plan."
+        )
     return {names[base.type]: stringify(text)}
 
 

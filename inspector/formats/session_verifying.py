@@ -9,6 +9,7 @@ from typing import Any
 
 from inspector.conversation.js_json import stringify
 from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.tree import spoken
 from inspector.formats.base import WriteRefused
 from inspector.formats.session_file import File, Stood, opened
 
@@ -82,7 +83,10 @@ def _walked(file: File, last: Stood | None) -> list[Stood]:
         parent = by_id.get(at.parent) if at.parent is not None else None
         # With every parent on an earlier line there is no cycle, and the walk ends.
         if parent is not None and parent.line >= at.line:
-            _refuse(f"the entry {at.id} would stand before its parent")
+            raise WriteRefused(
+                f"The entry {spoken(at.id, at.line)} would stand in the file before its parent {spoken(parent.id, parent.line)}, since the file holds "
+                "entries of this path in another order; write a new session (--mode new-session), in which each comes behind its parent."
+            )
         at = parent
     return path[::-1]
 

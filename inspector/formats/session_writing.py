@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from inspector.conversation.edits import Plan, Set
 from inspector.conversation.tree import LEAF
 from inspector.formats.base import Cell, Change, Stored, WriteMode, WriteRefused
+from inspector.formats.session_facts import NO_HEADER, header_problem
 from inspector.formats.session_file import opened
+from inspector.formats.session_folder import SAFE_ID
 from inspector.formats.session_in_place import inserted, replayed
 from inspector.formats.session_ledger import Ledger, time_of
 from inspector.formats.session_lines import version_of
@@ -22,6 +24,7 @@ MODES: tuple[WriteMode, ...] = (
     WriteMode(INSERT, "puts new rows into the middle and gives the rows behind them another parent; ids stay", "in-place"),
     WriteMode(NEW, "writes the path as a new session file beside this one, which stays as it is", "fork"),
 )
+_NO_HEADER = "The file does not begin with a session header, so no program opens it"
 _NO_IDS = "This file is of version 1, in which entries have no ids; write a new session (--mode new-session), or let pi open the file once."
 
 
@@ -34,7 +37,7 @@ def options(mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
 
 def target(plan: Plan) -> str:
     """Native id of the conversation that holds the result."""
-    return plan.options["fork_id"] if plan.mode == NEW else plan.conversation
+    return plan.options.get("fork_id", "") if plan.mode == NEW else plan.conversation
 
 
 def write(plan: Plan, stored: Stored) -> Sequence[Change]:
@@ -56,13 +59,23 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused("Nothing would be left on the path; start a new session in the program instead.")
     if any(step.base and step.base.type == "leaf" for step in path.steps):
         raise WriteRefused("This path leads over OpenClaw's own leaf rows, as only pi reads it; plan the repair with a reader of OpenClaw.")
+    nameless = next((step.base for step in path.steps if step.base and not step.base.id), None)
+    if nameless is not None:
+        raise WriteRefused(
+            f"Line {nameless.line + 1:,} of the file is on this path and has no id under which it could be written; choose another leaf, or another reader."
+        )
+    if plan.mode == NEW and not SAFE_ID.fullmatch(target(plan)):
+        # A plan may come from a file, and the id becomes the name of one.
+        raise WriteRefused("The id that the plan has for the new session is none that a program takes; make the plan anew.")
     writing = Ledger.of(plan, stored, file, path)
     if plan.mode == NEW:
         return [new_file(plan, record.key, writing)]
-    if not file.session.begins_with_header:
+    if problem := header_problem(file.session):
         raise WriteRefused(
-            "The file does not begin with a session header, so no program opens it; write a new session (--mode new-session)."
+            f"{_NO_HEADER if problem == NO_HEADER else problem.partition(':')[0]}; write a new session (--mode new-session)."
         )
+    if not file.lines[0].lstrip().startswith(b"{"):
+        raise WriteRefused("Other lines stand before the session header, which belongs first; write a new session (--mode new-session).")
     if version_of(dict(file.session.header)) < 2:
         raise WriteRefused(_NO_IDS)
     if not path.is_new and file.last is not None and file.last.id == _end_of(path):

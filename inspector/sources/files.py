@@ -19,6 +19,7 @@ from inspector.sources.problems import (
     NotAFile,
     NotReadable,
     NotWritable,
+    OverLimit,
     SideName,
     SourceProblem,
     TooLarge,
@@ -55,6 +56,8 @@ def problem(error: OSError, path: Path) -> SourceProblem:
             return AlreadyThere(path)
         case errno.ENOSPC | errno.EDQUOT:
             return NoRoom(path)
+        case errno.EFBIG:
+            return OverLimit(path)
     return Failed(path, error.strerror or str(error))
 
 

@@ -7,17 +7,33 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
 from inspector.formats.base import Cell, Change, InFiles, Record, Shape
 from inspector.sources import files, lock_files
-from inspector.sources.problems import NAMED, AlreadyThere, Changing, Missing, Moved, NoRoom, NotKept, NotWritable, SourceProblem, TooMany
+from inspector.sources.carrying import carry_over, opened_files
+from inspector.sources.problems import (
+    NAMED,
+    AlreadyThere,
+    Changing,
+    InsideStore,
+    Missing,
+    Moved,
+    NoRoom,
+    NotWritable,
+    OverLimit,
+    SourceProblem,
+    TooMany,
+)
+from inspector.sources.replacing import fill, is_regular, place_of, prepared, put_back, remove_if_empty, sync, take_times
 
 MOST = 200_000
 DEPTH = 6
 TRIES = 4
-_TEMPORARY = ".inspector-new"
+HEADS, HEAD = 8, 4096
+"""Files of a folder whose first bytes are looked at to tell its format, and how many bytes."""
 
 
 def is_folder(path: Path) -> bool:
@@ -28,30 +44,39 @@ def is_folder(path: Path) -> bool:
 
 
 def names(path: Path) -> tuple[str, ...]:
-    """Keys of the regular files of the source, sorted; links are not followed and nothing below DEPTH folders is looked at. Raises TooMany."""
+    """Keys of the regular files of the source, sorted; links are not followed and nothing below DEPTH folders is looked at. Raises TooMany, NotReadable."""
     if not is_folder(path):
         return (path.resolve().name,)
     found: list[str] = []
     base = path.resolve()
-    for folder, below, held in os.walk(base, onerror=None):
+    for folder, below, held in os.walk(base, onerror=_refuse_closed):
         at = Path(folder)
         if len(at.relative_to(base).parts) >= DEPTH:
             below.clear()
-        found += [f"{base.name}/{(at / name).relative_to(base).as_posix()}" for name in held if _is_regular(at / name)]
+        found += [f"{base.name}/{(at / name).relative_to(base).as_posix()}" for name in held if is_regular(at / name)]
         if len(found) > MOST:
             raise TooMany(path, MOST)
     return tuple(sorted(found))
 
 
-def _is_regular(path: Path) -> bool:
-    with suppress(OSError):
-        return path.is_file() and not path.is_symlink()
-    return False
+def _refuse_closed(error: OSError) -> None:
+    """A folder that may not be read could hold anything; one that went away meanwhile holds nothing."""
+    if not isinstance(error, FileNotFoundError):
+        raise files.problem(error, Path(error.filename)) from error
 
 
 def shape(path: Path) -> Shape:
-    """What a format gets to see of a folder: its name and the names of its files."""
-    return Shape(b"", {}, path.resolve().name, names(path))
+    """What a format gets to see of a folder: its name, the names of its files, and how the first of those with lines of JSON begin."""
+    found = names(path)
+    lines = islice((name for name in found if name.endswith(".jsonl")), HEADS)
+    return Shape(b"", {}, path.resolve().name, found, tuple(_head(root(path) / name) for name in lines))
+
+
+def _head(path: Path) -> bytes:
+    """b"" where it cannot be read: what reads it later says why."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(HEAD)
+    return b""
 
 
 def root(path: Path) -> Path:
@@ -89,13 +114,15 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def copy(path: Path, out: Path, format_: InFiles) -> None:
-    """The files that the format wants, in a new file or folder `out`; nothing of it is left by a failure. Raises AlreadyThere, NoRoom, NotWritable."""
+    """The files that the format wants, in a new file or folder `out`; nothing of it is left by a failure. Raises AlreadyThere, InsideStore, NoRoom, NotWritable."""
     held = records(path, format_)
     if not is_folder(path):
         write_new(out, held[0].value.data)
         return
     if out.exists():
         raise AlreadyThere(out)
+    if out.resolve().is_relative_to(path.resolve()):
+        raise InsideStore(out)
     try:
         for record in held:
             below = Path(*Path(record.key).parts[1:])
@@ -113,7 +140,7 @@ def write_new(out: Path, data: bytes) -> None:
     """`data` in the new file `out` (mode 0600), on the disk. Raises AlreadyThere, NoRoom, NotWritable."""
     with files.new_file(out) as descriptor:
         try:
-            _fill(descriptor, data)
+            fill(descriptor, data)
         except OSError as error:
             raise files.problem(error, out) from error
 
@@ -124,76 +151,38 @@ def commit(
     """Writes `changes`, all or none, and returns the milliseconds from the last comparison to the last rename.
 
     `watch`: key -> its content, None = no such file. New files are complete under a temporary name, on the disk, before the first rename;
-    a rename that fails puts back those before it. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotWritable, NotKept, Held.
+    a rename that fails puts back those before it. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotWritable, Held, NotALock.
     """
     base = root(path)
     made: list[tuple[Path, Path]] = []
+    opened: dict[Path, int] = {}
     try:
-        with lock_files.held([_place(base, change.key) for change in changes] if lock_suffix else (), lock_suffix):
+        with lock_files.held([place_of(base, change.key) for change in changes] if lock_suffix else (), lock_suffix):
             for change in changes:
                 if change.after is not None:
-                    made.append((_prepared(base, change.key, change.after.data), _place(base, change.key)))
+                    made.append((prepared(base, change.key, change.after.data), place_of(base, change.key)))
             start = perf_counter()
+            opened = opened_files(base, changes)
             _compare(path, base, watch, changes)
             if keeps_times:
-                _take_times(made)
+                take_times(made)
             _rename(path, base, made, changes)
-            return (perf_counter() - start) * 1000
+            held = (perf_counter() - start) * 1000
+            carry_over(path, base, opened, changes)
+            return held
     except OSError as error:
         raise _unwritten(error, path) from error
     finally:
+        for descriptor in opened.values():
+            os.close(descriptor)
         for temporary, target in made:
             temporary.unlink(missing_ok=True)
-            _remove_if_empty(target.parent, base)
-
-
-def _take_times(made: Sequence[tuple[Path, Path]]) -> None:
-    for temporary, target in made:
-        if target.exists():
-            found = target.stat()
-            os.utime(temporary, ns=(found.st_atime_ns, found.st_mtime_ns))
-
-
-def _place(base: Path, key: str) -> Path:
-    """Raises ValueError for a key that leads out of the folder: keys come from plans, and those may come from a file."""
-    place = base / key
-    if not Path(key).parts or any(part in ("..", ".") for part in Path(key).parts) or Path(key).is_absolute():
-        raise ValueError(f"{key!r} leads out of the source")
-    return place
-
-
-def _prepared(base: Path, key: str, data: bytes) -> Path:
-    place = _place(base, key)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{place.name}{_TEMPORARY}")
-    mode = place.stat().st_mode & 0o777 if place.exists() else 0o600
-    try:
-        # What a crash left behind goes, and a link that somebody laid there is not written through.
-        temporary.unlink(missing_ok=True)
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        try:
-            os.fchmod(descriptor, mode)
-            _fill(descriptor, data)
-        finally:
-            os.close(descriptor)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        _remove_if_empty(place.parent, base)
-        raise
-    return temporary
+            remove_if_empty(target.parent, base)
 
 
 def _unwritten(error: OSError, path: Path) -> SourceProblem:
     found = files.problem(error, path)
-    return found if isinstance(found, NoRoom) else NotWritable(path, error.strerror or str(error))
-
-
-def _fill(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-    os.fsync(descriptor)
+    return found if isinstance(found, NoRoom | OverLimit) else NotWritable(path, error.strerror or str(error))
 
 
 def _compare(path: Path, base: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change]) -> None:
@@ -222,50 +211,25 @@ def _rename(path: Path, base: Path, made: Sequence[tuple[Path, Path]], changes: 
     temporaries = {target: temporary for temporary, target in made}
     try:
         for change in changes:
-            place = _place(base, change.key)
+            place = place_of(base, change.key)
             if change.after is None:
                 place.unlink(missing_ok=True)
             else:
                 temporaries[place].replace(place)
             done.append(change)
-            _sync(place.parent)
+            sync(place.parent)
     except OSError as error:
         for change in reversed(done):
-            _put_back(base, change)
+            put_back(base, change)
         raise _unwritten(error, path) from error
     for change in changes:
-        if _difference(change.after, _content(_place(base, change.key))):
-            raise NotKept(path, f"{change.key} reads back with other bytes")
+        found = _content(place_of(base, change.key))
+        is_longer = change.after is not None and found is not None and found.startswith(change.after.data)
+        if _difference(change.after, found) and not is_longer:
+            # A program that went on behind what we wrote is no trouble; one that wrote something else has the last word.
+            raise Moved(path, [(change.key, "was replaced by another program while it was written")], 1)
         if change.after is None:
-            _remove_if_empty(_place(base, change.key).parent, base)
-
-
-def _put_back(base: Path, change: Change) -> None:
-    if change.before is None:
-        _place(base, change.key).unlink(missing_ok=True)
-    else:
-        place = _place(base, change.key)
-        temporary = _prepared(base, change.key, change.before.data)
-        _take_times([(temporary, place)])
-        temporary.replace(place)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _remove_if_empty(folder: Path, base: Path) -> None:
-    """A folder that a plan made goes again with its last file; one with anything in it stays."""
-    while folder != base and folder.is_relative_to(base):
-        try:
-            folder.rmdir()
-        except OSError:
-            return
-        folder = folder.parent
+            remove_if_empty(place_of(base, change.key).parent, base)
 
 
 def remove(out: Path) -> None:

@@ -13,10 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from inspector.sources.problems import SourceProblem, shown
+from inspector.sources import files
+from inspector.sources.problems import Missing, NotAFile, SourceProblem, TooLarge, shown
 
 YOUNG = 10.0
 """Seconds for which a lock file without a process in it may be one that is just being written."""
+
+_MOST = 1 << 16
 
 
 @dataclass(eq=False)
@@ -35,9 +38,17 @@ class Held(SourceProblem):
         )
 
 
+class NotALock(SourceProblem):
+    """A folder, a pipe or something else under the name of the lock file."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} is no file, so that nobody can tell who holds the session, and nothing was written; move it away, then try again."
+
+
 @contextmanager
 def held(places: Sequence[Path], suffix: str) -> Iterator[None]:
-    """Holds the lock of each file; what a dead process left behind is left as it is, and never removed by us. Raises Held, OSError."""
+    """Holds the lock of each file; what a dead process left behind is left as it is, and never removed by us. Raises Held, NotALock, NotReadable, OSError."""
     with ExitStack() as stack:
         for place in places:
             lock = place.with_name(place.name + suffix)
@@ -66,21 +77,28 @@ def _made(lock: Path) -> bool:
         return False
     try:
         os.write(descriptor, _text())
+    except OSError:
+        # A lock that names nobody would keep the program out until it is old.
+        lock.unlink(missing_ok=True)
+        raise
     finally:
         os.close(descriptor)
     return True
 
 
 def _release(lock: Path) -> None:
-    with suppress(OSError, ValueError):
+    with suppress(OSError, SourceProblem):
         if _said(lock).get("pid") == os.getpid():
             lock.unlink()
 
 
 def _said(lock: Path) -> dict[str, Any]:
     try:
-        found = json.loads(lock.read_bytes())
-    except (ValueError, RecursionError):
+        # A pipe would be waited for without end.
+        found = json.loads(files.read_bytes(lock, _MOST))
+    except NotAFile:
+        raise NotALock(lock) from None
+    except (TooLarge, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -89,7 +107,7 @@ def _holder(lock: Path) -> tuple[int, float] | None:
     """Pid and age in seconds of a lock that counts; None for one that is stale or was let go meanwhile."""
     try:
         said, since = _said(lock), lock.stat().st_mtime
-    except FileNotFoundError:
+    except (Missing, FileNotFoundError):
         return None
     pid = said.get("pid")
     age = max(0.0, time.time() - _created(said.get("createdAt"), since))
@@ -113,9 +131,10 @@ def _created(value: Any, otherwise: float) -> float:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
+        # A number that no process can have is no process.
         return False
-    except (OSError, OverflowError):
+    except OSError:
         return True
     return True
 

@@ -16,6 +16,7 @@ from inspector.sources.problems import (
     Empty,
     Failed,
     Locked,
+    Missing,
     NoRoom,
     NotADatabase,
     NotReadable,
@@ -61,10 +62,11 @@ def refuse_hot_journal(path: Path) -> None:
     """Raises Unfinished when a rollback journal is waiting: a zeroed first byte is how SQLite marks one that is done."""
     journal = side(path, "-journal")
     try:
-        with journal.open("rb") as file:
+        # A pipe of that name would be waited for without end, by SQLite too.
+        with files.regular(journal).open("rb") as file:
             if file.read(1) not in (b"", b"\0"):
                 raise Unfinished(path)
-    except FileNotFoundError:
+    except (Missing, FileNotFoundError):
         return
 
 
@@ -89,6 +91,9 @@ def told(path: Path, *, writing: bool = False) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise named(error, path, writing=writing) from error
+    except UnicodeDecodeError as error:
+        # SQLite's own sentence quotes a name out of the damaged schema, and Python cannot read the sentence.
+        raise Damaged(path, "its schema holds bytes that are no UTF-8") from error
     except OSError as error:
         raise files.problem(error, path) from error
 

@@ -8,6 +8,10 @@ NAMED = 20
 """How many moved records a sentence and `Moved.changed` name; `Moved.total` counts all."""
 
 
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+"""How names of databases end, which keep a part of what they hold in a file beside them."""
+
+
 def shown(text: str, limit: int = 120) -> str:
     """`text` fit for a sentence: keys and error texts come from hostile files, so control characters and lone surrogates are escaped."""
     cut = text if len(text) <= limit else text[:limit] + "…"
@@ -78,7 +82,7 @@ class NotReadable(SourceProblem):
 
     @property
     def sentence(self) -> str:
-        return f"{self.place} may not be read ({shown(self.detail)}); run as a user who may read it, or open a copy of it together with its -wal file."
+        return f"{self.place} may not be read ({shown(self.detail)}); run as a user who may read it, or open a copy of it{' together with its -wal file' if self.path.suffix in _DATABASES else ''}."
 
 
 @dataclass(eq=False)
@@ -207,6 +211,14 @@ class AlreadyThere(SourceProblem):
         return f"{self.place} already exists and is left as it is; choose another name."
 
 
+class InsideStore(SourceProblem):
+    """A copy of a folder that would lie in that folder."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} lies inside of the store, which would hold every conversation twice then; choose a place outside of it."
+
+
 @dataclass(eq=False)
 class TooMany(SourceProblem):
     limit: int
@@ -225,6 +237,14 @@ class TooLarge(SourceProblem):
     @property
     def sentence(self) -> str:
         return f"{self.what} of {self.place} is over the limit of {self.limit} bytes; split the file or check that it is the right one."
+
+
+class OverLimit(SourceProblem):
+    """The system lets this process write no file of that size (RLIMIT_FSIZE), or the file system none."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} would become larger than the system lets a file be, so nothing was written; raise the limit (`ulimit -f`), or work on a disk that holds files of that size."
 
 
 class NoRoom(SourceProblem):

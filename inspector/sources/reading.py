@@ -9,14 +9,17 @@ from inspector.formats.base import Format, InFiles, KnowsKeys, Shape, Stored
 from inspector.formats.catalogue import FORMATS, format_named
 from inspector.formats.request_layout import NotARequest
 from inspector.formats.request_names import WIRES
+from inspector.formats.session_files import SessionFiles
+from inspector.formats.session_folder import is_session
 from inspector.sources import bundles, files, folders, sqlite, stores
 from inspector.sources.problems import NotAFile, SourceProblem, shown
 from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
-THE_FILE, THE_KEYS = "the file", "its keys"
-"""Where a problem of a store lies: damage that SQLite finds, and records of which the format knows no meaning."""
+THE_FILE, THE_KEYS, BESIDE = "the file", "its keys", "files beside the sessions"
+_NAMED = 5
+"""Where a problem of a store lies: damage that SQLite finds, records of which the format knows no meaning, and files that it does not read."""
 
 
 @dataclass(eq=False)
@@ -134,7 +137,7 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
         raise NotAFile(path, "folder")
     if isinstance(format_, InFiles):
         try:
-            return Store(path, format_, tuple(format_.read(folders.records(path, format_))))
+            return Store(path, format_, tuple(format_.read(folders.records(path, format_))), _unread(path, format_))
         except NotARequest as problem:
             raise NoRequest(path, problem.reason) from None
 
@@ -146,6 +149,20 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
         return Store(path, format_, tuple(format_.read(records)), problems)
 
     return sqlite.reread(path, use)
+
+
+def _unread(path: Path, format_: Format) -> tuple[Problem, ...]:
+    """The files that stand beside sessions and are none by their names: what is looked for may be in one of them."""
+    if not isinstance(format_, SessionFiles) or not folders.is_folder(path):
+        return ()
+    every = folders.names(path)
+    held = {name.rpartition("/")[0] for name in every if is_session(name)}
+    left = [name for name in every if name.rpartition("/")[0] in held and not format_.wants(name)]
+    if not left:
+        return ()
+    named = ", ".join(shown(name.partition("/")[2]) for name in left[:_NAMED]) + (", …" if len(left) > _NAMED else "")
+    what = "1 file is not read, since its name is" if len(left) == 1 else f"{len(left):,} files are not read, since their names are"
+    return (Problem(BESIDE, f"{what} no session's: {named}. Its own path with --format {format_.name} reads one."),)
 
 
 def _may_be_a_request(shape: Shape) -> bool:

@@ -42,10 +42,14 @@ def commit(
     guard: Mapping[str, Mapping[str, Cell]],
     watch: Mapping[str, Cell | None],
     changes: Sequence[Change],
+    is_copy: bool = False,
 ) -> float:
-    """The guarded write; returns the milliseconds for which others were kept out. Raises Moved and other SourceProblem."""
+    """The guarded write; returns the milliseconds for which others were kept out. Raises Moved and other SourceProblem.
+
+    `is_copy`: nobody else knows the store, and a lock file in it is a copy of one that says nothing here.
+    """
     if isinstance(format_, InFiles):
         if isinstance(format_, SharesFiles):
-            return folders.commit(path, watch, changes, format_.keeps_times, format_.lock_suffix)
+            return folders.commit(path, watch, changes, format_.keeps_times, "" if is_copy else format_.lock_suffix)
         return folders.commit(path, watch, changes)
     return sqlite.commit(path, format_.table, guard, watch, changes)

@@ -13,7 +13,8 @@ import zstandard
 from django.core.management import CommandError, call_command
 
 from inspector.conversation.model import Conversation, Kind
-from inspector.detectors.base import case_of
+from inspector.detectors.base import case_of, findings
+from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Cell, Record, Shape
 from inspector.formats.catalogue import FORMATS
 from inspector.formats.openclaw import OPENCLAW
@@ -111,7 +112,7 @@ def test_a_packed_event_that_cannot_be_unpacked_keeps_its_place(tmp_path: Path, 
     assert damages(found) == {4: "bad-zstd"}
     (chunk,) = (chunk for chunk in found.chunks if chunk.damage)
     assert chunk.reason.endswith("(row 4 of transcript_events)") and "event_zstd" in chunk.reason
-    assert fact(found, "lines-bad-zstd").startswith("1 (line 4;")
+    assert fact(found, "lines-bad-zstd").startswith("1 (row 4;")
     assert found.chunks[-1].key == "u3.0"
 
 
@@ -233,6 +234,8 @@ def test_archives_and_inputs_that_wait_are_named(tmp_path: Path) -> None:
     assert (fact(found, "archives"), fact(found, "archived")) == ("old.jsonl (reset)", str(NOW))
     assert fact(found, "pendingInputs").startswith("3 (1 interrupted, 2 queued)")
     assert "holds no event" in fact(found, "headerProblem")
+    (trouble,) = (each for each in findings(case_of(found, "openclaw-2026.9"), RULES) if each.code == "STORE507")
+    assert "look for the archive" in trouble.unmended and "header line" not in trouble.unmended
 
 
 def test_credentials_and_archived_bodies_of_the_same_file_are_not_read(tmp_path: Path) -> None:

@@ -181,7 +181,16 @@ def test_entries_without_message_are_control_chunks_with_their_fields() -> None:
     ]  # fmt: skip
     about = [chunk.payload["entry"] for chunk in found.chunks]
     assert (about[0]["firstKeptEntryId"], about[1]["fromId"], about[3]["replacement"], about[4]["anything"]) == ("u1", "root", None, [1])
-    assert found.fact("lines-unknown-type") == "1 (line 5; the header is line 0)"
+    assert found.fact("lines-unknown-type") == "1 (line 6; the header is line 1)"
+
+
+@pytest.mark.parametrize("first", [b"[]", b"5", b"null", b'"session"'])
+def test_json_that_is_no_object_before_the_header_is_taken_for_the_header(first: bytes) -> None:
+    found = pi(lines(first, header(), u("u1", None)))
+    assert (found.fact("headerProblem") or "").startswith("The first record of the file is no session header")
+    assert found.fact("id") == header()["id"] and found.chunks[-1].key == "u1.0"
+    # What JSON.parse refuses is skipped, and counts for nothing.
+    assert pi(lines(b"{torn", header(), u("u1", None))).fact("headerProblem") is None
 
 
 def test_lines_that_cannot_be_read_are_chunks_too() -> None:
@@ -195,7 +204,7 @@ def test_lines_that_cannot_be_read_are_chunks_too() -> None:
     assert all(each.kind is Kind.UNREADABLE and each.reason and "at byte" in each.reason for each in held)
     assert ["entry" in each.payload for each in held] == [False, False, False, True, True, False]
     assert (held[0].raw, held[0].reason.count("without a line end"), held[-1].reason.count("without a line end")) == (torn, 0, 1)
-    assert found.fact("lines-torn") == "2 (line 2, 7; the header is line 0)" and found.fact("noLastLf")
+    assert found.fact("lines-torn") == "2 (line 3, 8; the header is line 1)" and found.fact("noLastLf")
 
 
 def test_records_of_a_fused_line_are_entries_that_no_program_reads() -> None:
@@ -207,7 +216,7 @@ def test_records_of_a_fused_line_are_entries_that_no_program_reads() -> None:
 
 def test_an_id_that_comes_twice_has_two_keys() -> None:
     found = pi(lines(header(), u("x", None), u("x", None), u("x#2", None), u("x", None)))
-    assert keys(found) == ["x.0", "x#2.0", "x#2#2.0", "x#3.0"] and found.fact("lines-duplicate-id") == "2 (line 2, 4; the header is line 0)"
+    assert keys(found) == ["x.0", "x#2.0", "x#2#2.0", "x#3.0"] and found.fact("lines-duplicate-id") == "2 (line 3, 5; the header is line 1)"
 
 
 def test_a_line_that_is_not_utf8_is_read_as_the_programs_read_it() -> None:
@@ -242,7 +251,7 @@ def test_the_chain_of_version_1_goes_around_a_fused_line() -> None:
     assert [(chunk.key, chunk.parent) for chunk in found.chunks] == [
         ("line:1.0", None), ("line:2/1.0", "line:1"), ("line:2/2.0", "line:1"), ("line:3.0", "line:1"),
     ]  # fmt: skip
-    assert (found.fact("reachable"), found.fact("pathEnds"), found.fact("lines-fused")) == ("2/4", None, "1 (line 2; the header is line 0)")
+    assert (found.fact("reachable"), found.fact("pathEnds"), found.fact("lines-fused")) == ("2/4", None, "1 (line 3; the header is line 1)")
 
 
 def test_version_2_keeps_its_ids() -> None:

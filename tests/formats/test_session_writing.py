@@ -21,6 +21,7 @@ from inspector.formats.base import Change, Stored, WriteRefused
 from inspector.formats.openclaw import OPENCLAW
 from inspector.formats.pi import PI
 from inspector.formats.session_verifying import verified
+from inspector.repairs.catalogue import strategy
 from inspector.repairs.renumber_messages import renumbered
 from inspector.sources import reading, stores
 from inspector.sources.lock_files import Held
@@ -518,6 +519,28 @@ def test_a_file_without_a_header_is_not_written_in_place() -> None:
         changes(lines(*objects(BROKEN)[1:]), inserted_result())
 
 
+@pytest.mark.parametrize("mode", [REPLAY, INSERT])
+def test_a_path_whose_entries_stand_in_another_order_is_written_as_a_new_session_only(mode: str) -> None:
+    data = lines(
+        header(), u("u2", "a1", "and?"), u("u1", None, "do it"), a("a1", "u1", text("well")), a("a2", "u2", call("c1")), u("u3", "a2")
+    )
+    edits: list[Edit] = [Insert("a2.0", made_result())]
+    with pytest.raises(WriteRefused, match=r"The entry 'u2' would stand in the file before its parent 'a1'.*--mode new-session") as refused:
+        changes(data, edits, mode)
+    assert "report this" not in str(refused.value)
+    (change,) = changes(data, edits, NEW)
+    assert change.after and words(change.after.data) == ["do it", "well", "and?", "c1", "made up", "go"]
+
+
+@pytest.mark.parametrize("mode", [REPLAY, INSERT, NEW])
+def test_empty_thinking_takes_the_place_of_no_content(mode: str) -> None:
+    data = lines(header(), u("u1", None, "do it"), a("a1", "u1"), u("u2", "a1", "and?"), a("a2", "u2", text("yes")))
+    edits = list(strategy("add-empty-thinking").propose(case_of(PI_tree(data), "pi-1.5")))
+    after = written(data, edits, mode)
+    answers = [each["message"]["content"] for each in objects(after) if each.get("message", {}).get("role") == "assistant"]
+    assert answers[-2:] == [[{"type": "thinking", "thinking": ""}], [{"type": "thinking", "thinking": ""}, text("yes")]]
+
+
 # Doing nothing, and taking it back.
 
 
@@ -608,8 +631,10 @@ def test_a_file_that_a_live_process_holds_is_not_written(tmp_path: Path) -> None
             stores.commit(place.parent, OPENCLAW, {}, OPENCLAW.guard(base)[1], made)
         assert problem.value.pid == holder.pid and problem.value.seconds > 60
         assert place.read_bytes() == BROKEN and lock.exists()
-        # pi takes no lock, and knows none.
-        stores.commit(place.parent, PI, {}, PI.guard(base)[1], made)
+        # pi takes no lock, but a file of OpenClaw's that is named alone may be told as one of pi's.
+        with pytest.raises(Held):
+            stores.commit(place.parent, PI, {}, PI.guard(base)[1], made)
+        assert place.read_bytes() == BROKEN
         holder.communicate(b"\n")
 
 

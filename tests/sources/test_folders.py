@@ -1,6 +1,7 @@
 """Stores of plain files are read as they are at one moment, and written all or none."""
 
 import os
+import resource
 import tempfile
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from inspector.formats.base import Cell, Change
 from inspector.sources import files, folders
-from inspector.sources.problems import AlreadyThere, Changing, Missing, Moved, NoRoom, NotWritable, TooMany
+from inspector.sources.problems import AlreadyThere, Changing, Missing, Moved, NoRoom, NotReadable, NotWritable, OverLimit, TooMany
 from tests.sources.stores import run_as_nobody
 
 
@@ -229,3 +230,23 @@ def test_a_copy_holds_what_is_wanted_and_never_writes_over(tmp_path: Path) -> No
     assert left(tmp_path) == {"s", *(f"s/{name}" for name in left(path))}
     with pytest.raises(AlreadyThere):
         folders.write_new(path / "a", b"x")
+
+
+def test_a_file_that_may_not_become_so_large_is_no_matter_of_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"old\n")
+    change = Change(path.name, Cell(b"old\n", "file"), Cell(b"x" * 4096, "file"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
+    try:
+        with pytest.raises(OverLimit, match="larger than the system lets a file be, so nothing was written; raise the limit") as refused:
+            folders.commit(tmp_path / "s.jsonl", {}, [change])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "user" not in str(refused.value)
+    assert path.read_bytes() == b"old\n" and [each.name for each in tmp_path.iterdir()] == ["s.jsonl"]
+
+
+@pytest.mark.parametrize(("name", "has_log"), [("s.jsonl", False), ("request.json", False), ("s.db", True), ("agent.sqlite", True)])
+def test_only_a_database_is_copied_with_its_log(tmp_path: Path, name: str, has_log: bool) -> None:
+    assert ("-wal" in str(NotReadable(tmp_path / name, "permission denied"))) == has_log
