@@ -143,10 +143,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Chunks that a reader or projection leaves out, and why, in one sentence."""
+    """Chunks that a reader or projection leaves out, and why, in one sentence.
+
+    `meant`: its user or the program chose so, and wrote it down (a compaction, a context edit): nothing is wrong with it.
+    """
 
     chunks: tuple[Chunk, ...]
     why: str
+    meant: bool = False
 
     @property
     def seqs(self) -> tuple[int, ...]:

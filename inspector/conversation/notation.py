@@ -14,6 +14,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from inspector.conversation import js_json
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 
@@ -24,6 +25,8 @@ _WORD = re.compile(rf'[^\s"#=@{_UNSEEN}]+')
 _FIELD = re.compile(r"\s+([a-z_]+)=")
 _DECODER = json.JSONDecoder()
 _EXPECTED = re.compile(r"\s+#!\s*(.*)$")
+# A string is passed over whole: what looks like a number in it is a word.
+_SMALL = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<number>-?\d+(?:\.\d+)?e-\d+)')
 # A body may spell a lone text as a plain string, or as a list of one: `string=anthropic`, `list=openai-chat`.
 _SPELLINGS = ("string", "list")
 _OBJECTS = ("payload", "about")
@@ -43,7 +46,7 @@ def dump_chunk(chunk: Chunk) -> str:
     about = chunk.payload.get("entry") if chunk.kind is not Kind.UNREADABLE else None
     simple = _simple(replace(chunk, payload={name: value for name, value in chunk.payload.items() if name != "entry"}) if about else chunk)
     if simple is None:
-        tail = ["payload=" + _json(chunk.payload)]
+        tail = ["payload=" + _data(chunk.payload, chunk.raw)]
         if chunk.kind is Kind.UNREADABLE:
             raw = chunk.raw.decode("utf-8", "surrogateescape")
             tail = [
@@ -55,7 +58,7 @@ def dump_chunk(chunk: Chunk) -> str:
     else:
         tail = simple
     if simple is not None and about:
-        tail.append(f"about={_json(about)}")
+        tail.append(f"about={_data(about, chunk.raw)}")
     if chunk.role and not plain_role:
         tail.append(f"role={_json(chunk.role)}")
     if chunk.parent is not None:
@@ -87,6 +90,20 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace(" #!", " \\u0023!")
 
 
+def _data(value: Any, raw: bytes) -> str:
+    """Small numbers as JavaScript spells them, whose programs write most stores (0.00003, not 3e-05), unless `raw` has them in Python's way."""
+    text = _json(value)
+    if "e-" not in text:
+        return text
+    held = {found["number"] for found in _SMALL.finditer(raw.decode("utf-8", "replace"))} if b"e-0" in raw else set()
+
+    def spelled(found: re.Match[str]) -> str:
+        number = found["number"]
+        return found[0] if number is None or number in held else js_json.number(float(number))
+
+    return _SMALL.sub(spelled, text)
+
+
 def _simple(chunk: Chunk) -> list[str] | None:
     """The tail of a chunk whose payload has nothing but the usual fields, in the usual order; None for any other."""
     tail: list[str]
@@ -100,7 +117,7 @@ def _simple(chunk: Chunk) -> list[str] | None:
             tail = [
                 _word(chunk.call_id),
                 _word(chunk.tool_name),
-                _json(chunk.payload["input"]),
+                _data(chunk.payload["input"], chunk.raw),
             ]
         except ValueError:
             return None

@@ -4,6 +4,7 @@ A chunk of a tree says in `payload["entry"]` which entry it is a block of: `{"id
 its `msg_idx` is the line of the entry, so that chunks of one line are one entry. `Chunk.parent` is the `parentId` as stored.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,20 @@ PATH = "path"
 """The fact of a conversation that is one path: the id of the entry that it ends with ("" where nothing is on it)."""
 LEAF = "leaf"
 """The fact by which a person chooses another leaf than the client would."""
+
+
+_COUNTING = re.compile(r"line:(\d{1,9})((?:/\d+)?)")
+
+
+def spoken(key: str, line: int | None = None) -> str:
+    """An id or key as a sentence says it: one that only counts lines from 0 as the line that editors and pages count from 1, others in quotes.
+
+    `line`: that of the entry, counted from 0, where it is known; an id may itself be spelled like a count.
+    """
+    counts = _COUNTING.fullmatch(key)
+    if counts and line in (None, int(counts[1])):
+        return f"line {int(counts[1]) + 1:,}{counts[2]}"
+    return repr(key if len(key) <= 80 else f"{key[:80]}…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +112,23 @@ def walk(by_id: Mapping[str, Entry], leaf: Entry | None) -> tuple[tuple[Entry, .
             why = "dangling"
         entry = parent
     return tuple(reversed(path)), why
+
+
+def chain_above(by_id: Mapping[str, Entry], leaf: Entry, below: int, dead: set[int]) -> list[Entry]:
+    """The entries from the root to `leaf`, each on an earlier line than the one behind it and than entry `below`; [] where they are not.
+
+    `dead` gathers the entries that lead to no root, so that none of them is walked again.
+    """
+    chain: list[Entry] = []
+    entry: Entry | None = leaf
+    while entry is not None:
+        if entry.index >= below or entry.index in dead:
+            dead.update(each.index for each in chain)
+            return []
+        chain.append(entry)
+        below = entry.index
+        entry = by_id.get(entry.parent) if entry.parent is not None else None
+    return chain[::-1]
 
 
 def leaves(found: Sequence[Entry]) -> tuple[Entry, ...]:

@@ -1,10 +1,12 @@
 """What a rule is, what it yields, and the case that it looks at."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-from inspector.conversation import queries
+from inspector.conversation import pairing, queries
 from inspector.conversation.model import Chunk, Conversation, Message, Reading
 from inspector.conversation.tree import PATH
 from inspector.readers.catalogue import reader
@@ -61,6 +63,8 @@ class Case:
     bleeding: tuple[str, ...] = ()
     tree: Conversation | None = None
     """The whole file, where `conversation` is one path through a tree: where a missing thing may stand."""
+    made: dict[Callable[["Case"], Any], Any] = field(init=False, default_factory=dict, repr=False, compare=False)
+    """What `once` keeps; another case starts with nothing."""
 
     def again(self, conversation: Conversation, reader_name: str = "") -> "Case":
         """The same surroundings around another content of the conversation."""
@@ -87,6 +91,33 @@ class Case:
         is_open = self.trace is not None and bool(observe.open_turns(self.trace))
         unknown = _ZONE_MS if self.conversation.format == ROLLOUTS else 0
         return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS) + unknown
+
+
+T = TypeVar("T")
+
+
+def once(work: Callable[[Case], T]) -> Callable[[Case], T]:
+    """`work`, done once for each case however many rules and strategies ask. What it gives is shared: nobody changes it."""
+
+    @wraps(work)
+    def asked(case: Case) -> T:
+        if work not in case.made:
+            case.made[work] = work(case)
+        return cast(T, case.made[work])
+
+    return asked
+
+
+@once
+def answered(case: Case) -> tuple[pairing.Answered, ...]:
+    """Every call of the case with its results (`pairing.answered`)."""
+    return pairing.answered(case.messages)
+
+
+@once
+def keys_read(case: Case) -> frozenset[str]:
+    """Keys of the chunks that the reader takes, before any repair of its own."""
+    return frozenset(chunk.key for message in case.reading.grouped for chunk in message.chunks)
 
 
 def case_of(
@@ -122,7 +153,7 @@ def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Me
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where a rule fires. `fault` and `severity` override the rule's own where this place differs.
+    """One place where a rule fires. `fault`, `severity`, `repaired_by` and `unmended` override the rule's own where this place differs.
 
     `evidence` and `ruled_out` are rows of two texts: what, and what shows it.
     """
@@ -133,6 +164,8 @@ class Hit:
     severity: Severity | None = None
     evidence: tuple[tuple[str, str], ...] = ()
     ruled_out: tuple[tuple[str, str], ...] = ()
+    repaired_by: tuple[str, ...] | None = None
+    unmended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +210,8 @@ class Finding:
     repaired_by: tuple[str, ...]
     evidence: tuple[tuple[str, str], ...] = ()
     ruled_out: tuple[tuple[str, str], ...] = ()
+    unmended: str = ""
+    """Why no strategy mends this, where none does."""
 
 
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
@@ -204,9 +239,10 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
             tuple(chunk.seq for chunk in hit.chunks[:SHOWN_SEQS]),
             len(hit.chunks),
             hit.chunks[0].key if hit.chunks else "",
-            rule.repaired_by,
+            rule.repaired_by if hit.repaired_by is None else hit.repaired_by,
             hit.evidence,
             hit.ruled_out,
+            hit.unmended or rule.unmended,
         )
         for rule in rules
         if rule.holds_for(case.conversation.format)

@@ -6,7 +6,7 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.tree import Entry, entries
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
 from inspector.detectors.session_effects import SESSIONS, effects
-from inspector.detectors.session_tree import Tree, bounded, counted, is_user, name, tree_of, whole
+from inspector.detectors.session_tree import Tree, bounded, counted, is_user, name, tree_of, whole, words_of
 from inspector.readers.session_paths import REBASED
 
 
@@ -37,10 +37,12 @@ def check(case: Case) -> Iterator[Hit]:
     above = [0]
     for each in hidden:
         above.append(above[-1] + each)
-    yield from bounded(_hit(tree, entry, above[entry.index], calls) for entry in dangling(case, tree))
+    found = list(dangling(case, tree))
+    again = {words_of(entry) for entry in tree.path} if any(entry.index not in tree.on_path for entry in found) else set()
+    yield from bounded(_hit(tree, entry, above[entry.index], calls, again) for entry in found)
 
 
-def _hit(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk]) -> Hit:
+def _hit(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], again: set[str]) -> Hit:
     before = tree.all[entry.index - 1] if entry.index else None
     evidence = [("parent", (entry.parent or "")[:60])]
     if entry.parent in calls:
@@ -52,6 +54,9 @@ def _hit(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk]) -> Hit:
     said = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line"
     if before is None:
         return Hit(entry.chunks, f"{said}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
+    if entry.index not in tree.on_path and words_of(entry) in again:
+        text = f"{said}; what it says is on the path by a line of its own, and this one is an old branch, of which nothing is missing."
+        return Hit(entry.chunks, text, severity=Severity.NOTE)
     if entry.index not in tree.on_path:
         text = f"{said}; it is not on the path, and a branch that ends in it begins here."
         return Hit(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
-from inspector.conversation.pairing import Answered, answered
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.conversation.pairing import Answered
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity, answered
 from inspector.detectors.session_calls import is_session
 from inspector.detectors.session_effects import effects
 from inspector.detectors.synthetic_texts import is_synthetic
@@ -12,7 +12,7 @@ from inspector.detectors.synthetic_texts import is_synthetic
 
 def _displaced(case: Case) -> Iterator[tuple[Answered, Chunk]]:
     """Only one result of a call has a place: the first real one. One that a program made up in that place does not keep it."""
-    for found in answered(case.messages):
+    for found in answered(case):
         real = [result for result in found.results if not is_synthetic(result)]
         if not any(result.key in found.batch for result in real or found.results):
             yield from ((found, result) for result in (real or list(found.results))[:1])

@@ -57,6 +57,6 @@ RULE = Rule(
     check=check,
     formats=SESSIONS,
     references=("openclaw #12112, #9769, pull request 4598", "pi transformMessages 1.5.2, measured"),
-    repaired_by=("drop-failed-turns",),
+    repaired_by=("drop-failed-turns", "keep-failed-turn"),
     fixed_in_code="Leave the results of a failed answer out together with it.",
 )

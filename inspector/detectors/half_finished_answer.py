@@ -1,6 +1,6 @@
 """MSG405: an answer that seems to have been cut off, though it is stored as complete."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from inspector.conversation import queries
@@ -24,11 +24,11 @@ def check(case: Case) -> Iterator[Hit]:
     yield from bounded(
         Hit(message.chunks, f"The answer at seq {span_text(message.seqs)} may be cut off: it is marked {stop_reason(message)}, and {why}.")
         for message in answers
-        if (why := _why(message, _model(message) in counting))
+        if (why := _why(message, counting))
     )
 
 
-def _why(message: Message, is_counted: bool) -> str:
+def _why(message: Message, counting: Set[tuple[object, object]]) -> str:
     reason = stop_reason(message)
     if reason == "pending":
         return "that is the mark of an answer that is still coming"
@@ -37,7 +37,7 @@ def _why(message: Message, is_counted: bool) -> str:
     kinds = {chunk.kind for chunk in message.chunks}
     if kinds <= {Kind.THINKING, Kind.REDACTED_THINKING}:
         return "holds nothing but thinking"
-    if is_counted and _tokens(message) == 0:
+    if _tokens(message) == 0 and _model(message) in counting:
         return "not a single token was counted for it, though others of its model are counted"
     text = "\n".join(chunk.text for chunk in message.chunks if chunk.kind is Kind.TEXT)
     fences = sum(line.lstrip().startswith("```") for line in text.split("\n"))
@@ -51,7 +51,8 @@ def _about(message: Message) -> Mapping[str, Any]:
 
 
 def _model(message: Message) -> tuple[object, object]:
-    provider, model = (_about(message).get(name) for name in ("provider", "model"))
+    about = _about(message)
+    provider, model = about.get("provider"), about.get("model")
     return (provider, model) if isinstance(provider, str) and isinstance(model, str) else ("", "")
 
 

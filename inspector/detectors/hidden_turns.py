@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.conversation.queries import span_text
-from inspector.conversation.tree import LEAF, Entry
+from inspector.conversation.tree import LEAF, Entry, spoken
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
 from inspector.detectors.session_effects import SESSIONS, effects
 from inspector.detectors.session_tree import SETTINGS, Tree, bounded, chunks_of, counted, is_user, name, tops, tree_of, whole
@@ -105,7 +105,10 @@ def _hit(tree: Tree, branch: Branch, why: str) -> Hit:
 def _ending(branch: Branch) -> tuple[str, str]:
     last = branch.entries[-1]
     messages = sum(entry.type == "message" for entry in branch.entries)
-    return f"leaf {last.id[:40] or 'without id'}", f"{counted(messages, 'message')}, the last at seq {last.chunks[-1].seq}"
+    return (
+        f"leaf {spoken(last.id[:40], last.chunks[0].msg_idx) if last.id else 'without id'}",
+        f"{counted(messages, 'message')}, the last at seq {last.chunks[-1].seq}",
+    )
 
 
 RULE = Rule(

@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
 from inspector.detectors.session_effects import SESSIONS, effects
 from inspector.detectors.session_tree import whole
+from inspector.readers.session_rows import OPENCLAW_SQLITE
+
+_NOTHING = "Nothing is here that could be mended: look for the archive of this session, or for a copy that holds its entries."
+_NO_FILE = "The header is a row of a database, and the program keeps what it says in other tables too: leave the store as it is, and look for an older copy of it."
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -12,9 +16,20 @@ def check(case: Case) -> Iterator[Hit]:
     if not said:
         return
     if not whole(case).chunks:
-        yield Hit((), said if said.endswith(".") else f"{said}.", severity=Severity.WARNING)
+        yield Hit((), said if said.endswith(".") else f"{said}.", severity=Severity.WARNING, unmended=_NOTHING)
     else:
-        yield Hit(whole(case).chunks[:1], said if said.endswith(".") else f"{said}.", evidence=effects("header"))
+        is_file = case.conversation.format != OPENCLAW_SQLITE
+        yield Hit(
+            whole(case).chunks[:1],
+            said if said.endswith(".") else f"{said}.",
+            evidence=effects("header") if is_file and not _is_marked(case) else (),
+            unmended="" if is_file else _NO_FILE,
+        )
+
+
+def _is_marked(case: Case) -> bool:
+    """A byte order mark before a good header, which no program overwrites."""
+    return whole(case).fact("byteOrderMark") is not None and whole(case).fact("id") is not None
 
 
 RULE = Rule(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.jsontext import compact, encode
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity, once
 
 
 def repeats(case: Case) -> list[list[Chunk]]:
@@ -26,6 +26,7 @@ def _said(result: Chunk) -> str:
     return compact({name: value for name, value in result.payload.items() if name != "entry"})
 
 
+@once
 def superfluous(case: Case) -> list[list[Chunk]]:
     """Of each group of equal results all but the one that stands behind its call, or but the first where none does."""
     misplaced = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.conversation.pairing import Answered, answered
+from inspector.conversation.pairing import Answered
 from inspector.conversation.tree import Entry
-from inspector.detectors.base import Case
+from inspector.detectors.base import Case, answered, keys_read, once
 from inspector.detectors.session_effects import SESSIONS
 from inspector.detectors.session_tree import Tree, tree_of
 from inspector.detectors.synthetic_texts import is_synthetic
@@ -45,6 +45,7 @@ def read_messages(case: Case) -> tuple[Message, ...]:
     return tuple(message for message in case.reading.grouped if not has_failed(message))
 
 
+@once
 def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     """Calls without a result, each with the index of its message.
 
@@ -53,23 +54,24 @@ def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     """
     if not is_session(case):
         return queries.unanswered_calls(case.messages)
-    elsewhere = {found.call.key for found in on_other_branches(case)}
-    adopted = {call.key for call, _ in without_id(case)}
-    return [(found.message, found.call) for found in _open(case) if not found.results and found.call.key not in elsewhere | adopted]
+    elsewhere = {found.call.key for found in on_other_branches(case)} | {call.key for call, _ in without_id(case)}
+    return [(found.message, found.call) for found in _open(case) if not found.results and found.call.key not in elsewhere]
 
 
+@once
 def _open(case: Case) -> list[Answered]:
     """Calls of what a request can hold that have no real result on the path."""
-    keys = {each.key for message in case.reading.grouped for each in message.chunks}
+    keys = keys_read(case)
     return [
         found
-        for found in answered(case.messages)
+        for found in answered(case)
         if all(is_synthetic(result) for result in found.results)
         and not has_failed(case.messages[found.message])
         and (not keys or found.call.key in keys)
     ]
 
 
+@once
 def without_id(case: Case) -> list[tuple[Chunk, Chunk]]:
     """A result without an id directly behind an answer with one call, which has no other: the two, call first."""
     found = []
@@ -79,10 +81,11 @@ def without_id(case: Case) -> list[tuple[Chunk, Chunk]]:
         if len(calls) == 1 and len(results) == 1 and not results[0].call_id:
             found.append((calls[0], results[0]))
     taken = {call.key for call, _ in found}
-    free = {each.call.key for each in answered(case.messages) if each.call.key in taken and not each.results}
+    free = {each.call.key for each in answered(case) if each.call.key in taken and not each.results}
     return [(call, result) for call, result in found if call.key in free]
 
 
+@once
 def on_other_branches(case: Case) -> list[Elsewhere]:
     """Real results of calls of the path that stand on another branch below their own call."""
     missing = _open(case)
@@ -145,11 +148,12 @@ def _called(entry: Entry, wanted: set[str]) -> set[str]:
     return {chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in wanted}
 
 
+@once
 def failed_turns(case: Case) -> list[tuple[Message, Sequence[Chunk]]]:
     """Answers that failed with calls in them, each with the results of these calls; of what a request can hold."""
-    keys = {each.key for message in case.reading.grouped for each in message.chunks}
+    keys = keys_read(case)
     by_message: dict[int, list[Chunk]] = {}
-    for found in answered(case.messages):
+    for found in answered(case):
         if has_failed(case.messages[found.message]) and (not keys or found.call.key in keys):
             by_message.setdefault(found.message, []).extend(found.results)
     return [(case.messages[index], results) for index, results in by_message.items()]

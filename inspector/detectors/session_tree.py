@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Conversation
-from inspector.conversation.tree import Entry, entries, last_by_id
-from inspector.detectors.base import Case, Hit
+from inspector.conversation.tree import Entry, entries, last_by_id, spoken
+from inspector.detectors.base import Case, Hit, once
 from inspector.readers.session_rows import parsed
 
 _MOST = 20
 SETTINGS = frozenset(("label", "session_info", "model_change", "thinking_level_change", "custom", "usage", "context_edit"))
 """Types of entries that say nothing to the model."""
+_PLACES = ("id", "parentId", "timestamp", "fused", "storedId", "storedParentId", "appendMode", "appendParentId")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ def whole(case: Case) -> Conversation:
     return case.tree or case.conversation
 
 
+@once
 def tree_of(case: Case) -> Tree:
     found = parsed(whole(case))
     if found and found[-1].index != len(found) - 1:
@@ -73,8 +77,15 @@ def is_user(entry: Entry) -> bool:
     return entry.type == "message" and entry.about.get("role") == "user"
 
 
+def words_of(entry: Entry) -> str:
+    """What an entry says, the same for one that is written again under a new id; its message keeps a time of its own."""
+    about = {name: value for name, value in entry.about.items() if name not in _PLACES}
+    blocks: list[Any] = [[chunk.role, chunk.kind, {**chunk.payload, "entry": None}] for chunk in entry.chunks]
+    return compact([about, blocks])
+
+
 def name(entry: Entry) -> str:
-    return f"{entry.id[:40]!r} (seq {entry.chunks[0].seq})" if entry.id else f"at seq {entry.chunks[0].seq}"
+    return f"{spoken(entry.id[:40], entry.chunks[0].msg_idx)} (seq {entry.chunks[0].seq})" if entry.id else f"at seq {entry.chunks[0].seq}"
 
 
 def chunks_of(found: Iterable[Entry]) -> list[Chunk]:

@@ -3,23 +3,25 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
-from inspector.conversation.pairing import answered
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity, answered, once
 from inspector.detectors.repeated_output import superfluous
 from inspector.detectors.session_calls import is_session
 from inspector.detectors.session_effects import effects
 from inspector.detectors.synthetic_texts import is_synthetic, written_by
 
 
-def kept_and_dropped(case: Case) -> Iterator[tuple[Chunk, list[Chunk]]]:
+@once
+def kept_and_dropped(case: Case) -> list[tuple[Chunk, list[Chunk]]]:
     """Of the results of each call the one that stays: the first real one of its batch, else the first real one, else the first."""
-    for found in answered(case.messages):
+    pairs = []
+    for found in answered(case):
         if len(found.results) < 2:
             continue
         real = [result for result in found.results if not is_synthetic(result)] or list(found.results)
         kept = next((result for result in real if result.key in found.batch), real[0])
-        yield kept, [result for result in found.results if result is not kept]
+        pairs.append((kept, [result for result in found.results if result is not kept]))
+    return pairs
 
 
 def differing(case: Case) -> Iterator[tuple[Chunk, list[Chunk]]]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
-from inspector.conversation.pairing import answered
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
+from inspector.conversation.tree import spoken
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity, answered
 from inspector.detectors.session_effects import SESSIONS, effects
 from inspector.detectors.session_tree import Tree, counted, is_user, name, tree_of
 from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE
@@ -26,13 +26,13 @@ def check(case: Case) -> Iterator[Hit]:
     if any(entry.id == kept for entry in above):
         if results := cut_results(case):
             seqs = span_text([result.seq for result in results])
-            text = f"The {bound.type} {name(bound)} keeps {'a result' if len(results) == 1 else f'{len(results)} results'} (seq {seqs}) without the call: it keeps entries from {kept[:40]!r} on, and the call stands before that."
+            text = f"The {bound.type} {name(bound)} keeps {'a result' if len(results) == 1 else f'{len(results)} results'} (seq {seqs}) without the call: it keeps entries from {spoken(kept[:40])} on, and the call stands before that."
             yield Hit((*bound.chunks, *results), text, evidence=(shown, *effects("orphan")))
         return
     other = tree.by_id.get(kept)
     where = "which is in no line" if other is None else f"which is the entry at seq {other.chunks[0].seq}, not above it on the path"
     turns = sum(is_user(entry) for entry in above)
-    text = f"The {bound.type} {name(bound)} keeps entries from {kept[:40]!r} on, {where}: nothing before it is kept, {counted(turns, 'message')} of the user among it."
+    text = f"The {bound.type} {name(bound)} keeps entries from {spoken(kept[:40])} on, {where}: nothing before it is kept, {counted(turns, 'message')} of the user among it."
     yield Hit(bound.chunks, text, evidence=(shown, *effects("compaction")))
 
 
@@ -53,7 +53,7 @@ def cut_results(case: Case) -> list[Chunk]:
     if first is None:
         return []
     before = {chunk.key for entry in tree.path[:first] for chunk in entry.chunks}
-    pairs = answered(case.messages)
+    pairs = answered(case)
     return [result for found in pairs if found.call.key in before for result in found.results if result.key not in before]
 
 

@@ -43,6 +43,6 @@ RULE = Rule(
     check=check,
     formats=SESSIONS,
     references=("a count in claude-code #81843: 21 of 10,949 files", "openclaw #77228"),
-    unmended="What is cut off is nowhere in this file; look among the copies beside it, and lead the entries below it to the entry before it by hand, on a copy.",
+    unmended="What is cut off is nowhere in this file; look among the copies beside it. Where entries below it have lost what stood above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
     fixed_in_code="Write a line and its end at once, and put an LF before the first line that is added to a file that ends without one.",
 )

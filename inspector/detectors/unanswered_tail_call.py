@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator
 
-from inspector.detectors.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity, once
 from inspector.detectors.session_calls import is_session, unanswered
 from inspector.detectors.session_effects import effects
 
 
 def is_tail(case: Case, index: int) -> bool:
     """Whether nothing but results of its own calls follows the message at `index`."""
-    return all(message.role == "tool" for message in case.messages[index + 1 :])
+    return index >= _last_beside_results(case)
+
+
+@once
+def _last_beside_results(case: Case) -> int:
+    """Index of the last message that is no result; -1 where all are. Asked once: of many calls each would look at all that follows it."""
+    return next((at for at in range(len(case.messages) - 1, -1, -1) if case.messages[at].role != "tool"), -1)
 
 
 def check(case: Case) -> Iterator[Hit]:

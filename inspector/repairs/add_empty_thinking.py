@@ -1,12 +1,13 @@
 """Puts empty thinking at the start of answers that have none."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
-from inspector.conversation.edits import Edit, Insert, Safety, apply, between
+from inspector.conversation.edits import Edit, Insert, Replace, Safety, apply, between
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
-from inspector.repairs.arrangement import is_dispatch
+from inspector.repairs.arrangement import entry_of, is_dispatch, is_tree
 from inspector.repairs.base import Strategy
 from inspector.repairs.renumber_messages import renumbered
 from inspector.repairs.stripped_thinking import THINKING
@@ -22,6 +23,10 @@ def propose(case: Case) -> Iterator[Edit]:
         first = message.chunks[0]
         if message.role == "assistant" and not any(chunk.kind in THINKING for chunk in message.chunks):
             payload = {"type": "thinking", "text": ""}
+            if is_tree(case) and first.kind is Kind.CONTROL and "empty" in first.payload:
+                # A list of blocks holds nothing beside them: the mark that it is empty goes.
+                inserts.append(Replace(first, replace(first, kind=Kind.THINKING, payload={**payload, **entry_of(first)})))
+                continue
             chunk = Chunk(f"new:thinking:{first.key}", 0, "assistant", Kind.THINKING, payload, first.msg_idx, 0)
             inserts.append(Insert(previous.get(first.key), chunk))
     if inserts:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Chunk, Kind
-from inspector.conversation.pairing import answered
-from inspector.detectors.base import Case
+from inspector.detectors.base import Case, answered
 from inspector.repairs.base import Strategy
 from inspector.repairs.rename_repeated_ids import with_id
 
@@ -16,7 +15,7 @@ def adopted(case: Case) -> Iterator[tuple[Chunk, Chunk]]:
     held = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
     by_message: dict[int, list[Chunk]] = {}
     batches: dict[int, frozenset[str]] = {}
-    for found in answered(case.messages):
+    for found in answered(case):
         batches[found.message] = found.batch
         if not found.results:
             by_message.setdefault(found.message, []).append(found.call)

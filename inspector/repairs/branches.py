@@ -55,20 +55,3 @@ def _owned(roots: Sequence[Entry], children: Mapping[int, Sequence[Entry]]) -> I
                 yield callers[chunk.call_id][-1], chunk
         stack.append((entry, False))
         stack += [(child, True) for child in reversed(children.get(entry.index, ()))]
-
-
-def chain_above(by_id: Mapping[str, Entry], leaf: Entry, below: int, dead: set[int]) -> list[Entry]:
-    """The entries from the root to `leaf`, each on an earlier line than the one behind it and than entry `below`; [] where they are not.
-
-    `dead` gathers the entries that lead to no root, so that none of them is walked again.
-    """
-    chain: list[Entry] = []
-    entry: Entry | None = leaf
-    while entry is not None:
-        if entry.index >= below or entry.index in dead:
-            dead.update(each.index for each in chain)
-            return []
-        chain.append(entry)
-        below = entry.index
-        entry = by_id.get(entry.parent) if entry.parent is not None else None
-    return chain[::-1]

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Remove, Safety
 from inspector.conversation.model import Message
-from inspector.conversation.pairing import answered
-from inspector.detectors.base import Case
+from inspector.detectors.base import Case, answered
 from inspector.readers.result_pairing import FAILED, stop_reason
 from inspector.repairs.arrangement import is_tree
 from inspector.repairs.base import Strategy
@@ -30,7 +29,7 @@ def propose(case: Case) -> Iterator[Edit]:
         yield from (Remove(chunk) for chunk in case.messages[index].chunks)
     # A result may stand inside of a message that goes as a whole.
     held = {chunk.key for index in gone for chunk in case.messages[index].chunks}
-    for found in answered(case.messages):
+    for found in answered(case):
         if found.message in gone:
             yield from (Remove(result) for result in found.results if result.key not in held)
 

@@ -7,8 +7,7 @@ from typing import Any
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Safety
 from inspector.conversation.model import Chunk, Kind
-from inspector.conversation.pairing import answered
-from inspector.detectors.base import Case
+from inspector.detectors.base import Case, answered
 from inspector.detectors.synthetic_texts import OURS, ROLLOUTS
 from inspector.readers.dispatch import interrupted_result
 from inspector.readers.result_pairing import MISSING, NO_RESULT
@@ -55,7 +54,7 @@ def made_up(case: Case, words: Words) -> Iterator[Edit]:
     unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if is_tree(case) else set()
     open_calls = [
         found
-        for found in answered(case.messages)
+        for found in answered(case)
         if not found.results and found.call.key not in unsent and not (is_tree(case) and is_failed(case.messages[found.message]))
     ]
     yield from placed(case, [(found.batch_end, _result(found.call, words)) for found in open_calls], {})

@@ -8,6 +8,8 @@ from inspector.repairs.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
+    if case.tree is not None:
+        return
     top = max((chunk.seq for chunk in case.conversation.chunks), default=None)
     counter = case.conversation.fact("counter")
     if top is not None and counter != str(top):

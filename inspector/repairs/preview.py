@@ -2,23 +2,30 @@
 
 import difflib
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.conversation import jsontext, notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
+from inspector.conversation.tree import LEAF, spoken
 from inspector.detectors.base import DISPATCH, Case, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Change, Format, Stored, after
+from inspector.formats.base import Change, Format, Stored, WriteRefused, after
+from inspector.profiles import templates
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
+from inspector.readers.catalogue import reader
 from inspector.repairs.base import Strategy
 from inspector.repairs.promote_leaked_call import promoted_calls
 from inspector.repairs.truncate_before_incomplete import NAME as TRUNCATES
 from inspector.repairs.truncate_before_incomplete import forgotten
+
+_ABOUT_SHOWN = 120
+"""Characters of what an entry keeps beside its message that a shown diff holds unfolded."""
+_ABOUT_KEPT = ("id", "parentId", "type", "stopReason")
 
 
 def is_named(alone: str, known: str) -> bool:
@@ -90,9 +97,28 @@ class Preview:
     @property
     def text_diff(self) -> str:
         """Unified diff in notation, of the conversation before and after."""
+        return self._diff(notation.dump_chunk)
+
+    @property
+    def shown_diff(self) -> str:
+        """The same for a person: what entries keep beside their message is folded where it is long and not what changes."""
+        return self._diff(_told_short)
+
+    def _diff(self, told: Callable[[Chunk], str]) -> str:
         old, new = self.before.case.conversation, self.after.case.conversation
-        before, after = ([notation.dump_chunk(chunk) for chunk in conversation.chunks] for conversation in (old, new))
+        before, after = ([told(chunk) for chunk in conversation.chunks] for conversation in (old, new))
         return "\n".join(difflib.unified_diff(before, after, old.native_id, new.native_id, n=2, lineterm=""))
+
+
+def _told_short(chunk: Chunk) -> str:
+    """Two rows of one entry that differ there alone must not look alike, so that the digest of what is folded stands in its place."""
+    about = chunk.payload.get("entry")
+    text = jsontext.compact(about) if isinstance(about, Mapping) else ""
+    if len(text) <= _ABOUT_SHOWN or not isinstance(about, Mapping):
+        return notation.dump_chunk(chunk)
+    kept = {name: about[name] for name in _ABOUT_KEPT if name in about}
+    folded = {**kept, "folded": f"{len(about) - len(kept)} more, {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"}
+    return notation.dump_chunk(replace(chunk, payload={**chunk.payload, "entry": folded}))
 
 
 def preview(
@@ -110,7 +136,13 @@ def preview(
         written = replace(written, facts={**written.facts, **_shared_facts(stored)})
     before = look(case, projection_name, profile_name)
     later = look(case.again(written), projection_name, profile_name)
-    rows = _rows(stored.conversation, apply(stored.conversation, plan.edits), later.case.conversation)
+    final = apply(stored.conversation, plan.edits)
+    if len(final.chunks) != len(later.case.conversation.chunks):
+        # Readers differ in what ends a path: an entry of a type that one of them does not know, for example.
+        raise WriteRefused(
+            f"{case.reading.reader} would take another path from what is written than the plan's; plan it with another --reader, or choose another mode."
+        )
+    rows = _rows(stored.conversation, final, later.case.conversation)
     return Preview(
         plan,
         changes,
@@ -118,13 +150,28 @@ def preview(
         before,
         later,
         rows,
-        tuple(strategy.cost for strategy in strategies),
+        (*(strategy.cost for strategy in strategies), *_other_path(case, target == stored.conversation.native_id)),
         (
             *_warnings(before, later, plan, case.reading.reader),
             *_unsettled(rows, stored.conversation),
             *_worse_elsewhere(before, later, projection_name),
         ),
     )
+
+
+def _other_path(case: Case, is_same: bool) -> Iterator[str]:
+    """What becomes of the path that the reader takes by itself, where a person chose another: what is written last is the live one."""
+    chosen, walk = case.tree.fact(LEAF) if case.tree is not None else None, reader(case.reading.reader).path
+    if case.tree is None or chosen is None or walk is None:
+        return
+    own = walk(replace(case.tree, facts={name: fact for name, fact in case.tree.facts.items() if name != LEAF}))
+    if [chunk.key for chunk in own.chunks] == [chunk.key for chunk in case.conversation.chunks]:
+        return
+    end = f"the entry {spoken(own.chunks[-1].key.rpartition('.')[0])}" if own.chunks else "no entry"
+    if is_same:
+        yield f"The path to {spoken(chosen)} becomes the live one: the path that programs take now, which ends in {end}, stays in the file as another branch."
+    else:
+        yield f"The new session holds the path to {spoken(chosen)}, and not the one that programs take now, which ends in {end}."
 
 
 def _shared_facts(stored: Stored) -> dict[str, Fact]:
@@ -182,10 +229,13 @@ def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool
 
 
 def _worse_elsewhere(before: Side, later: Side, projection_name: str) -> Iterator[str]:
-    """Of the profiles of one wire shape, those other than the chosen one that refuse the result and took what was before."""
+    """Of the profiles of one wire shape, those other than the chosen one that refuse the result and took what was before.
+
+    Not chat templates, of which each refuses much that its neighbour takes: who runs one chooses its profile.
+    """
     judge = profile(before.judgement.profile)
     for other in PROFILES:
-        if other.wire != judge.wire or other.name == judge.name:
+        if other.wire != judge.wire or other.name == judge.name or other in templates.OFFERED:
             continue
         refused = _verdict(later, judge, other, projection_name).violations
         if refused and _verdict(before, judge, other, projection_name).sendable:
@@ -212,7 +262,7 @@ def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
         warnings.append("A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.")
     for dropped in later.case.reading.dropped:
         # What a compaction took the place of is meant to stay out.
-        if "compact" in dropped.why:
+        if dropped.meant or "compact" in dropped.why:
             continue
         seqs = ", ".join(f"{seq}" for seq in dropped.seqs[:8])
         warnings.append(f"After the repair {reader} still leaves out seq {seqs}: {dropped.why}.")

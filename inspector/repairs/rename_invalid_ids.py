@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Kind
-from inspector.conversation.pairing import answered
-from inspector.detectors.base import Case
+from inspector.detectors.base import Case, answered
 from inspector.repairs.base import Strategy
 from inspector.repairs.rename_repeated_ids import with_id
 
@@ -32,7 +31,7 @@ def nine(call_id: str, taken: set[str]) -> str:
 def renamed(case: Case, valid: re.Pattern[str]) -> Iterator[Edit]:
     """Calls whose id is not `valid`, and their results; results that answer no call are left to others."""
     taken = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}
-    for found in answered(case.messages):
+    for found in answered(case):
         if not valid.fullmatch(found.call.call_id):
             fresh = nine(f"{found.call.key}:{found.call.call_id}", taken)
             for chunk in (found.call, *found.results):

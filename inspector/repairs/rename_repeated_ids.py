@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Chunk
-from inspector.conversation.pairing import answered
-from inspector.detectors.base import Case
+from inspector.detectors.base import Case, answered
 from inspector.repairs.base import Strategy
 
 
@@ -14,7 +13,7 @@ def propose(case: Case) -> Iterator[Edit]:
     """The first call of an id keeps it. The result that answers a call goes with it; one that nobody can assign stays with the first."""
     taken = {chunk.call_id for chunk in case.conversation.chunks}
     seen: dict[str, int] = {}
-    for found in answered(case.messages):
+    for found in answered(case):
         if found.call.call_id not in seen:
             seen[found.call.call_id] = 2
             continue

@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from inspector.conversation.edits import Edit, Insert, Replace, Safety
-from inspector.conversation.tree import Entry, entries, last_by_id
+from inspector.conversation.tree import Entry, chain_above, entries, last_by_id
 from inspector.detectors.base import Case
 from inspector.repairs.base import Strategy
-from inspector.repairs.branches import chain_above, key_of
+from inspector.repairs.branches import key_of
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -19,7 +19,8 @@ def propose(case: Case) -> Iterator[Edit]:
     by_id = last_by_id(whole)
     path = entries(case.conversation)
     places = {key_of(entry.chunks[0]): entry.index for entry in entries(case.tree)}
-    known = by_id.keys() | {entry.id for entry in path}
+    # Some writers hang the first entry below the header: that is a root, and nothing stood above it.
+    known = by_id.keys() | {entry.id for entry in path} | {case.conversation.fact("id")}
     if path and path[0].parent is not None and path[0].parent not in known:
         after: str | None = None
         for entry in _above(whole, by_id, places.get(key_of(path[0].chunks[0]), 0)):

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Insert, Remove
 from inspector.conversation.model import Chunk
-from inspector.conversation.pairing import answered
-from inspector.detectors.base import Case
+from inspector.detectors.base import Case, answered
 from inspector.detectors.synthetic_texts import is_synthetic
 from inspector.readers.session_rows import mapping
 from inspector.repairs.base import Strategy
@@ -25,7 +24,7 @@ def propose(case: Case) -> Iterator[Edit]:
     place = {chunk.key: number for number, chunk in enumerate(chunks)}
     # What is put behind one place, so that the next one for it comes behind these.
     last: dict[str, str] = {}
-    for found in answered(case.messages) if elsewhere else ():
+    for found in answered(case) if elsewhere else ():
         made_up = [result for result in found.results if is_synthetic(result)]
         if len(made_up) != len(found.results) or not elsewhere.get(found.call.key):
             continue

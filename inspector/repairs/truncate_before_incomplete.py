@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Remove, Safety
 from inspector.conversation.model import Chunk, Conversation, Message
-from inspector.conversation.pairing import answered
-from inspector.detectors.base import Case
+from inspector.detectors.base import Case, answered
 from inspector.repairs.arrangement import is_tree
 from inspector.repairs.base import Strategy
 
@@ -37,7 +36,7 @@ def propose(case: Case) -> Iterator[Edit]:
 def incomplete(case: Case) -> int | None:
     """Index of the first message with a call whose result is not directly behind it; what the reader does not hand to the model does not count."""
     unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks}
-    for found in answered(case.messages):
+    for found in answered(case):
         if found.call.key not in unsent and not any(result.key in found.batch for result in found.results):
             return found.message
     return None

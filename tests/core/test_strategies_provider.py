@@ -592,6 +592,15 @@ def test_another_profile_of_the_shape_that_refuses_only_the_result_is_named() ->
     assert warning.startswith("deepseek-thinking would refuse the result, and does not refuse what is stored: ")
 
 
+def test_a_chat_template_that_refuses_the_result_is_named_only_where_it_is_the_judge() -> None:
+    said = [("user", "a"), ("assistant", "x"), ("user", ""), ("assistant", "y"), ("user", "b")]
+    body = {"messages": [{"role": role, "content": words} for role, words in said]}
+    preview = previewed(body, ["drop-empty-blocks"], "openai-chat", OPENAI)
+    assert preview.before.judgement.sendable and refusing(preview) == []
+    (warning,) = refusing(previewed(body, ["drop-empty-blocks"], "alternating-template", OPENAI))
+    assert warning.startswith("alternating-template would refuse the result: ")
+
+
 def test_a_profile_that_refuses_what_is_stored_too_is_not_named() -> None:
     no_reasoning = [{name: value for name, value in each.items() if name != "reasoning_content"} for each in REASONED]
     body = {"messages": [*no_reasoning, {"role": "assistant", "content": " "}, {"role": "user", "content": "and?"}]}

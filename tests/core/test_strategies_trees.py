@@ -9,8 +9,8 @@ import pytest
 from inspector.conversation.edits import Plan, Safety, apply
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.pairing import answered
-from inspector.conversation.tree import LEAF
-from inspector.detectors.base import Case, case_of, findings
+from inspector.conversation.tree import LEAF, spoken
+from inspector.detectors.base import Case, Severity, at_least, case_of, findings
 from inspector.detectors.catalogue import RULES
 from inspector.detectors.synthetic_texts import OURS, is_synthetic
 from inspector.formats.base import Format, Stored, after
@@ -439,6 +439,42 @@ def test_a_failed_turn_goes_with_its_results(shape: str, left: str) -> None:
     assert said(mended(of_shape(shape), "drop-failed-turns")) == left
 
 
+@pytest.mark.parametrize("reader", ["verbatim", "pi-1.5"])
+@pytest.mark.parametrize("mode", MODES)
+def test_an_aborted_turn_with_all_its_results_may_be_kept_instead(mode: str, reader: str) -> None:
+    rows = chain("U A(c1)^aborted R(c1=partial) U")
+    case = of(*rows, reader=reader)
+    assert "TOOL209" in codes(case)
+    assert said(mended(case, "keep-failed-turn")) == "U A(c1) R(c1=partial) U"
+    later = written(lines(header(), *rows), ["keep-failed-turn"], mode)
+    assert said(case_of(later.conversation, "pi-1.5")) == "U A(c1) R(c1=partial) U" and codes(later) == []
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "U A(c1)^error U",
+        "U A(c1 c2)^aborted R(c1=ok) U",
+        "U A(c1)^aborted R(c1=SYN) U",
+        "U A(c1)^aborted U R(c1=late)",
+        "U A('half')^aborted U",
+        "U A(c1) R(c1=ok) U",
+    ],
+)
+def test_what_is_not_whole_is_not_kept_as_if_it_were(shape: str) -> None:
+    case = of_shape(shape)
+    assert mended(case, "keep-failed-turn").conversation == case.conversation
+
+
+def test_an_aborted_turn_with_half_written_arguments_or_unsigned_thinking_is_not_kept() -> None:
+    for block in (call("c1") | {"partialJson": '{"path'}, {"type": "toolCall", "id": "c1", "name": "ls", "arguments": None}):
+        case = of(u("u1", None), a("a1", "u1", block, stopReason="aborted"), r("r1", "a1", "c1"))
+        assert mended(case, "keep-failed-turn").conversation == case.conversation
+    thought = {"type": "thinking", "thinking": "hm"}
+    case = of(u("u1", None), a("a1", "u1", thought, call("c1"), stopReason="aborted"), r("r1", "a1", "c1"))
+    assert mended(case, "keep-failed-turn").conversation == case.conversation
+
+
 def test_no_result_is_made_up_for_a_failed_turn_that_pi_leaves_out() -> None:
     case = of_shape("U A(c1)^error U")
     assert mended(case, "insert-interrupted-result", "insert-pi-result").conversation == case.conversation
@@ -477,10 +513,67 @@ def test_a_fused_last_line_is_where_the_path_goes_on(mode: str) -> None:
     assert texts(written(lines(header(), *rows), ["split-fused-line"], mode)) == ["one", "two", "three"]
 
 
+FUSED = (
+    u("u1", None, "one"),
+    fused(a("a1", "u1", text("two")), u("u2", "a1", "three")),
+    a("a2", "u2", text("four")),
+    u("u3", "a2", "five"),
+)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("reader", ["openclaw-2026.7", "openclaw-2026.9"])
+def test_openclaw_goes_on_past_a_fused_line_and_its_records_come_back_into_the_middle(reader: str, mode: str) -> None:
+    case = of(*FUSED, format_name="openclaw", reader=reader)
+    assert [chunk.text for chunk in case.conversation.chunks] == (
+        ["one", "four", "five"] if reader == "openclaw-2026.9" else ["four", "five"]
+    )
+    final = mended(case, "split-fused-line")
+    assert [chunk.text for chunk in final.conversation.chunks] == ["one", "two", "three", "four", "five"]
+    later = written(lines(header(), *FUSED), ["split-fused-line"], mode, "openclaw")
+    assert texts(later) == ["one", "two", "three", "four", "five"]
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_fused_line_whose_records_have_lines_of_their_own_is_only_a_note(mode: str, format_name: str) -> None:
+    later = written(lines(header(), *FUSED), ["split-fused-line"], mode, format_name)
+    told = [found for found in findings(later, RULES) if found.code == "STORE502"]
+    if mode == "new-session":
+        assert not told, "the new file has no such line"
+    else:
+        (note,) = told
+        assert note.severity is Severity.NOTE and "each is on the path by a line of its own" in note.message
+    assert codes(later) == [] and not compose(later, [strategy("split-fused-line")])
+
+
+def test_a_fused_line_of_which_one_record_is_on_the_path_is_still_a_loss() -> None:
+    rows = [*FUSED[:2], a("a2", "a1", text("two")), u("u3", "a2", "five")]
+    case = of(*rows)
+    (found,) = (found for found in findings(mended(case, "split-fused-line"), RULES) if found.code == "STORE502")
+    assert found.severity is Severity.WARNING and "u2" in found.message
+
+
 def test_a_fused_line_that_the_program_went_on_without_stays_a_branch() -> None:
     rows = [u("u1", None, "one"), fused(a("a1", "u1", text("two")), u("u2", "a1", "three")), a("a2", "u1", text("four"))]
     case = of(*rows)
     assert mended(case, "split-fused-line").conversation == case.conversation
+
+
+def test_an_entry_below_the_header_is_a_root_and_gets_no_other_parent() -> None:
+    session = header()["id"]
+    case = of(entry("custom", "x1", None, customType="ui"), u("u1", session, "one"), a("a1", "u1", text("two")))
+    assert codes(case, Severity.NOTE) == [] and case.reading.warnings == ()
+    assert mended(case, "reparent-orphan-entry").conversation == case.conversation
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_branch_that_a_dangling_parent_leaves_behind_is_only_a_note(mode: str) -> None:
+    rows = [u("u1", None, "one"), a("a1", "u1", text("two")), u("u2", "gone", "three"), a("a2", "u2", text("four"))]
+    later = written(lines(header(), *rows), ["reparent-orphan-entry"], mode)
+    assert codes(later) == []
+    left = [found for found in findings(later, RULES) if found.code == "TREE101"]
+    assert len(left) == (mode == "replay-suffix") and all("nothing is missing" in found.message for found in left)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -529,7 +622,7 @@ PAIR = (
 
 @pytest.mark.parametrize(
     ("pointer", "wanted"),
-    [("r1", "a1"), ("r2", "a1"), ("a1", "a1"), ("u2", "u2"), ("u1", "u1"), ("k1", "k1"), ("nowhere", "nowhere")],
+    [("r1", "a1"), ("r2", "a1"), ("a1", "a1"), ("u2", "u2"), ("u1", "u1"), ("k1", "k1")],
 )
 @pytest.mark.parametrize("mode", MODES)
 def test_the_pointer_of_a_compaction_goes_back_to_the_call(pointer: str, wanted: str, mode: str) -> None:
@@ -541,6 +634,29 @@ def test_the_pointer_of_a_compaction_goes_back_to_the_call(pointer: str, wanted:
         assert names == ["fix-compaction-pointer"] and refused(best) == []
         later = written(lines(header(), *rows), names, mode)
         assert texts(later) == texts(final) and refused(later) == []
+
+
+@pytest.mark.parametrize("reader", ["verbatim", "pi-1.5", "openclaw-2026.9"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_pointer_that_is_in_no_line_leads_to_the_compaction_itself_and_no_reader_sees_a_difference(mode: str, reader: str) -> None:
+    rows = compacted("nowhere", *PAIR, behind=[u("u3", "k1", "new")])
+    case = of(*rows, reader=reader)
+    assert "TREE105" in codes(case)
+    final = mended(case, "fix-compaction-pointer")
+    assert kept_from(final) == "k1" and texts(final) == texts(case) and "TREE105" not in codes(final)
+    later = written(lines(header(), *rows), ["fix-compaction-pointer"], mode)
+    assert texts(later) == texts(of(*rows)) and "TREE105" not in codes(later)
+    assert "which is what every program makes of it now" in strategy("fix-compaction-pointer").cost
+
+
+def test_a_compaction_that_a_reset_of_openclaw_took_over_from_is_left_alone() -> None:
+    rows = compacted("nowhere", *PAIR, behind=[entry("reset", "s1", "k1"), u("u3", "s1", "new")])
+    case = of(*rows, format_name="openclaw", reader="openclaw-2026.9")
+    assert mended(case, "fix-compaction-pointer").conversation == case.conversation
+
+
+def codes(case: Case, least: Severity = Severity.WARNING) -> list[str]:
+    return [found.code for found in findings(case, RULES) if at_least(found.severity, least)]
 
 
 def kept_from(case: Case) -> str:
@@ -605,3 +721,24 @@ def test_a_conversation_that_is_no_tree_is_left_alone(name: str) -> None:
     )
     case = case_of(Conversation("x", "anthropic-request", chunks), "as-sent")
     assert list(strategy(name).propose(case)) == []
+
+
+def test_a_line_whose_records_are_a_branch_of_their_own_names_no_strategy() -> None:
+    fused = line(a("a8", "u1", text("x"))) + line(u("u8", "a8", "mid"))
+    apart = case_of(stored_tree(lines(header(), u("u1", None, "one"), fused, a("a2", "u1", text("end")))), "pi-1.5")
+    (found,) = (each for each in findings(apart, RULES) if each.code == "STORE502")
+    assert found.repaired_by == () and "branch of their own" in found.unmended and not compose(apart, [strategy("split-fused-line")])
+    named = case_of(stored_tree(lines(header(), u("u1", None, "one"), fused, a("a2", "u8", text("end")))), "pi-1.5")
+    (found,) = (each for each in findings(named, RULES) if each.code == "STORE502")
+    assert found.repaired_by == ("split-fused-line",) and compose(named, [strategy("split-fused-line")])
+
+
+def stored_tree(data: bytes) -> Conversation:
+    (found,) = PI.read(records({"sessions/s.jsonl": data}))
+    return found.conversation
+
+
+def test_sentences_count_lines_as_editors_do() -> None:
+    assert [spoken("line:3"), spoken("line:3/2"), spoken("line:3", 3), spoken("line:3", 7), spoken("u1")] == [
+        "line 4", "line 4/2", "line 4", "'line:3'", "'u1'",
+    ]  # fmt: skip
