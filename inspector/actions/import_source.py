@@ -25,9 +25,10 @@ from inspector.formats.base import Stored
 from inspector.models import Conversation, Finding, Payload, Record, Revision, Source, TraceRecord, loading
 from inspector.models.bulk import insert
 from inspector.models.identity import short_id
+from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
 from inspector.repairs.preview import digest
-from inspector.reports.timeline import arguments
+from inspector.reports.row_words import arguments
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 from inspector.sources import files
@@ -386,7 +387,8 @@ def examine(conversation: Conversation, stored: Stored | None = None, ids: Seque
     stored = stored or loading.stored(conversation)
     case = loading.case_around(conversation, stored.conversation, source.reader, ids)
     found = findings(case, RULES)
-    _, judgement = judged(case.reading, stored.conversation, source.profile, source.projection)
+    conversation.projection, conversation.profile = own_judges(stored.conversation, source.projection, source.profile)
+    _, judgement = judged(case.reading, stored.conversation, conversation.profile, conversation.projection)
     conversation.message_count = len(case.messages)
     conversation.read_count = len(case.reading.messages)
     conversation.verdict = visible(verdict(case, found, judgement))
@@ -394,7 +396,9 @@ def examine(conversation: Conversation, stored: Stored | None = None, ids: Seque
     conversation.has_silent = any(finding.silent and finding.severity is not Severity.NOTE for finding in found)
     conversation.refused = not judgement.sendable or bool(case.reading.failure)
     conversation.judged_by = inspector.__version__
-    conversation.save(update_fields=["message_count", "read_count", "verdict", "worst", "has_silent", "refused", "judged_by"])
+    conversation.save(
+        update_fields=["message_count", "read_count", "verdict", "worst", "has_silent", "refused", "judged_by", "projection", "profile"]
+    )
     conversation.findings.all().delete()
     Finding.objects.bulk_create(
         [_finding(conversation, finding, oid) for oid, finding in finding_ids(conversation.oid, found)], batch_size=500

@@ -10,14 +10,17 @@ from django.conf import settings
 
 from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
+from inspector.conversation.tree import LEAF
 from inspector.detectors.base import Case
 from inspector.formats.base import Format, Stored, WriteRefused
 from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.models import Conversation, Repair, Source, loading
+from inspector.profiles.answering import own_judges
 from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import UnknownStrategy, strategy
 from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.reports.branches import with_leaf
 from inspector.reports.visible import visible
 from inspector.sources import reading
 from inspector.sources.problems import SourceProblem
@@ -27,7 +30,10 @@ _FORKS = uuid.UUID("6f1f5f0e-5c0d-5d0c-9a52-0b1f6a3f1d52")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person asks for; a repair holds the same and can be computed again from it."""
+    """What a person asks for; a repair holds the same and can be computed again from it.
+
+    Under `options` stands, as "leaf", the entry of a tree whose path is mended, as addresses name it; without it, the path is the reader's own.
+    """
 
     strategies: tuple[str, ...]
     mode: str
@@ -55,6 +61,7 @@ def request_for(
     mode: str | None,
     reader: str | None = None,
     held: Collection[str] = (),
+    leaf: str = "",
 ) -> Request:
     """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked. Raises Refused.
 
@@ -62,15 +69,19 @@ def request_for(
     """
     format_ = loading.format_of(source)
     named = mode_named(format_, mode)
-    options = _options(source, stored, strategies, named, held)
-    return Request(tuple(strategies), named, reader or source.reader, source.projection, source.profile, options)
+    options = _options(source, stored, strategies, named, held, leaf)
+    # A command has chosen its judges for the conversation already.
+    known = source.pk is not None
+    judges = own_judges(stored.conversation, source.projection, source.profile) if known else (source.projection, source.profile)
+    return Request(tuple(strategies), named, reader or source.reader, *judges, options)
 
 
-def _options(source: Source, stored: Stored, strategies: Sequence[str], mode: str, held: Collection[str]) -> dict[str, str]:
+def _options(source: Source, stored: Stored, strategies: Sequence[str], mode: str, held: Collection[str], leaf: str) -> dict[str, str]:
     """The format's options, with an id for a new conversation, in the format's own form, that this source is not known to hold."""
-    format_, basis = loading.format_of(source), f"{digest(stored)} {' '.join(strategies)}"
+    chosen = {LEAF: visible(leaf)} if leaf else {}
+    format_, basis = loading.format_of(source), " ".join((digest(stored), *strategies, *chosen.values()))
     for count in itertools.count():
-        options = format_.options(mode, stored, str(uuid.uuid5(_FORKS, f"{basis} {count}")))
+        options = format_.options(mode, stored, str(uuid.uuid5(_FORKS, f"{basis} {count}"))) | chosen
         name = options.get("fork_id")
         if name is None:
             return options
@@ -80,10 +91,32 @@ def _options(source: Source, stored: Stored, strategies: Sequence[str], mode: st
     raise AssertionError("itertools.count ends")
 
 
+def at_leaf(case: Case, leaf: str) -> Case:
+    """The case of the path to `leaf`, an entry as addresses name it, instead of the reader's own path ("" = that one). Raises Refused."""
+    if not leaf:
+        return case
+    asked = visible(leaf)
+    name = asked[:80]
+    if case.tree is None:
+        raise Refused(f"{case.reading.reader} reads this conversation as a list, so that no leaf can be chosen in it: leave {name} out.")
+    tree = with_leaf(case.tree, asked)
+    key = tree.fact(LEAF)
+    if key is None or visible(key) != asked:
+        raise Refused(
+            f"There is no entry {name} in this conversation now: choose another leaf, or none for the path that the reader takes."
+        )
+    found = case.again(tree)
+    end = found.conversation.chunks[-1].key.rpartition(".")[0] if found.conversation.chunks else ""
+    if end != key:
+        raise Refused(f"{case.reading.reader} cannot end its path at the entry {name}: choose another leaf, or another reader.")
+    return found
+
+
 def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, request: Request) -> Preview:
     """The plan on exactly these records; `case` is theirs, as `request.reader` has it. Raises Refused where there is nothing to do or the format cannot write it."""
     if not request.strategies:
         raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
+    case = at_leaf(case, request.options.get(LEAF, ""))
     if case.tree is not None:
         # A plan for a tree speaks of the path; the records are those of the whole file.
         stored = replace(stored, conversation=case.conversation)

@@ -26,14 +26,14 @@ def rehearse(path: Path, format_: Format, stored: Stored, preview: Preview) -> d
 
 def _on(copy: Path, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
     first = _everything(copy, format_)
-    held = write(copy, format_, [stored], preview.changes)
+    held = write(copy, format_, [stored], preview.changes, is_copy=True)
     target = format_.target(preview.plan)
     result = next((found for found in read_store(copy, format_.name).conversations if found.conversation.native_id == target), None)
     if result is None or [chunk.raw for chunk in preview.after.case.view(result.conversation).chunks] != [
         chunk.raw for chunk in preview.after.case.conversation.chunks
     ]:
         return {"ok": False, "sentence": "On a copy, what was written did not read back as previewed: do not apply this plan."}
-    write(copy, format_, [result], back(preview.changes))
+    write(copy, format_, [result], back(preview.changes), is_copy=True)
     if _everything(copy, format_) != first:
         return {"ok": False, "sentence": "On a copy, undo did not give back every byte: do not apply this plan."}
     sentence = f"Rehearsed on a copy: applied, read back as previewed, undone, all {len(first):,} records equal again; the write lock was held {held:.0f} ms."

@@ -26,7 +26,7 @@ def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored,
         if copied is None:
             raise Refused(f"The conversation is no longer in {path}: import the source again, or choose another conversation.")
         preview = preview_of(case.again(copied.conversation), copied, format_, str(out), request)
-        write(out, format_, [copied], preview.changes)
+        write(out, format_, [copied], preview.changes, is_copy=True)
         written = reading.one(out, format_, native_id)
         wanted = [chunk.raw for chunk in preview.after.case.conversation.chunks]
         if written is None or [chunk.raw for chunk in case.view(written.conversation).chunks] != wanted:

@@ -48,7 +48,7 @@ def kept(repair: Repair) -> list[Change]:
     ]
 
 
-def write(path: Path, format_: Format, stored: Sequence[Stored], changes: Sequence[Change]) -> float:
+def write(path: Path, format_: Format, stored: Sequence[Stored], changes: Sequence[Change], is_copy: bool = False) -> float:
     """Writes `changes` where every conversation of `stored` still is byte for byte as read. Returns the milliseconds of lock."""
     guard: dict[str, dict[str, Cell]] = {}
     watch: dict[str, Cell | None] = {}
@@ -56,7 +56,7 @@ def write(path: Path, format_: Format, stored: Sequence[Stored], changes: Sequen
         prefixes, keys = format_.guard(each)
         guard |= prefixes
         watch |= keys
-    return stores.commit(path, format_, guard, watch, changes)
+    return stores.commit(path, format_, guard, watch, changes, is_copy)
 
 
 def back(changes: Sequence[Change]) -> list[Change]:

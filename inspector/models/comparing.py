@@ -17,12 +17,12 @@ _MOST = 20_000
 def differences(conversations: Iterable[Conversation], readers: Sequence[str], profile: str = "") -> list[tuple[str, list[Difference]]]:
     """The id of each conversation with the difference of every further reader to the first, without findings.
 
-    `profile` stands in for the source's own. Raises UnknownReader, UnknownProfile.
+    `profile` stands in for the conversation's own. Raises UnknownReader, UnknownProfile.
     """
     conversations = list(conversations)
     newest = Revision.objects.filter(number=F("conversation__revision"), conversation__in=conversations)
     digests = dict(newest.values_list("conversation_id", "digest"))
-    return [(each.oid, _of_one(each, digests.get(each.pk, ""), readers, profile or each.source.profile)) for each in conversations]
+    return [(each.oid, _of_one(each, digests.get(each.pk, ""), readers, profile or each.judges[1])) for each in conversations]
 
 
 def difference(conversation: Conversation, reader_a: str, reader_b: str, profile: str = "", ids: Iterable[str] | None = None) -> Difference:
@@ -30,7 +30,7 @@ def difference(conversation: Conversation, reader_a: str, reader_b: str, profile
     source = conversation.source
     # Findings go by what stands around the rows as well: another import of the store or of a trace has another time.
     read = (source.read_at, *source.traces.order_by("pk").values_list("pk", "read_at"))
-    key = (conversation.pk, conversation.revision, reader_a, reader_b, source.projection, profile or source.profile, *read)
+    key = (conversation.pk, conversation.revision, reader_a, reader_b, conversation.judges[0], profile or conversation.judges[1], *read)
     kept = _KEPT_WITH_FINDINGS.get(key)
     if kept is not None:
         return kept
@@ -44,7 +44,7 @@ def difference(conversation: Conversation, reader_a: str, reader_b: str, profile
 
 
 def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], profile: str) -> list[Difference]:
-    projection = conversation.source.projection
+    projection = conversation.judges[0]
     keys = [(digest, readers[0], name, projection, profile) for name in readers[1:]]
     kept = [_KEPT.get(key) for key in keys]
     if digest and all(kept):

@@ -41,6 +41,9 @@ class Conversation(models.Model):
     refused = models.BooleanField(default=False)
     judged_by = models.CharField(max_length=20, blank=True)
     """Version of Inspector whose rules gave verdict and findings; another version judges anew at the next import."""
+    projection = models.CharField(max_length=60, blank=True)
+    profile = models.CharField(max_length=60, blank=True)
+    """By which it was judged; "" of one that was judged before this was kept: those of its source."""
 
     class Meta:
         ordering = ("-last_activity", "id")
@@ -48,6 +51,11 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return self.oid
+
+    @property
+    def judges(self) -> tuple[str, str]:
+        """(projection, profile) where nobody asks for others."""
+        return (self.projection, self.profile) if self.profile else (self.source.projection, self.source.profile)
 
     @property
     def short_native_id(self) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
+from operator import itemgetter
 
 from inspector.conversation import model
 from inspector.conversation.model import Conversation as Core
@@ -34,16 +35,17 @@ def stored(conversation: Conversation, revision: int | None = None) -> Stored:
 @lru_cache(maxsize=16)
 def _stored(conversation_id: int, format_name: str, number: int) -> Stored:
     revision = Revision.objects.get(conversation_id=conversation_id, number=number)
-    rows = Record.objects.filter(Record.at(number), conversation_id=conversation_id).select_related("payload")
-    records = [
-        StoredRecord(
-            row.key if row.key_bytes is None else bytes(row.key_bytes).decode("utf-8", "surrogateescape"),
-            Cell(bytes(row.payload.data), row.storage),
-        )
-        for row in rows
+    # As plain values, for two model objects a row take longer than the reading; and in no order, for SQLite would copy every payload to sort them.
+    rows = Record.objects.filter(Record.at(number), conversation_id=conversation_id).order_by()
+    values = rows.values_list("key", "key_bytes", "position", "pk", "storage", "payload__data").iterator(chunk_size=2000)
+    found_rows = [
+        ((name.encode("utf-8", "surrogateescape") if exact is None else bytes(exact), position, pk), storage, bytes(data))
+        for name, exact, position, pk, storage, data in values
     ]
     # Rows that stayed keep the position that they had when they came: the order is the store's own, by the bytes of the key.
-    records.sort(key=lambda record: record.key.encode("utf-8", "surrogateescape"))
+    found_rows.sort(key=itemgetter(0))
+    records = [StoredRecord(place[0].decode("utf-8", "surrogateescape"), Cell(data, storage)) for place, storage, data in found_rows]
+    del found_rows
     found = next(format_named(format_name).read(records), None) or _without_records(conversation_id, format_name)
     facts = {**found.conversation.facts, **{name: Fact(name, value) for name, value in revision.shared_facts.items()}}
     native_id = _native_id(conversation_id, found.conversation.native_id)

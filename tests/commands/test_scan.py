@@ -54,7 +54,7 @@ def test_json_has_exactly_the_fields_that_scripts_rely_on(tmp_path: Path) -> Non
         4,
     )
     for found in conversation["findings"]:
-        assert set(found) == {"code", "rule", "severity", "silent", "fault", "seqs", "total", "message", "repaired_by"}
+        assert set(found) == {"code", "rule", "severity", "silent", "fault", "seqs", "total", "message", "repaired_by", "unmended"}
     judgement = conversation["profiles"]["openai-chat"]
     assert set(judgement) == {"sendable", "prefix_valid", "first_bad", "violations"}
     assert set(judgement["violations"][0]) == {"id", "path", "seqs", "text"}

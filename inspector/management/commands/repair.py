@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from inspector.actions.planning import Request, preview_of, refuse_doubles, request_for
+from inspector.actions.planning import Request, at_leaf, preview_of, refuse_doubles, request_for
 from inspector.actions.problems import NothingToRepair
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.conversation.queries import span_text
@@ -27,11 +27,12 @@ from inspector.repairs.catalogue import strategy
 from inspector.repairs.preview import Preview
 from inspector.repairs.recommend import sequence
 from inspector.reports.plan import plan_report
+from inspector.reports.span_words import count
 from inspector.sources.problems import shown
 
 
 class Command(AnsweringCommand):
-    """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] (--plan | --apply | --out PATH)`; status 1: nothing to do.
+    """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] [--leaf ENTRY] (--plan | --apply | --out PATH)`; status 1: nothing to do.
 
     Or `repair [TARGET] --apply-plan FILE`, where FILE is what `--plan --json` or `--out PATH --json` printed.
     """
@@ -56,6 +57,12 @@ class Command(AnsweringCommand):
             "--mode", metavar="MODE", help="where the result goes: fork, in-place, or the format's own name (see `formats`)"
         )
         parser.add_argument("--reader", metavar="NAME", help="read as this client does (see `readers`)")
+        parser.add_argument(
+            "--leaf",
+            metavar="ENTRY",
+            default="",
+            help="of a tree, mend the path to this entry, which becomes the live one (see `show --as tree`)",
+        )
 
     def answer(self, options: dict[str, Any]) -> None:
         if options["apply_plan"] is not None:
@@ -85,8 +92,8 @@ class Command(AnsweringCommand):
 
     def _apply_plan(self, options: dict[str, Any]) -> None:
         """Everything but the store is in the file. Raises Refused where the rows, or what follows from them, are not what it says."""
-        if any(options[name] for name in ("strategy", "goal", "mode", "reader", "conversation")):
-            raise CommandError("A plan file says strategies, mode, reader and conversation itself: leave these options out.")
+        if any(options[name] for name in ("strategy", "goal", "mode", "reader", "leaf", "conversation")):
+            raise CommandError("A plan file says strategies, mode, reader, leaf and conversation itself: leave these options out.")
         plan = read_plan(options["apply_plan"])
         target = load({**options, "target": options["target"] or plan.source, "conversation": plan.native_id})
         chosen = target.one()
@@ -141,7 +148,7 @@ class Command(AnsweringCommand):
         if options["json"]:
             self.say_json(plan_report(chosen.oid, preview))
         elif options["out"] == PIPE:
-            self.note(f"{', '.join(preview.plan.strategies)}: {len(preview.plan.edits):,} edits")
+            self.note(f"{', '.join(preview.plan.strategies)}: {count(len(preview.plan.edits), 'edit')}")
             self.note(f"{preview.after.judgement.profile}: {preview.after.judgement.verdict} after")
         else:
             self._print(chosen, preview)
@@ -151,7 +158,9 @@ class Command(AnsweringCommand):
         plan, before, after = preview.plan, preview.before, preview.after
         self.say(f"{', '.join(plan.strategies)} on {shown(plan.conversation)} ({chosen.oid}), mode {plan.mode}")
         marks = ", ".join(sorted(plan.safety)) or "nothing is lost or invented"
-        self.say(f"  {len(plan.edits):,} edits, {len(preview.changes):,} records, {preview.bytes_written:,} bytes; {marks}")
+        self.say(
+            f"  {count(len(plan.edits), 'edit')}, {count(len(preview.changes), 'record')}, {count(preview.bytes_written, 'byte')}; {marks}"
+        )
         for found in before.findings:
             self.say(f"  before: {found.code} {found.rule} ({found.severity}), {_where(found)}")
         known = {found.code for found in before.findings}
@@ -167,7 +176,7 @@ class Command(AnsweringCommand):
             self.say(f"  cost: {cost}")
         for warning in preview.warnings:
             self.say(f"  warning: {warning}")
-        self.say(preview.text_diff)
+        self.say(preview.shown_diff)
 
 
 def _where(found: Finding) -> str:
@@ -177,18 +186,18 @@ def _where(found: Finding) -> str:
 def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
     """Raises Refused (no such mode), NothingToRepair."""
     reader_name = options["reader"] or chosen.reader
-    names = options["strategy"] or _recommended(chosen, reader_name, options["goal"])
+    names = options["strategy"] or _recommended(chosen, reader_name, options["goal"], options["leaf"])
     source = chosen.row.source if chosen.row else _unsaved(chosen)
     is_copy = options["out"] is not None and chosen.format.name not in NEW_FILE_ONLY
     mode = "in-place" if is_copy else options["mode"]
-    request = request_for(source, chosen.stored, names, mode, reader_name, chosen.held)
+    request = request_for(source, chosen.stored, names, mode, reader_name, chosen.held, options["leaf"])
     return replace(request, profile=options["goal"]) if options["goal"] else request
 
 
-def _recommended(chosen: Chosen, reader_name: str, goal: str) -> list[str]:
+def _recommended(chosen: Chosen, reader_name: str, goal: str, leaf: str) -> list[str]:
     """Raises NothingToRepair, with the reason where something is refused and nothing can mend it."""
     refuse_doubles(chosen.stored)
-    case = chosen.case(reader_name)
+    case = at_leaf(chosen.case(reader_name), leaf)
     found = sequence(case, findings(case, RULES), goal, chosen.projection)
     names = [each.name for each in found.way.strategies]
     if found.why_not and (not names or case.conversation.format not in DISPATCH):

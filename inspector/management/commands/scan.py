@@ -14,6 +14,7 @@ from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
+from inspector.repairs.catalogue import strategy
 from inspector.reports.recorded_errors import recorded_errors
 from inspector.reports.scan import conversation_report, source_report
 from inspector.reports.verdict import verdict
@@ -32,6 +33,7 @@ class Examined:
     verdict: str
     sendable: bool
     own_profile: str
+    usual: Judgement
 
     @property
     def healthy(self) -> bool:
@@ -72,7 +74,7 @@ class Command(AnsweringCommand):
                 self.note(f"{number:,} of {len(target.conversations):,} conversations looked at")
         if options["json"]:
             problems = [{"where": where, "reason": reason} for where, reason in target.problems]
-            reports = [conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict) for each in examined]
+            reports = [conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict, each.usual) for each in examined]
             self.say_json(
                 {"source": {**source_report(target.path, target.format), "problems": problems}, "conversations": reports, "streams": []}
             )
@@ -111,11 +113,14 @@ class Command(AnsweringCommand):
             self.say(f"  {found.code} {found.rule}: {found.severity}, {loud}, fault of the {found.fault}, {where}")
             self.say(f"      {found.message}")
             if found.repaired_by:
-                self.say(f"      repaired by {', '.join(found.repaired_by)}")
+                self.say(f"      repaired by {', '.join(_with_safety(name) for name in found.repaired_by)}")
         for recorded in recorded_errors(each.case, each.findings)[:RECORDED_SHOWN]:
             belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
             self.say(f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}")
             self.say(f"      {recorded.means}{f' ({belongs})' if belongs else ''}")
+        if each.own_profile not in each.asked:
+            for note in each.usual.notes:
+                self.say(f"  {note}")
         for name, judgement in each.asked.items():
             self.say(f"  {name}: {judgement.verdict}")
             for violation in judgement.violations[:5]:
@@ -124,6 +129,11 @@ class Command(AnsweringCommand):
             for note in judgement.notes if name == each.own_profile else ():
                 self.say(f"      {note}")
         self.say()
+
+
+def _with_safety(name: str) -> str:
+    marks = sorted(strategy(name).safety)
+    return f"{name} ({', '.join(marks)})" if marks else name
 
 
 def _danger(each: Examined) -> tuple[object, ...]:
@@ -141,7 +151,7 @@ def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     _, usual = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
     asked = {name: judged(case.reading, case.conversation, name, chosen.projection)[1] for name in names}
     sendable = usual.sendable and all(each.sendable for each in asked.values())
-    return Examined(chosen.oid, case, found, asked, verdict(case, found, usual), sendable, chosen.profile)
+    return Examined(chosen.oid, case, found, asked, verdict(case, found, usual), sendable, chosen.profile, usual)
 
 
 def _fails(examined: list[Examined], fail_on: str) -> bool:

@@ -49,7 +49,8 @@ class Command(AnsweringCommand):
         chosen = load(options).one()
         conversation = _revision(chosen, options["revision"])
         if shape == "notation":
-            text = notation.dump(conversation)
+            leaf = options["leaf"]
+            text = notation.dump(_at_leaf(conversation, leaf, options["reader"] or chosen.reader).conversation if leaf else conversation)
             self.say_json({"notation": text}) if options["json"] else self.say(text.removesuffix("\n"))
             return
         case = _at_leaf(conversation, options["leaf"], options["reader"] or chosen.reader)

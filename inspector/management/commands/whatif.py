@@ -34,7 +34,7 @@ class Command(AnsweringCommand):
         parser.add_argument(
             "--reader", metavar="NAME", action="append", required=True, help="twice: the reader that runs now, and the one that might ship"
         )
-        parser.add_argument("--profile", metavar="NAME", help="judge by this provider's rules instead of the source's own")
+        parser.add_argument("--profile", metavar="NAME", help="judge by this provider's rules instead of each conversation's own")
 
     def answer(self, options: dict[str, Any]) -> None:
         names = options["reader"]
