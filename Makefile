@@ -24,12 +24,15 @@ run: $(RUN) ## Show a store (make run STORE=PATH [TRACES=PATH]), or the demo
 	@if [ -n "$$STORE" ]; then $(PY) manage.py import_source "$$STORE" $${TRACES:+"$$TRACES"}; else $(PY) manage.py demo; fi
 	@exec $(PY) manage.py serve --port "$$PORT"
 
+# A process for each core; every test has its own files, database and ports. `make test ARGS='-n 0'` runs them in one, with a debugger if you like.
+PARALLEL := -n auto --dist worksteal
+
 # Playwright keeps an event loop in the thread of the tests, and Django would refuse its database there.
 test: $(DEV) ## Run all tests, those in Chromium too where there is one
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'not corpus and not judges and not programs' $(ARGS)
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest $(PARALLEL) -m 'not corpus and not judges and not programs' $(ARGS)
 
 test-quick: $(DEV) ## Run the tests that need no browser
-	@$(PY) -m pytest -m 'not browser and not corpus and not judges and not programs' $(ARGS)
+	@$(PY) -m pytest $(PARALLEL) -m 'not browser and not corpus and not judges and not programs' $(ARGS)
 
 test-browser: $(DEV) ## Run the tests that drive Chromium
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'browser and not corpus' $(ARGS)

@@ -1,11 +1,16 @@
 """The project's settings; what differs between machines comes from the environment."""
 
+import gc
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
 from inspector import environment
+
+# A long conversation is millions of frozen values, none of them in a cycle: with Python's own thresholds the collector looks through
+# all of them again and again while they are made, and finds nothing.
+gc.set_threshold(100_000, 20, 100)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"

@@ -3,8 +3,23 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from inspector.views import audit, bundles, catalogues, check, conversations, explain, inbox, prompts, repairs, sources, traces, whatif
+from inspector.views import (
+    audit,
+    bundles,
+    catalogues,
+    check,
+    chunks,
+    conversations,
+    explain,
+    inbox,
+    prompts,
+    repairs,
+    sources,
+    traces,
+    whatif,
+)
 
+handler400 = "inspector.views.pages.bad_request"
 handler404 = "inspector.views.pages.not_found"
 
 urlpatterns = [
@@ -17,8 +32,8 @@ urlpatterns = [
     path("conversations/<slug:oid>.json", conversations.conversation_json),
     path("conversations/<slug:oid>.md", conversations.conversation_md),
     path("conversations/<slug:oid>/bundle.zip", bundles.bundle, name="bundle"),
-    path("conversations/<slug:oid>/chunks/<int:position>/", conversations.chunk, name="chunk"),
-    path("conversations/<slug:oid>/chunks/<int:position>/raw/", conversations.chunk_raw, name="chunk-raw"),
+    path("conversations/<slug:oid>/chunks/<int:position>/", chunks.chunk, name="chunk"),
+    path("conversations/<slug:oid>/chunks/<int:position>/raw/", chunks.chunk_raw, name="chunk-raw"),
     path("conversations/<slug:oid>/prompt/", prompts.prompt, name="prompt"),
     path("conversations/<slug:oid>/prompt.json", prompts.prompt_json),
     path("conversations/<slug:oid>/trace/", traces.trace, name="trace"),

@@ -40,6 +40,16 @@
     });
   });
 
+  // A link may lead to what stands folded.
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    if (!target) { return; }
+    for (let at = target; at; at = at.parentElement?.closest("details")) { if (at.tagName === "DETAILS") { at.open = true; } }
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", unfold);
+  if (document.getElementById("profiles")) { unfold(); }
+
   // Single keys, off while typing and with any modifier; the address bar's history keeps every choice.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) { return; }

@@ -1,5 +1,6 @@
 """A session file as branches: nodes, what each hangs below and how, and the marks of what must be seen about them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,11 +12,19 @@ ROOT, STORED, REBASED, CUT, DANGLING, CYCLE, UNPLACED = "root", "stored", "rebas
 LIVE, LINK, LOST, UNREAD, REPLACED, OTHER = "live", "link", "lost", "not read", "replaced", "other"
 
 
+_COUNTING = re.compile(r"line:(\d{1,9})((?:/\d+)?)")
+
+
+def counted(format_name: str) -> tuple[str, int]:
+    """What the places of a session are called, and what is added to the number of the model: editors count the header as line 1, rows have a `seq`."""
+    return ("event", 0) if format_name == "openclaw-sqlite" else ("line", 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """An entry, or a line that is none. `key` is that of its chunks without the block; `is_read`: some program takes it for an entry.
 
-    `id` and `parent` of a torn line are those that its bytes still name.
+    `line` is counted as `counted` says. `id` and `parent` of a torn line are those that its bytes still name.
     """
 
     index: int
@@ -27,11 +36,13 @@ class Node:
     chunks: tuple[Chunk, ...]
     is_entry: bool
     is_read: bool
+    line: int
 
     @property
-    def line(self) -> int:
-        """Counted from 0, the header."""
-        return self.chunks[0].msg_idx or 0
+    def shown(self) -> str:
+        """What it is called for a person: its key, but where that only counts lines as keys do, from 0, the line as editors count."""
+        counts = _COUNTING.fullmatch(self.key)
+        return f"line {self.line}{counts[2]}" if counts and int(counts[1]) + 1 == self.line else self.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,8 @@ class Branches:
     missing: tuple[Missing, ...] = ()
     last_lost: int | None = None
     """The entry to which a person can read what a cut hides."""
+    unit: str = "line"
+    """What `line` of a node counts."""
     chosen: str = ""
     """The key of the leaf that a person chose; "" = what the reader takes."""
 
@@ -89,6 +102,10 @@ class Branches:
     @property
     def leaf_id(self) -> str:
         return self.nodes[self.path[-1]].key if self.path else ""
+
+    @property
+    def leaf_shown(self) -> str:
+        return self.nodes[self.path[-1]].shown if self.path else ""
 
     @property
     def entries(self) -> int:
@@ -121,7 +138,7 @@ class Branches:
 
 
 def name_of(found: Branches, index: int) -> str:
-    return f"line {found.nodes[index].line}"
+    return f"{found.unit} {found.nodes[index].line}"
 
 
 def short(id_: str) -> str:

@@ -25,6 +25,7 @@ from inspector.reports.branch_model import (
     UNREAD,
     Branches,
     Node,
+    counted,
     name_of,
     short,
 )  # fmt: skip
@@ -51,9 +52,9 @@ def branches_of(case: Case) -> Branches | None:
     nodes = tuple(_nodes(case.tree))
     place = {node.key: node.index for node in nodes}
     path = tuple(place[key] for key, _ in groupby(case.conversation.chunks, key=_key) if key in place)
-    found = Branches(case.reading.reader, nodes, path, chosen=case.tree.fact(LEAF) or "")
+    found = Branches(case.reading.reader, nodes, path, unit=counted(case.tree.format)[0], chosen=case.tree.fact(LEAF) or "")
     found.state = [OTHER if node.is_read else UNREAD for node in nodes]
-    _hang(found)
+    _hang(found, case.tree.fact("id"))
     _order(found)
     _name_states(found)
     _compacted(found)
@@ -70,16 +71,18 @@ def _is_entry(chunk: Chunk) -> bool:
 
 
 def _nodes(tree: Conversation) -> Iterator[Node]:
+    _, first = counted(tree.format)
     for index, (key, held) in enumerate(groupby(tree.chunks, key=_key)):
         chunks = tuple(held)
+        line = (chunks[0].msg_idx or 0) + first
         about = chunks[0].payload.get("entry")
         if isinstance(about, Mapping):
             id_, parent, kind = (value if isinstance(value := about.get(name), str) else "" for name in ("id", "parentId", "type"))
-            yield Node(index, key, id_, parent or None, kind, about, chunks, True, "fused" not in about)
+            yield Node(index, key, id_, parent or None, kind, about, chunks, True, "fused" not in about, line)
         else:
             id_, parent = _named(chunks[0])
             kind = "" if chunks[0].kind is Kind.UNREADABLE else "session"
-            yield Node(index, key, id_, parent or None, kind, _NOTHING, chunks, False, False)
+            yield Node(index, key, id_, parent or None, kind, _NOTHING, chunks, False, False, line)
 
 
 def _named(chunk: Chunk) -> tuple[str, str]:
@@ -92,7 +95,7 @@ def _named(chunk: Chunk) -> tuple[str, str]:
     return id_, parent
 
 
-def _hang(found: Branches) -> None:
+def _hang(found: Branches, header: str | None) -> None:
     """What each node stands below, its parents as the programs' maps resolve them: the last entry of an id counts."""
     nodes, by_id, recovered = found.nodes, dict[str, int](), dict[str, int]()
     replaced: dict[str, list[int]] = {}
@@ -113,7 +116,8 @@ def _hang(found: Branches) -> None:
             above, how = recovered[node.parent], CUT
         elif not node.is_entry:
             above, how = last, UNPLACED if last >= 0 else ROOT
-        elif node.parent is not None:
+        elif node.parent not in (None, header):
+            # Some writers hang the first entry below the header: nothing stood above it.
             how = DANGLING
         if not node.is_read and how == STORED:
             how = CUT

@@ -2,7 +2,7 @@
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.reports.branch_model import Node
-from inspector.reports.timeline import arguments
+from inspector.reports.row_words import arguments
 
 _WORDS = 200
 _NAMES = {"toolResult": "result", "bashExecution": "command", "branchSummary": "branch summary", "compactionSummary": "compaction"}

@@ -56,7 +56,9 @@ def _mends(findings: Sequence[Json]) -> str:
     """What mends each rule that fires, in code and in data."""
     rows = []
     for about in {found["code"]: rule(found["code"]) for found in findings}.values():
-        by = ", ".join(code(name) for name in about.repaired_by) or prose(about.unmended)
+        own = [found for found in findings if found["code"] == about.code]
+        names = dict.fromkeys(name for found in own for name in found["repaired_by"])
+        by = ", ".join(code(name) for name in names) or prose(own[0]["unmended"])
         rows.append(f"- {about.code} in code: {prose(about.fixed_in_code)} In data: {by}.")
     return "What mends it:\n\n" + "\n".join(rows) if rows else ""
 

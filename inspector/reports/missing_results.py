@@ -3,12 +3,14 @@
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.reports.branch_model import Branches, Missing, name_of, short
 
 _NEAREST = 8
 NOWHERE = "it is nowhere in the file"
+NO_RESULT = "no result"
 
 
 def find_missing(found: Branches) -> None:
@@ -22,12 +24,33 @@ def find_missing(found: Branches) -> None:
     ]
     found.missing = tuple(sorted(missing, key=lambda each: each.call.seq))
     held = set(found.path)
-    for each in found.missing:
-        name = f"{each.call.tool_name[:40] or 'the call'} ({short(each.call.call_id)})"
-        found.mark(each.node, "no result", f"{name} has no result on this path: {each.where}", each.result)
-        if each.result is not None and each.result not in held:
-            said = f"it answers {name} of {name_of(found, each.node)}, and the path does not reach it"
-            found.mark(each.result, "missing result", said, each.node, is_damage=False)
+    for node, together in groupby(found.missing, key=lambda each: each.node if each.result is None else None):
+        if node is not None:
+            _mark_nowhere(found, node, list(together))
+            continue
+        for each in together:
+            _mark_both_ends(found, each, held)
+
+
+def _mark_nowhere(found: Branches, node: int, missing: Sequence[Missing]) -> None:
+    """One mark for all such calls of one answer: an interrupted batch is one thing to look at."""
+    more = len(missing) - 1
+    calls = f"{_name(missing[0])}{f' and {more:,} more' if more else ''}"
+    ended = found.nodes[node].about.get("stopReason")
+    said = f"; the answer ended as {ended!r}, and newer programs leave it out" if ended in ("aborted", "error") else ""
+    found.mark(node, NO_RESULT, f"{calls} {'have' if more else 'has'} no result on this path: {missing[0].where}{said}")
+
+
+def _mark_both_ends(found: Branches, each: Missing, held: set[int]) -> None:
+    name = _name(each)
+    found.mark(each.node, NO_RESULT, f"{name} has no result on this path: {each.where}", each.result)
+    if each.result is not None and each.result not in held:
+        said = f"it answers {name} of {name_of(found, each.node)}, and the path does not reach it"
+        found.mark(each.result, "missing result", said, each.node, is_damage=False)
+
+
+def _name(missing: Missing) -> str:
+    return f"{missing.call.tool_name[:40] or 'the call'} ({short(missing.call.call_id)})"
 
 
 def _on_path(found: Branches) -> tuple[dict[str, deque[tuple[Chunk, int]]], dict[str, int]]:

@@ -7,11 +7,12 @@ from itertools import groupby
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import LEAF, PATH
 from inspector.readers.catalogue import clients, reader
+from inspector.reports.branch_model import counted
 
 
 @dataclass(frozen=True, slots=True)
 class OwnLeaf:
-    """Readers with one path. `leaf` is the id of its last entry, "" where nothing is on it; `line` counts from 0, the header."""
+    """Readers with one path. `leaf` is the id of its last entry, "" where nothing is on it; `line` is counted as the tree view counts."""
 
     readers: tuple[str, ...]
     leaf: str
@@ -30,7 +31,7 @@ def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
     for path, readers in walks.items():
         taken = path(unchosen)
         held = tuple(key for key, _ in groupby(chunk.key.rpartition(".")[0] for chunk in taken.chunks))
-        line = taken.chunks[-1].msg_idx if taken.chunks else None
+        line = (taken.chunks[-1].msg_idx or 0) + counted(format_name)[1] if taken.chunks else None
         before = found[held].readers if held in found else ()
         found[held] = OwnLeaf((*before, *readers), taken.fact(PATH) or "", line, len(held))
     return tuple(found.values())

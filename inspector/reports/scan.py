@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from inspector.detectors.base import Case, Finding
+from inspector.profiles.answering import own_profile
+from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 
@@ -16,9 +18,14 @@ def source_report(path: str, format: str, findings: Iterable[Finding] = ()) -> J
     return {"path": path, "format": format, "findings": [finding_report(finding) for finding in findings]}
 
 
-def conversation_report(oid: str, case: Case, findings: Iterable[Finding], judgements: Mapping[str, Judgement], verdict: str) -> Json:
-    """`messages` counts what the reader reads before its own repair; `judgements` are those that were asked for, by profile."""
+def conversation_report(
+    oid: str, case: Case, findings: Iterable[Finding], judgements: Mapping[str, Judgement], verdict: str, usual: Judgement | None = None
+) -> Json:
+    """`messages` counts what the reader reads before its own repair; `judgements` are those that were asked for, by profile; `usual`
+    gave the verdict, and is told where it is not that of the format."""
     found = list(findings)
+    _, why = own_profile(case.conversation, ANTHROPIC_PROFILE.name)
+    judged_by = {"judged_by": {"profile": usual.profile, "why": why}} if usual and why and why in usual.notes else {}
     return {
         "id": oid,
         "native_id": case.conversation.native_id,
@@ -27,6 +34,7 @@ def conversation_report(oid: str, case: Case, findings: Iterable[Finding], judge
         "chunks": len(case.conversation.chunks),
         "messages": len(case.reading.grouped),
         "verdict": verdict,
+        **judged_by,
         "findings": [finding_report(finding) for finding in found],
         "profiles": {name: judgement_report(judgement) for name, judgement in judgements.items()},
         "recorded": [recorded_report(each) for each in recorded_errors(case, found)],
@@ -59,6 +67,7 @@ def finding_report(finding: Finding) -> Json:
         "total": finding.total,
         "message": finding.message,
         "repaired_by": list(finding.repaired_by),
+        "unmended": "" if finding.repaired_by else finding.unmended,
     }
 
 

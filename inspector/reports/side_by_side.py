@@ -10,7 +10,8 @@ from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Conversation, Dropped
 from inspector.profiles.base import Judgement, Violation
 from inspector.projections.base import Part, Prompt
-from inspector.reports.timeline import letter, role_of
+from inspector.reports.row_words import letter
+from inspector.reports.timeline import role_of
 
 _SHOWN = 4000
 """Characters of a block that are ever made text of; a page clips further."""

@@ -10,7 +10,7 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
-from inspector.reports.timeline import Tick
+from inspector.reports.strip import Tick
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from inspector.conversation.model import Chunk, Conversation
 from inspector.reports.branch_model import CUT, LINK, LIVE, LOST, REBASED, REPLACED, STORED, UNPLACED, UNREAD, Branches, Mark, Node
 from inspector.reports.entry_words import what, words
+from inspector.reports.missing_results import NO_RESULT
 from inspector.reports.own_leaves import OwnLeaf
-from inspector.reports.timeline import Timeline, letter
+from inspector.reports.row_words import letter
+from inspector.reports.timeline import Timeline
 from inspector.reports.visible import visible
 
 WINDOW = 300
 SMALL = 40
-"""Nodes up to which nothing is folded."""
+"""Nodes up to which nothing is folded but what a compaction stands for."""
 CROWDED = 100
 """Rows up to which every branch is shown; beyond, one that holds nothing to be noted is one row."""
 SHOWN_MARKS = 5
@@ -23,7 +25,6 @@ _LAST = 4
 """Entries before the end of the path that are always shown."""
 _STEP, _EDGE, _DOT = 13, 10, 14
 _BOUNDS = ("compaction", "branch_summary", "reset", "leaf")
-_UNANSWERED = "no result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Row:
         """Of its dot: cross for what a program cannot read or trips over, ring for what is not on the path."""
         if self.folded:
             return "fold"
-        if any(noted.mark.is_damage and noted.mark.kind != _UNANSWERED for noted in self.marks):
+        if any(noted.mark.is_damage and noted.mark.kind != NO_RESULT for noted in self.marks):
             return "cross"
         return "leaf" if self.is_leaf else "dot" if self.state == LIVE else "ring"
 
@@ -120,6 +121,10 @@ class TreeView:
     lost_leaf: str
     """What addresses call the last of the lost entries."""
     asked: str
+
+    @property
+    def see(self) -> str:
+        return f"see {self.branches.unit}"
 
     @property
     def reached(self) -> int:
@@ -168,10 +173,10 @@ def tree_view(found: Branches, own: tuple[OwnLeaf, ...] = (), start: int = 0, un
     )
     # Records of one line have the same fate: what befell the line is said once.
     said = {
-        (mark.kind, mark.text, found.nodes[index].line): (index, mark) for index, mark in reversed(found.damage) if mark.kind != _UNANSWERED
+        (mark.kind, mark.text, found.nodes[index].line): (index, mark) for index, mark in reversed(found.damage) if mark.kind != NO_RESULT
     }
     damage = list(reversed(said.values()))
-    missing = [(index, mark) for index, mark in found.damage if mark.kind == _UNANSWERED]
+    missing = [(index, mark) for index, mark in found.damage if mark.kind == NO_RESULT]
     leaf = None if found.leaf is None else noted(found.leaf, Mark("leaf", "", found.leaf, False), found.leaf)
     states = Counter(found.state)
     return TreeView(
@@ -216,7 +221,7 @@ def _straight(found: Branches, order: Sequence[int], unfolded: int | None) -> li
         held.clear()
 
     for index in order:
-        if not fold or _stands_out(found, index):
+        if (not fold and index not in found.summarised) or _stands_out(found, index):
             close()
             runs.append((index,))
             continue
@@ -321,7 +326,14 @@ def of_tree(shown: Timeline, tree: Conversation | None, found: Branches | None) 
         return shown
     places = {chunk.key: at for at, chunk in enumerate(tree.chunks)}
     elsewhere = {each.call.key: (each.result, each.where) for each in found.missing if each.result is not None}
+    lines = {chunk.key: node.line for node in found.nodes for chunk in node.chunks}
     rows = tuple(
-        replace(row, position=places.get(row.chunk.key, row.position), elsewhere=elsewhere.get(row.chunk.key)) for row in shown.rows
+        replace(
+            row,
+            position=places.get(row.chunk.key, row.position),
+            elsewhere=elsewhere.get(row.chunk.key),
+            line=lines.get(row.chunk.key),
+        )
+        for row in shown.rows
     )
     return replace(shown, rows=rows)

@@ -16,6 +16,7 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> st
     done = _done_by_reader(case)
     how = "silently " if any(finding.silent and finding.fault is Fault.READER for finding in serious) else ""
     read = f", {'but' if _intact(serious) else 'and'} {case.reading.reader} {how}{' and '.join(done)}" if done else ""
+    read += _meant(case, serious)
     sentence = f"{_symptom(case, serious)}{_where(serious)}{read}; {_next(case, serious, judgement)}."
     return sentence[0].upper() + sentence[1:]
 
@@ -54,14 +55,37 @@ def _where(serious: Sequence[Finding]) -> str:
 
 
 def _done_by_reader(case: Case) -> list[str]:
-    """`reads 9 messages as 3` counts what the client goes on with; a message that is only left out is said as that."""
+    """`reads 9 messages as 3` counts what the client goes on with; a message that is only left out is said as that.
+
+    Not of a tree: there a row is a message for every client, and what a summary took the place of is no loss.
+    """
     done = []
-    if len(case.reading.grouped) != len(case.messages):
+    if case.tree is None and len(case.reading.grouped) != len(case.messages):
         done.append(f"reads {len(case.messages)} messages as {len(case.reading.messages)}")
-    gone = [seq for dropped in case.reading.dropped for seq in dropped.seqs]
+    gone = [seq for dropped in case.reading.dropped if not dropped.meant for seq in dropped.seqs]
     if gone:
         done.append(f"leaves out seq {span_text(sorted(gone), 3)}")
     return done
+
+
+def _meant(case: Case, serious: Sequence[Finding]) -> str:
+    """What a compaction, an edit of the context or another branch leaves out, calmly: of a tree, where somebody chose so and the file says it."""
+    if case.tree is None:
+        return ""
+    held = [chunk for chunk in case.tree.chunks if "entry" in chunk.payload]
+    # Once each, though an entry may be named twice.
+    meant = {chunk.key: dropped.why for dropped in case.reading.dropped if dropped.meant for chunk in dropped.chunks}
+    bound = next((word for word in ("compaction", "reset") if any(why.startswith(f"before the {word}") for why in meant.values())), "")
+    before = sum(why.startswith("before the ") for why in meant.values())
+    # Where a parent is damaged, what is off the path is a loss, and its finding says so.
+    off = 0 if any(finding.code.startswith(("TREE", "STORE")) for finding in serious) else len(held) - len(case.conversation.chunks)
+    edited = len(meant) - before
+    said = [
+        *([f"{before:,} stand{'s' * (before == 1)} before the {bound}"] if before else []),
+        *([f"{edited:,} {'is' if edited == 1 else 'are'} left out or replaced on purpose"] if edited else []),
+        *([f"{off:,} stand{'s' * (off == 1)} on other branches"] if off > 0 else []),
+    ]
+    return f"; {len(held) - before - edited - max(off, 0):,} of {len(held):,} chunks are read, {' and '.join(said)}" if said else ""
 
 
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:

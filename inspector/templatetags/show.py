@@ -14,11 +14,11 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Reading
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Finding
 from inspector.projections.base import WireMessage
-from inspector.reports import timeline
+from inspector.reports import row_words, timeline, wire_pieces
 from inspector.reports import visible as text
 
 register = template.Library()
@@ -54,14 +54,14 @@ def chunk_words(chunk: Chunk | None) -> str:
     """A chunk in one line: what was called with what, or its text."""
     if chunk is None:
         return ""
-    called = timeline.arguments(chunk)
-    return f"{chunk.tool_name} {called}" if called else timeline.words(chunk) or "(empty)"
+    called = row_words.arguments(chunk)
+    return f"{chunk.tool_name} {called}" if called else row_words.words(chunk) or "(empty)"
 
 
 @register.filter
 def synthetic(chunk: Chunk | None) -> str:
     """Why a stored result is none that a tool gave; "" for all others."""
-    return timeline.synthetic(chunk) if chunk is not None else ""
+    return row_words.synthetic(chunk) if chunk is not None else ""
 
 
 @register.filter
@@ -70,9 +70,20 @@ def wire_role(message: WireMessage) -> str:
 
 
 @register.filter
+def made_up_results(reading: Reading) -> int:
+    """How many messages a reader puts in that no record holds."""
+    return sum(message.synthetic for message in reading.messages)
+
+
+@register.filter
+def pieces(message: WireMessage) -> tuple[wire_pieces.Piece, ...]:
+    return wire_pieces.pieces(message)
+
+
+@register.filter
 def letter(role: str) -> str:
     """The class of a role's colour, whatever the wire shape calls it."""
-    return timeline.letter(role)
+    return row_words.letter(role)
 
 
 @register.filter

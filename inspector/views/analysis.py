@@ -17,9 +17,10 @@ from inspector.projections.observed import NO_PROMPT, Observed, observed
 from inspector.repairs.recommend import at_once
 from inspector.reports.branch_model import Branches
 from inspector.reports.branches import branches_of
+from inspector.reports.columns import NOT_RECORDED, Columns, columns
 from inspector.reports.own_leaves import OwnLeaf, own_leaves
 from inspector.reports.standings import Standing, standings_of
-from inspector.reports.timeline import NOT_RECORDED, Columns, Strip, columns, strip
+from inspector.reports.strip import Strip, strip
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 

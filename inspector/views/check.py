@@ -21,7 +21,7 @@ from inspector.reports.checking import Checked, checked
 from inspector.reports.standings import Standing
 from inspector.reports.visible import visible
 from inspector.views.pages import as_json, page
-from inspector.views.repairs import PreviewPart, preview_part
+from inspector.views.preview_part import PreviewPart, preview_part
 
 LARGEST = 50 * 1000 * 1000
 """Bytes of an upload."""

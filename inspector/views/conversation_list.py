@@ -13,6 +13,7 @@ from inspector.actions.import_source import TEXT_KEPT
 from inspector.detectors.catalogue import RULES
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
+from inspector.readers.catalogue import READERS
 from inspector.reports.visible import visible
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import as_json, page
@@ -43,6 +44,9 @@ class Badge:
     count: int
 
 
+_THROUGH_TREES = frozenset(reader.name for reader in READERS if reader.path is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """`matching` counts the chunks that hold the searched text; `left_out` the rules beyond the first six."""
@@ -51,6 +55,13 @@ class Row:
     badges: tuple[Badge, ...]
     left_out: int
     matching: int = 0
+
+    @property
+    def is_read_otherwise(self) -> bool:
+        """Whether other messages are read than were stored. A path through a tree has others anyway: a compaction, branches, what is made up."""
+        conversation = self.conversation
+        is_tree = conversation.source.reader in _THROUGH_TREES
+        return conversation.message_count != conversation.read_count and not is_tree
 
 
 @dataclass(frozen=True, slots=True)

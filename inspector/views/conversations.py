@@ -3,41 +3,41 @@
 from dataclasses import dataclass
 
 from django.db.models import Q
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import HttpResponse
 
 from inspector.actions.undo_repair import UNDOABLE
-from inspector.conversation import jsontext, notation
-from inspector.conversation.jsontext import Unreadable
+from inspector.conversation import notation
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Finding
+from inspector.detectors.base import Finding, Severity
 from inspector.detectors.catalogue import rule
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Repair, Revision, loading
-from inspector.profiles.catalogue import PROFILES, UnknownProfile
-from inspector.projections.catalogue import PROJECTIONS, UnknownProjection
+from inspector.models import Conversation, Repair
+from inspector.profiles.catalogue import PROFILES
+from inspector.projections.catalogue import PROJECTIONS
 from inspector.projections.observed import NO_PROMPT
-from inspector.readers.catalogue import UnknownReader, names
+from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
 from inspector.reports import markdown, scan, show
+from inspector.reports.columns import merged_seqs, reads_otherwise
 from inspector.reports.recorded_errors import Recorded, recorded_errors
+from inspector.reports.session_beside import beside_session
 from inspector.reports.standings import Refusal, Standing, accepting, refusals, unplaced
-from inspector.reports.timeline import Strip, Timeline, merged_seqs, timeline
-from inspector.reports.tree_text import tree_report
+from inspector.reports.strip import Strip
+from inspector.reports.timeline import Timeline, timeline
+from inspector.reports.tree_text import tree_lines, tree_report
 from inspector.reports.tree_view import TreeView, of_tree, tree_view
 from inspector.reports.visible import size, visible
 from inspector.traces import observe
-from inspector.views.analysis import Analysis, analysis
+from inspector.views.advice import Advice, advice
+from inspector.views.analysis import Analysis
+from inspector.views.choice import Choice, analysed, looked_up
 from inspector.views.conversation_list import conversation_list, conversation_list_json
 from inspector.views.crashes import Beside, beside
-from inspector.views.judges import chosen_judges
 from inspector.views.pages import Link, absolute, as_json, as_markdown, page
 
 __all__ = [
-    "chunk",
-    "chunk_raw",
     "conversation",
     "conversation_json",
     "conversation_list",
@@ -46,35 +46,6 @@ __all__ = [
 ]
 
 WINDOW = 200
-KINDS = ("text", "thinking", "tool-call", "tool-result", "error", "system", "image", "unreadable")
-STAGES = ("stored", "read", "sent")
-ROLES = ("user", "assistant", "tool", "system")
-TEXT_SHOWN = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the query string chooses; every part has a default, so that a bare address is a whole page."""
-
-    reader: str
-    projection: str
-    profile: str
-    revision: int
-    step: str
-    kind: str
-    role: str
-    find: str
-    only_findings: bool
-    finding: str
-    at: int | None
-    start: int | None
-    """Place among the matching chunks; scrolling goes on by it, since seqs of hostile rows may repeat."""
-    stage: str
-    """The one column that a phone shows."""
-    leaf: str = ""
-    """The entry of a tree that the path leads to, as addresses name it; "" = what the reader takes."""
-    tree_start: int = 0
-    unfolded: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +85,20 @@ class ConversationPage:
     later: int | None
     last: int
     filtered: bool
+    left_out: int
+    """What the reader leaves out, and nobody meant it to."""
+    meant_out: int
+    """Messages that a compaction or a context edit takes out."""
+    reads_otherwise: bool
+    """Whether messages are read that are not those that were appended, but for those that are meant to be left out."""
     silent_from: int | None
     refused_from: int | None
     size: str
     then_and_now: str
     recommended: tuple[str, ...]
+    advice: Advice | None
+    worst: tuple[str, Finding, str] | None
+    """The most dangerous finding with its id, and what to do where no strategy mends it; None where there are only notes."""
     repairs: list[Repair]
     prompt_body: str
     request_body: str
@@ -126,54 +106,13 @@ class ConversationPage:
     is_step_recorded: bool
     recorded: tuple[Recorded, ...]
     standings: tuple[Standing, ...]
+    refusing: int
     refusals: tuple[Refusal, ...]
     unplaced: tuple[str, ...]
     accepting: tuple[str, ...]
     beside: Beside | None
     tree: TreeView | None
-
-
-def _number(word: str) -> int | None:
-    return int(word) if word.isdecimal() and len(word) < 16 else None
-
-
-def _choice(request: OperatorRequest, row: Conversation) -> Choice:
-    get = request.GET
-    projection, profile = chosen_judges(get.get("as", ""), get.get("profile", ""), row.source)
-    at, rev, start = get.get("at", ""), get.get("rev", ""), get.get("from", "")
-    return Choice(
-        reader=get.get("reader") or row.source.reader,
-        projection=projection,
-        profile=profile,
-        revision=int(rev) if rev.isdecimal() and len(rev) < 9 else row.revision,
-        step=get.get("step", ""),
-        kind=get.get("kind", "") if get.get("kind") in KINDS else "",
-        role=get.get("role", "") if get.get("role") in ROLES else "",
-        find=get.get("q", "").strip(),
-        only_findings=get.get("only") == "findings",
-        finding=get.get("finding", ""),
-        at=int(at) if at.isdecimal() and len(at) < 16 else None,
-        start=int(start) if start.isdecimal() and len(start) < 16 else None,
-        stage=get.get("stage", "") if get.get("stage") in STAGES else STAGES[0],
-        leaf=get.get("leaf", ""),
-        tree_start=_number(get.get("tree", "")) or 0,
-        unfolded=_number(get.get("unfold", "")),
-    )
-
-
-def looked_up(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice, Analysis]:
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
-    choice = _choice(request, row)
-    try:
-        return row, choice, analysed(row, choice, choice.step)
-    except Revision.DoesNotExist:
-        raise Http404("There is no such revision of this conversation.") from None
-    except (UnknownReader, UnknownProjection, UnknownProfile) as problem:
-        raise Http404(str(problem)) from None
-
-
-def analysed(row: Conversation, choice: Choice, step: str = "") -> Analysis:
-    return analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, step, choice.leaf)
+    about_session: tuple[tuple[str, str], ...]
 
 
 def _matching(choice: Choice, chunks: tuple[Chunk, ...], hits: set[int]) -> list[int]:
@@ -201,7 +140,7 @@ def _selected(found: Analysis, wanted: str) -> SelectedFinding | None:
             )
             total = len(found.findings)
             return SelectedFinding(
-                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, about.unmended, mends
+                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, finding.unmended, mends
             )  # fmt: skip
     return None
 
@@ -235,6 +174,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         for _, finding in found.findings
         if finding.silent and finding.severity == "error" and finding.seqs
     ]
+    meant = {found.columns.stored[key] for key, owner in found.columns.read.items() if owner.meant and key in found.columns.stored}
     return ConversationPage(
         row=row,
         choice=choice,
@@ -253,11 +193,23 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         later=start + WINDOW if start + WINDOW < len(positions) else None,
         last=start + len(window),
         filtered=bool(choice.kind or choice.role or choice.find or choice.only_findings),
+        left_out=sum(not gone.meant for gone in found.case.reading.dropped),
+        meant_out=len(meant),
+        reads_otherwise=reads_otherwise(found.columns, found.case.reading.grouped),
         silent_from=min(silent) if silent else None,
         refused_from=found.judgement.first_bad,
         size=size(sum(len(chunk.raw) for chunk in chunks)),
         then_and_now=_then_and_now(row, choice, found),
         recommended=found.recommended,
+        worst=next(
+            (
+                (oid, finding, finding.unmended if chunks else "")
+                for oid, finding in found.findings[:1]
+                if finding.severity is not Severity.NOTE
+            ),
+            None,
+        ),
+        advice=advice(row.oid, found.recommended, choice.reader, choice.leaf),
         repairs=_repairs(row, found),
         prompt_body=prompt_body,
         request_body=request_body,
@@ -265,11 +217,13 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         is_step_recorded=choice.step in {link.href for link in steps},
         recorded=recorded_errors(found.case, [finding for _, finding in found.findings]),
         standings=found.standings,
+        refusing=sum(not each.judgement.sendable for each in found.standings),
         refusals=refusals(found.case.conversation, found.standings),
         unplaced=unplaced(found.standings),
         accepting=accepting(found.standings),
         beside=beside(row, found.case.conversation, found.case.taken_at),
         tree=tree_view(found.branches, found.own_leaves, choice.tree_start, choice.unfolded, choice.leaf) if found.branches else None,
+        about_session=beside_session(found.case.tree) if found.case.tree else (),
     )
 
 
@@ -329,7 +283,12 @@ def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
 
 def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, found = looked_up(request, oid)
-    lines = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
+    if found.branches:
+        # Of a tree the lines of `show --as tree` say more in less; its end is where the next turn goes on.
+        first, *rest = tree_lines(found.branches, found.own_leaves)
+        lines = [first, *rest] if len(rest) <= WINDOW else [first, f"… {len(rest) - WINDOW:,} lines before these", *rest[-WINDOW:]]
+    else:
+        lines = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
     links = {"conversation": absolute(request, f"/conversations/{oid}/?rev={choice.revision}&reader={choice.reader}")}
     return as_markdown(markdown.conversation_md(_report(row, choice, found), lines, links, _told(row, choice, found)))
 
@@ -337,6 +296,8 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
 def _told(row: Conversation, choice: Choice, found: Analysis) -> list[str]:
     """What the trace adds to the store: the last request, and what it merged."""
     steps = found.case.trace.steps() if found.case.trace else []
+    if not steps and found.branches:
+        return []
     if not steps:
         return ["No trace was imported: what was really sent is not known."]
     finish, count = observe.finish_reason(steps[-1]), observe.tool_count(found.case.trace, steps[-1]) if found.case.trace else None
@@ -350,50 +311,3 @@ def _report(row: Conversation, choice: Choice, found: Analysis) -> dict[str, obj
     return scan.conversation_report(
         row.oid, found.case, [finding for _, finding in found.findings], {choice.profile: found.judgement}, found.verdict
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkPage:
-    row: Conversation
-    chunk: Chunk
-    position: int
-    text: str
-    text_size: int
-    is_cut: bool
-    value: object | None
-    raw: str
-
-
-def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
-    """One chunk whole: its text, its row as JSON, its bytes."""
-    row, found = _chunk(request, oid, position)
-    raw = found.raw[:TEXT_SHOWN].decode("utf-8", "replace")
-    try:
-        value = jsontext.parse(jsontext.decode(found.raw)) if len(found.raw) <= TEXT_SHOWN else None
-    except Unreadable:
-        value = None
-    content = ChunkPage(
-        row, found, position, found.text[:TEXT_SHOWN], len(found.text), max(len(found.text), len(found.raw)) > TEXT_SHOWN, value, raw
-    )
-    return page(request, "chunk.html", content)
-
-
-def chunk_raw(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
-    """The stored bytes as a download: content is hostile and never rendered."""
-    _, found = _chunk(request, oid, position)
-    return HttpResponse(
-        found.raw,
-        content_type="application/octet-stream",
-        headers={"Content-Disposition": f'attachment; filename="{oid}-seq-{found.seq}.json"'},
-    )
-
-
-def _chunk(request: OperatorRequest, oid: str, position: int) -> tuple[Conversation, Chunk]:
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
-    try:
-        chunks = loading.stored(row, _choice(request, row).revision).conversation.chunks
-    except Revision.DoesNotExist:
-        raise Http404("There is no such revision of this conversation.") from None
-    if position >= len(chunks):
-        raise Http404("The conversation has no such chunk.")
-    return row, chunks[position]

@@ -151,11 +151,11 @@ def _answer(found: Explanation, case: Case | None) -> Answer:
 
 
 def _advice(mend: Conversation | None, answers: tuple[Explanation, ...], crash: CrashSays | None) -> tuple[Advice | None, Analysis | None]:
-    """By the profile that answered so; where several may have, by the source's own one if it is among them."""
+    """By the profile that answered so; where several may have, by the conversation's own one if it is among them."""
     if mend is None or not answers:
         return None, None
     names = answers[0].candidate.profiles
-    projection, profile = chosen_judges("", mend.source.profile if mend.source.profile in names else names[0], mend.source)
+    projection, profile = chosen_judges("", mend.judges[1] if mend.judges[1] in names else names[0], mend.judges)
     found = analysis(mend, mend.source.reader, projection, profile, mend.revision)
     seqs = _pointed_at(answers, crash)
     there = tuple((oid, finding) for oid, finding in found.findings if seqs & set(finding.seqs))

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
+from django.views import defaults
 
 from inspector.environment import program
 from inspector.reports.json_text import json_text
@@ -85,3 +87,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     said = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
     sentence = "" if "matches the given query" in said else said
     return page(request, "404.html", {"sentence": sentence}, status=404)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """A form with more text than a form may have is refused before any view runs: the page says where so much can go."""
+    if not isinstance(exception, RequestDataTooBig):
+        return defaults.bad_request(request, exception)
+    largest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20
+    sentence = f"This form holds over {largest} MB, more than can be pasted: choose it as a file on /check/, or give the path of the file to the command scan."
+    return as_json({"error": sentence}, status=400) if request.path.endswith(".json") else refusal(request, sentence, status=400)

@@ -23,7 +23,8 @@ from inspector.reports.standings import Standing, standings_of
 from inspector.reports.tried import LARGEST, Tried, readers_tried, strategies_tried
 from inspector.reports.visible import visible
 from inspector.views.analysis import WHOLE, Analysis
-from inspector.views.conversations import TEXT_SHOWN, Choice, looked_up
+from inspector.views.choice import Choice, looked_up
+from inspector.views.chunks import TEXT_SHOWN
 from inspector.views.pages import as_json, page
 
 WINDOW = 200

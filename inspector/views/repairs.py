@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,57 +14,26 @@ from django.views.decorators.http import require_POST
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair, reject_repair
-from inspector.actions.planning import Request, mode_named, preview_of, preview_repair, request_for, web_may_write
+from inspector.actions.planning import Request, at_leaf, mode_named, preview_of, preview_repair, request_for, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import UNDOABLE, is_written, undo_repair, verify_repair
-from inspector.detectors.base import Finding, findings
+from inspector.detectors.base import findings
 from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Change, WriteMode
+from inspector.formats.base import WriteMode
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
 from inspector.profiles.judging import judged
 from inspector.readers.catalogue import names
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.preview import DiffRow, Preview
 from inspector.repairs.recommend import at_once
 from inspector.reports import markdown, plan
-from inspector.reports.visible import size, visible
+from inspector.reports.visible import visible
 from inspector.views.pages import absolute, as_json, as_markdown, page
+from inspector.views.preview_part import PreviewPart, preview_part
 
 STATES = ("proposed", "approved", "applied", "verified")
-
-
-@dataclass(frozen=True, slots=True)
-class DiffRun:
-    """Neighbouring rows of one kind; long runs of rows whose content is equal are folded."""
-
-    op: str
-    shown: tuple[DiffRow, ...]
-    folded: tuple[DiffRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleCount:
-    code: str
-    name: str
-    before: int
-    after: int
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewPart:
-    """What both the preview before proposing and the page of a repair show of a plan."""
-
-    preview: Preview
-    runs: tuple[DiffRun, ...]
-    counts: tuple[RuleCount, ...]
-    summary: str
-    changes: tuple[Change, ...]
-    change_total: int
-    size: str
-    safety: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +53,8 @@ class NewRepairPage:
     may_write: bool
     part: PreviewPart | None
     problem: str
+    leaf: str
+    """The entry of a tree whose path is to be mended, where a person chose one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,84 +72,65 @@ class RepairPage:
     reach: str
 
 
-def _runs(rows: tuple[DiffRow, ...], shown: int = 3, least: int = 6) -> tuple[DiffRun, ...]:
-    runs = []
-    for op, group in groupby(rows, key=lambda row: row.op):
-        held = tuple(group)
-        fold = op in ("same", "reindexed") and len(held) >= least
-        runs.append(DiffRun(op, held[:shown] if fold else held[:500], held[shown:500] if fold else ()))
-    return tuple(runs)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the query or the form asks for."""
+
+    strategies: tuple[str, ...]
+    mode: str
+    reader: str
+    leaf: str
 
 
-def _counts(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[RuleCount, ...]:
-    named = {finding.code: finding.rule for finding in (*before, *after)}
-    return tuple(
-        RuleCount(code, name, len([found for found in before if found.code == code]), len([found for found in after if found.code == code]))
-        for code, name in sorted(named.items())
-    )
-
-
-def preview_part(preview: Preview) -> PreviewPart:
-    words = {
-        "reindexed": "re-indexed (content digests equal)",
-        "changed": "changed",
-        "removed": "removed",
-        "inserted": "inserted",
-        "same": "untouched",
-    }
-    numbers = [(len([row for row in preview.rows if row.op == op]), text) for op, text in words.items()]
-    summary = " · ".join(f"{count} {text}" for count, text in numbers if count)
-    safety = " and ".join(sorted(preview.plan.safety)) or "safe"
-    return PreviewPart(
-        preview, _runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary,
-        preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety,
-    )  # fmt: skip
-
-
-def _asked(request: OperatorRequest, row: Conversation) -> tuple[tuple[str, ...], str, str]:
-    """Strategies, mode and reader that the query or form asks for."""
+def _asked(request: OperatorRequest, row: Conversation) -> Asked:
     data = request.POST if request.method == "POST" else request.GET
     wanted = tuple(dict.fromkeys(data.getlist("strategy")))
     reader = data.get("reader") if data.get("reader") in names(row.source.format) else row.source.reader
-    return tuple(found.name for found in STRATEGIES if found.name in wanted), data.get("mode", ""), str(reader)
+    chosen = tuple(found.name for found in STRATEGIES if found.name in wanted)
+    return Asked(chosen, data.get("mode", ""), str(reader), data.get("leaf", ""))
 
 
 def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
-    chosen, mode, reader = _asked(request, row)
+    asked = _asked(request, row)
     format_ = loading.format_of(row.source)
-    part, problem = None, ""
+    part, problem, mode = None, "", asked.mode
     case = loading.case(row, row.source.reader)
+    try:
+        case = at_leaf(case, asked.leaf)
+    except Refused as refusal:
+        problem = str(refusal)
     troubles = findings(case, RULES)
-    judgement = judged(case.reading, case.conversation, row.source.profile, row.source.projection)[1]
-    found = at_once(case, troubles, judgement, row.source.projection).way.strategies
+    judgement = judged(case.reading, case.conversation, row.judges[1], row.judges[0])[1]
+    found = at_once(case, troubles, judgement, row.judges[0]).way.strategies
     named = frozenset(name for finding in troubles for name in finding.repaired_by)
     try:
         mode = mode_named(format_, mode)
-        if chosen:
-            part = preview_part(
-                preview_of(loading.case(row, reader), loading.stored(row), format_, row.source.path, _request(row, chosen, mode, reader))
-            )
+        if asked.strategies:
+            wanted = _request(row, asked)
+            part = preview_part(preview_of(loading.case(row, asked.reader), loading.stored(row), format_, row.source.path, wanted))
+            problem = ""
     except Refused as refusal:
         problem = str(refusal)
     return NewRepairPage(
         row,
-        chosen,
+        asked.strategies,
         STRATEGIES,
         named,
-        named | frozenset(chosen),
+        named | frozenset(asked.strategies),
         tuple(each.name for each in found),
         mode,
         format_.modes,
-        reader,
+        asked.reader,
         names(row.source.format),
         web_may_write(row.source),
         part,
         problem,
+        asked.leaf,
     )
 
 
-def _request(row: Conversation, chosen: tuple[str, ...], mode: str, reader: str) -> Request:
-    return request_for(row.source, loading.stored(row), chosen, mode, reader)
+def _request(row: Conversation, asked: Asked) -> Request:
+    return request_for(row.source, loading.stored(row), asked.strategies, asked.mode, asked.reader, leaf=asked.leaf)
 
 
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -187,13 +138,14 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     if request.method != "POST":
         return page(request, "repair_new.html", _new_page(request, row), part="preview", twins=("json",))
-    chosen, mode, reader = _asked(request, row)
+    asked = _asked(request, row)
     try:
-        repair = propose_repair(row, _request(row, chosen, mode, reader), request.operator)
+        repair = propose_repair(row, _request(row, asked), request.operator)
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
-        asked = urlencode({"strategy": chosen, "mode": mode, "reader": reader}, doseq=True)
-        return HttpResponseRedirect(f"{request.path}?{asked}" if len(asked) < 500 else request.path)
+        again = {"strategy": asked.strategies, "mode": asked.mode, "reader": asked.reader, **({"leaf": asked.leaf} if asked.leaf else {})}
+        query = urlencode(again, doseq=True)
+        return HttpResponseRedirect(f"{request.path}?{query}" if len(query) < 500 else request.path)
     return HttpResponseRedirect(f"/repairs/{repair.oid}/")
 
 

@@ -15,7 +15,8 @@ from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
-from inspector.formats.catalogue import READ_ONLY, UnknownFormat
+from inspector.formats.base import InFiles
+from inspector.formats.catalogue import READ_ONLY, UnknownFormat, format_named
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Payload, Record, Source, TraceRecord
 from inspector.readers.base import Reader
@@ -141,6 +142,8 @@ class SourcePage:
     has_switch: bool
     is_sealed: bool
     """Nothing is ever written to its format, so no plan can be carried to it."""
+    is_in_files: bool
+    """Whether it is files, which are copied as such, and no database."""
 
 
 def _page(found: Source) -> SourcePage:
@@ -163,6 +166,7 @@ def _page(found: Source) -> SourcePage:
         why_writable=why_writable(found),
         has_switch=switch_is_needed(found),
         is_sealed=found.format in READ_ONLY,
+        is_in_files=not found.is_trace and isinstance(format_named(found.format), InFiles),
     )
 
 

@@ -25,7 +25,7 @@ SHOWS = ("worse", "sendable", "merged", "all")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`a` runs now, `b` might ship; `profile` is "" for each source's own; `show` picks the rows."""
+    """`a` runs now, `b` might ship; `profile` is "" for each conversation's own; `show` picks the rows."""
 
     a: str
     b: str

@@ -6,8 +6,10 @@ import pytest
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
+from inspector.actions.import_source import import_targets
 from tests.actions.building import A, Store, U, er, imported, tc
 from tests.core.append import appended
+from tests.formats.session_files import header, lines, u
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,3 +38,26 @@ def test_content_that_does_not_break_does_not_widen_a_phone(
     for rest in ("", "prompt/", "trace/", "chunks/0/", "repairs/new/"):
         page.goto(f"{live_server.url}/conversations/{conversation.oid}/{rest}")
         assert page.evaluate("document.documentElement.scrollWidth") == 390, rest
+
+
+def test_the_rules_are_one_line_each_and_a_link_opens_what_is_folded(page: Page, live_server: LiveServer, transactional_db: None) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{live_server.url}/rules/")
+    assert page.evaluate("document.documentElement.scrollHeight") < 14_000
+    words = page.get_by_text("thinking.signature: Field required")
+    assert not words.first.is_visible()
+    page.goto(f"{live_server.url}/rules/#anthropic-2026-07.AN-18")
+    page.reload()
+    assert words.first.is_visible() and page.get_by_text("AN-18", exact=True).first.is_visible()
+
+
+def test_a_tree_fits_a_phone(page: Page, live_server: LiveServer, tmp_path: Path, transactional_db: None) -> None:
+    path = tmp_path / "s.jsonl"
+    branch = [u("u2", "u1", "W" * 5000), u("u3", "u1", "again"), u("u4", "gone", "lost")]
+    path.write_bytes(lines(header(cwd="/" + "d" * 3000), u("u1", None, "hello"), *branch))
+    (conversation,) = import_targets([str(path)], "tester")[0].source.conversations.all()
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{live_server.url}/conversations/{conversation.oid}/")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    table = page.locator("table.branches").bounding_box()
+    assert table and table["x"] + table["width"] <= 390

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def test_a_result_on_another_branch_is_found_from_both_ends() -> None:
     found = branches(BRANCH)
     (missing,) = found.missing
     assert (missing.call.call_id, found.nodes[missing.node].key, missing.result) == ("c1", "a1", 2)
-    assert missing.where == "it stands on another branch, line 3"
+    assert missing.where == "it stands on another branch, line 4"
     assert marks(found) == [("a1", "no result"), ("r1", "missing result")]
     assert states(found) == {"u1": "live", "a1": "live", "r1": "other", "u2": "live"}
 
@@ -69,14 +70,14 @@ def test_a_leaf_that_is_not_there_changes_nothing() -> None:
     ("lines", "where"),
     [
         ([say("u1", None), say("a1", "u1", "A(c1)"), say("u2", "a1")], "it is nowhere in the file"),
-        ([say("r1", None, "R(c1=ok)"), say("a1", "r1", "A(c1)"), say("u2", "a1")], "it stands before its call, line 1"),
+        ([say("r1", None, "R(c1=ok)"), say("a1", "r1", "A(c1)"), say("u2", "a1")], "it stands before its call, line 2"),
         (
             [say("u1", None), say("a1", "u1", "A(c1)"), fused(say("r1", "a1", "R(c1=ok)"), say("x", "r1")), say("u2", "a1")],
-            "it stands on a line that no program reads, line 3",
+            "it stands on a line that no program reads, line 4",
         ),
         (
             [say("u1", None), say("r1", "u1", "R(c1=ok)"), say("a1", "u1", "A(c1)"), say("u2", "a1")],
-            "one with its id stands elsewhere, not below the call, line 2",
+            "one with its id stands elsewhere, not below the call, line 3",
         ),
     ],
     ids=["nowhere", "before its call", "on a fused line", "elsewhere"],
@@ -180,15 +181,45 @@ def test_the_path_keeps_its_lane_and_branches_stand_beside_it() -> None:
     assert (rows[3].rails.above, rows[3].rails.below) == ("live", "")
 
 
+def test_calls_of_one_answer_without_any_result_are_one_mark_that_says_how_the_answer_ended() -> None:
+    answer = say("a1", "u1", "A(c1 c2 c3)")
+    answer["message"]["stopReason"] = "aborted"
+    found = branches([say("u1", None), answer, say("u2", "a1")])
+    ((key, mark),) = [(found.nodes[index].key, mark) for index, mark in found.damage]
+    assert len(found.missing) == 3 and (key, mark.kind) == ("a1", "no result")
+    assert mark.text == (
+        "run (c1) and 2 more have no result on this path: it is nowhere in the file; "
+        "the answer ended as 'aborted', and newer programs leave it out"
+    )
+
+
 def test_straight_runs_are_folded_and_can_be_unfolded() -> None:
     found = branches([*chain(60), *chain(20, "e30", "b"), say("last", "e59")])
     view = tree_view(found)
     assert [(row.node.key, row.folded, row.last_line) for row in view.rows if row.folded] == [
-        ("e1", 29, 30), ("b1", 18, 79), ("e31", 26, 57),
+        ("e1", 29, 31), ("b1", 18, 80), ("e31", 26, 58),
     ]  # fmt: skip
     assert view.rows[1].words == "15 assistant, 14 user"
     whole = tree_view(found, unfolded=1)
     assert [row.node.key for row in whole.rows[:31]] == [f"e{at}" for at in range(31)]
+
+
+def test_what_a_compaction_stands_for_is_folded_in_small_trees_too() -> None:
+    view = tree_view(branches([*chain(8), entry("c", "e7", type="compaction", summary="S", firstKeptEntryId="e6"), say("u", "c")]))
+    assert [(row.node.key, row.folded, row.said) for row in view.rows] == [
+        ("e0", 0, "behind compaction"), ("e1", 5, "behind compaction"), ("e6", 0, "live"), ("e7", 0, "live"), ("c", 0, "live"), ("u", 0, "live"),
+    ]  # fmt: skip
+
+
+def test_lines_are_counted_as_editors_do_and_rows_of_a_database_by_their_seq() -> None:
+    file = stored(BRANCH)
+    assert [node.line for node in branches(BRANCH).nodes] == [2, 3, 4, 5]
+    rows = branches_of(case_of(replace(file, format="openclaw-sqlite"), "openclaw-2026.9"))
+    assert rows is not None
+    assert [node.line for node in rows.nodes] == [1, 2, 3, 4]
+    assert rows.missing[0].where == "it stands on another branch, event 3"
+    torn = branches([say("u1", None), b'{"type":"mess'])
+    assert [node.shown for node in torn.nodes] == ["u1", "line 3"]
 
 
 def bushy() -> list[Mapping[str, Any]]:
@@ -288,9 +319,9 @@ def test_the_text_stars_the_path_and_indents_branches() -> None:
         "As pi-1.5 reads it: 3 of 4 entries, 75 %; 2 leaves.",
         "* u1 user: go on",
         "* a1 assistant: → run {}",
-        "    ! no result: run (c1) has no result on this path: it stands on another branch, line 3",
+        "    ! no result: run (c1) has no result on this path: it stands on another branch, line 4",
         "  - r1 result: run: ok",
-        "      · missing result: it answers run (c1) of line 2, and the path does not reach it",
+        "      · missing result: it answers run (c1) of line 3, and the path does not reach it",
         "* u2 user: go on <- leaf",
     ]
 
@@ -305,6 +336,6 @@ def test_the_report_names_leaves_path_damage_and_readers() -> None:
     assert (report["leaf"], report["chosen"], report["path"]) == ("u2", True, ["u1", "a1", "u2"])
     assert [leaf["id"] for leaf in report["leaves"]] == ["r1", "u2", "u3"]
     assert (report["reachable"], report["entries"]) == (3, 5)
-    assert [(each["id"], each["line"], each["what"]) for each in report["damage"]] == [("u3", 5, "dangling parent")]
+    assert [(each["id"], each["line"], each["what"]) for each in report["damage"]] == [("u3", 6, "dangling parent")]
     assert [(each["call"], each["result"]) for each in report["missing_results"]] == [("c1", "r1")]
     assert report["readers"]["pi-1.5"] == {"leaf": "u2", "reachable": 3}

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
@@ -142,3 +143,14 @@ def test_the_request_before_and_after_is_named_as_its_wire_names_it(client: Clie
     body = json.dumps({"contents": [{"role": role, "parts": [part]} for role, part in turns]})
     text = client.post("/check/", {"body": body}).content.decode()
     assert '<p class="wire a"><b>contents.1 · model</b>' in text and "messages.1" not in text[text.index("Prompt before") :]
+
+
+@pytest.mark.parametrize("path", ["/check/", "/check.json", "/explain/"])
+def test_more_text_than_a_form_takes_is_one_sentence_that_names_the_ways_that_remain(path: str) -> None:
+    # With the check of tokens that a browser meets: it reads the form before any view does.
+    client = Client(enforce_csrf_checks=True)
+    client.get("/check/")
+    answer = client.post(path, {"body": "x" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)})
+    said = answer.content.decode()
+    assert answer.status_code == 400 and "over 40 MB" in said and "choose it as a file" in said and "command scan" in said
+    assert ("<nav" in said) is not path.endswith(".json")

@@ -13,7 +13,7 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.models import Conversation
 from tests.commands.running import run
-from tests.formats.session_files import a, call, header, lines, r, text, u
+from tests.formats.session_files import a, call, entry, header, lines, r, text, u
 
 pytestmark = pytest.mark.django_db
 Get = Callable[..., str]
@@ -57,7 +57,7 @@ def test_the_page_shows_the_path_the_branch_and_where_the_result_is(get: Get, tm
     page = get(session(tmp_path, *BRANCH))
     assert "pi-1.5 reads 3 of 4 entries, 75 %" in page
     assert rows(page) == [("live", "u1"), ("live", "a1"), ("other branch", "r1"), ("live", "u2")]
-    assert "it stands on another branch, line 3" in page
+    assert "it stands on another branch, line 4" in page
     assert 'href="#tree-2"' in page
     assert seqs(page) == [1, 2, 4]
     assert "no result stored" not in page
@@ -90,7 +90,7 @@ def test_the_row_of_a_chunk_is_that_of_the_file_and_not_of_the_path(get: Get, tm
 def test_lost_turns_are_named_and_can_be_read(get: Get, tmp_path: Path) -> None:
     torn = json.dumps(u("u2", "a1")).encode()[:80]
     page = get(session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), torn, u("u3", "u2")))
-    assert rows(page) == [("lost", "u1"), ("lost", "a1"), ("not read", "line:3"), ("live", "u3")]
+    assert rows(page) == [("lost", "u1"), ("lost", "a1"), ("not read", "line 4"), ("live", "u3")]
     assert re.search(r'href="\?leaf=a1">Read the path to the last of them</a>', page)
     assert "The readers differ" in page
 
@@ -149,3 +149,87 @@ def test_show_prints_the_tree_and_reads_at_a_leaf(tmp_path: Path) -> None:
     assert [message["seqs"] for message in run("show", path, "--as", "messages", "--json").json["messages"]][-1] == [4]
     refused = run("show", path, "--as", "tree", "--leaf", "gone")
     assert (refused.status, refused.err) == (2, "There is no entry 'gone' in this conversation: --as tree names them.\n")
+
+
+COMPACTED = (
+    header(),
+    entry("model_change", "m1", None, provider="anthropic", modelId="claude-opus-4-6"),
+    u("u1", "m1", "first"),
+    a("a1", "u1", text("one")),
+    u("u2", "a1", "second"),
+    entry("compaction", "k1", "u2", summary="said twice", firstKeptEntryId="u2", tokensBefore=9),
+    a("a2", "k1", text("two")),
+)
+
+
+def test_what_a_compaction_stands_for_is_no_fault(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, *COMPACTED))
+    assert "left out from here" not in page and '<span class="why">1 left out' not in page
+    assert "2 left out as meant" in page and "left out, as meant" in page
+    assert '<span class="why"><b>' not in page
+
+
+def test_the_damage_and_what_mends_it_stand_above_the_tree(get: Get, tmp_path: Path) -> None:
+    conversation = session(tmp_path, *BRANCH)
+    page = get(conversation)
+    said, tree = page.index("What is wrong"), page.index('id="tree"')
+    assert said < page.index("TREE106") < page.index("What mends the data") < page.index("reparent-to-result") < tree
+    assert "What it costs: No content changes" in page
+    assert f'href="/conversations/{conversation.oid}/repairs/new/?strategy=reparent-to-result">Preview' in page
+
+
+def test_the_preview_shows_the_result_that_the_reader_makes_up(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, *BRANCH), "?strategy=reparent-to-result", "/repairs/new/")
+    before, after = page[page.index("Prompt before") :].split("Prompt after")
+    assert "made up by the reader, in no store: No result provided" in before and "made up" not in after
+    assert "<td>results made up by the reader</td><td>1</td><td>0</td>" in page
+
+
+def test_a_file_that_is_read_alone_says_what_is_not_known_of_it(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, header(cwd="/srv/.openclaw/x", parentSession="/srv/old.jsonl"), u("u1", None, "hello")))
+    assert "this file was read alone" in page
+    assert "<dt>forked from</dt><dd>/srv/old.jsonl</dd>" in page
+
+
+def test_a_folder_names_the_copies_and_the_lock_of_a_session(get: Get, tmp_path: Path) -> None:
+    folder = tmp_path / "agents" / "main" / "sessions"
+    folder.mkdir(parents=True)
+    (folder / "s1.jsonl").write_bytes(lines(header(id="s1"), u("u1", None, "hello")))
+    (folder / "s1.jsonl.bak-3").write_bytes(b"")
+    (folder / "s1.jsonl.lock").write_bytes(b'{"pid": 4, "createdAt": "2026-02-03T00:00:00Z"}')
+    (imported,) = import_targets([str(folder)], "tester")
+    page = get(imported.source.conversations.get())
+    assert "s1.jsonl.bak-3. Any of them can be looked at by its own path" in page
+    assert "held by process 4" in page and "this file was read alone" not in page
+
+
+def test_folders_of_files_that_are_named_by_their_ids_are_known_by_what_is_in_them(tmp_path: Path) -> None:
+    for name, cwd in (("pi", "/srv/x"), ("openclaw", "/srv/.openclaw/x")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "0a3c2b1e-0000-4000-8000-000000000001.jsonl").write_bytes(lines(header(cwd=cwd), u("u1", None, "hello")))
+        (folder / "notes.txt").write_bytes(b"x")
+        (imported,) = import_targets([str(folder)], "tester")
+        assert imported.source.format == name
+        (problem,) = imported.source.problems
+        assert (
+            problem["where"] == "files beside the sessions"
+            and "1 file is not read" in problem["reason"]
+            and "notes.txt" in problem["reason"]
+        )
+
+
+def test_folders_of_other_programs_are_not_taken_for_sessions(tmp_path: Path) -> None:
+    (tmp_path / "0a3c2b1e-0000-4000-8000-000000000001.jsonl").write_bytes(b'{"type":"user","sessionId":"x","parentUuid":null}\n')
+    assert run("scan", str(tmp_path)).status == 2
+
+
+def test_the_twin_for_an_issue_draws_the_tree(get: Get, tmp_path: Path) -> None:
+    text = get(session(tmp_path, *BRANCH), ending=".md")
+    assert "* a1 assistant: → " in text and "  - r1 result: " in text and "<- leaf" in text
+    assert "usage" not in text and "No trace was imported" not in text
+
+
+def test_a_compaction_is_no_fault_in_lists_either(client: Client, tmp_path: Path) -> None:
+    session(tmp_path, *COMPACTED)
+    assert 'class="n why"' not in client.get("/conversations/").content.decode()

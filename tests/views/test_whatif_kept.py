@@ -8,6 +8,7 @@ from inspector.actions.import_source import import_targets
 from inspector.models import Conversation, comparing
 from inspector.models.comparing import difference
 from inspector.reports import whatif
+from tests.formats.session_files import a, call, header, lines, u
 from tests.views.imported import INCIDENT, example
 
 pytestmark = pytest.mark.django_db
@@ -30,3 +31,16 @@ def test_findings_are_looked_for_once_until_the_source_is_read_again(tmp_path: P
     again = Conversation.objects.select_related("source").get(native_id=INCIDENT)
     assert again.source.read_at > conversation.source.read_at
     assert difference(again, "dispatch-legacy", "exact") == first and len(asked) == 3
+
+
+def test_a_session_is_compared_by_the_provider_that_answers_in_it(tmp_path: Path) -> None:
+    said = a("a1", "u1", call("c1"), api="openai-responses", provider="openai", model="gpt-5")
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(lines(header(), u("u1", None), said, u("u2", "a1", "and?")))
+    import_targets([str(path)], "tester")
+    (row,) = Conversation.objects.select_related("source")
+    assert row.judges[1] == "openai-responses" != row.source.profile
+    found = difference(row, "verbatim", "pi-1.5")
+    assert found == difference(row, "verbatim", "pi-1.5", row.judges[1])
+    assert found.verdict_a != difference(row, "verbatim", "pi-1.5", row.source.profile).verdict_a
+    assert not found.sendable_a

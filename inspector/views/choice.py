@@ -1,0 +1,86 @@
+"""What the address of a conversation chooses, and the conversation analysed so."""
+
+from dataclasses import dataclass
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, Revision
+from inspector.profiles.catalogue import UnknownProfile
+from inspector.projections.catalogue import UnknownProjection
+from inspector.readers.catalogue import UnknownReader
+from inspector.views.analysis import Analysis, analysis
+from inspector.views.judges import chosen_judges
+
+KINDS = ("text", "thinking", "tool-call", "tool-result", "error", "system", "image", "unreadable")
+STAGES = ("stored", "read", "sent")
+ROLES = ("user", "assistant", "tool", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the query string chooses; every part has a default, so that a bare address is a whole page."""
+
+    reader: str
+    projection: str
+    profile: str
+    revision: int
+    step: str
+    kind: str
+    role: str
+    find: str
+    only_findings: bool
+    finding: str
+    at: int | None
+    start: int | None
+    """Place among the matching chunks; scrolling goes on by it, since seqs of hostile rows may repeat."""
+    stage: str
+    """The one column that a phone shows."""
+    leaf: str = ""
+    """The entry of a tree that the path leads to, as addresses name it; "" = what the reader takes."""
+    tree_start: int = 0
+    unfolded: int | None = None
+
+
+def _number(word: str) -> int | None:
+    return int(word) if word.isdecimal() and len(word) < 16 else None
+
+
+def choice_of(request: OperatorRequest, row: Conversation) -> Choice:
+    get = request.GET
+    projection, profile = chosen_judges(get.get("as", ""), get.get("profile", ""), row.judges)
+    at, rev, start = get.get("at", ""), get.get("rev", ""), get.get("from", "")
+    return Choice(
+        reader=get.get("reader") or row.source.reader,
+        projection=projection,
+        profile=profile,
+        revision=int(rev) if rev.isdecimal() and len(rev) < 9 else row.revision,
+        step=get.get("step", ""),
+        kind=get.get("kind", "") if get.get("kind") in KINDS else "",
+        role=get.get("role", "") if get.get("role") in ROLES else "",
+        find=get.get("q", "").strip(),
+        only_findings=get.get("only") == "findings",
+        finding=get.get("finding", ""),
+        at=int(at) if at.isdecimal() and len(at) < 16 else None,
+        start=int(start) if start.isdecimal() and len(start) < 16 else None,
+        stage=get.get("stage", "") if get.get("stage") in STAGES else STAGES[0],
+        leaf=get.get("leaf", ""),
+        tree_start=_number(get.get("tree", "")) or 0,
+        unfolded=_number(get.get("unfold", "")),
+    )
+
+
+def looked_up(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice, Analysis]:
+    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    choice = choice_of(request, row)
+    try:
+        return row, choice, analysed(row, choice, choice.step)
+    except Revision.DoesNotExist:
+        raise Http404("There is no such revision of this conversation.") from None
+    except (UnknownReader, UnknownProjection, UnknownProfile) as problem:
+        raise Http404(str(problem)) from None
+
+
+def analysed(row: Conversation, choice: Choice, step: str = "") -> Analysis:
+    return analysis(row, choice.reader, choice.projection, choice.profile, choice.revision, step, choice.leaf)

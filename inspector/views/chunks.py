@@ -1,0 +1,63 @@
+"""One chunk of a conversation on a page of its own, and its stored bytes."""
+
+from dataclasses import dataclass
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Chunk
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, Revision, loading
+from inspector.views.choice import choice_of
+from inspector.views.pages import page
+
+TEXT_SHOWN = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPage:
+    row: Conversation
+    chunk: Chunk
+    position: int
+    text: str
+    text_size: int
+    is_cut: bool
+    value: object | None
+    raw: str
+
+
+def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
+    """One chunk whole: its text, its row as JSON, its bytes."""
+    row, found = _chunk(request, oid, position)
+    raw = found.raw[:TEXT_SHOWN].decode("utf-8", "replace")
+    try:
+        value = jsontext.parse(jsontext.decode(found.raw)) if len(found.raw) <= TEXT_SHOWN else None
+    except Unreadable:
+        value = None
+    content = ChunkPage(
+        row, found, position, found.text[:TEXT_SHOWN], len(found.text), max(len(found.text), len(found.raw)) > TEXT_SHOWN, value, raw
+    )
+    return page(request, "chunk.html", content)
+
+
+def chunk_raw(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
+    """The stored bytes as a download: content is hostile and never rendered."""
+    _, found = _chunk(request, oid, position)
+    return HttpResponse(
+        found.raw,
+        content_type="application/octet-stream",
+        headers={"Content-Disposition": f'attachment; filename="{oid}-seq-{found.seq}.json"'},
+    )
+
+
+def _chunk(request: OperatorRequest, oid: str, position: int) -> tuple[Conversation, Chunk]:
+    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    try:
+        chunks = loading.stored(row, choice_of(request, row).revision).conversation.chunks
+    except Revision.DoesNotExist:
+        raise Http404("There is no such revision of this conversation.") from None
+    if position >= len(chunks):
+        raise Http404("The conversation has no such chunk.")
+    return row, chunks[position]

@@ -1,0 +1,74 @@
+"""The preview of a plan as pages show it: before it is proposed, and on the page of a repair."""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from inspector.detectors.base import Finding
+from inspector.formats.base import Change
+from inspector.repairs.preview import DiffRow, Preview
+from inspector.reports.visible import size
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRun:
+    """Neighbouring rows of one kind; long runs of rows whose content is equal are folded."""
+
+    op: str
+    shown: tuple[DiffRow, ...]
+    folded: tuple[DiffRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    code: str
+    name: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewPart:
+    """What both the preview before proposing and the page of a repair show of a plan."""
+
+    preview: Preview
+    runs: tuple[DiffRun, ...]
+    counts: tuple[RuleCount, ...]
+    summary: str
+    changes: tuple[Change, ...]
+    change_total: int
+    size: str
+    safety: str
+
+
+def _runs(rows: tuple[DiffRow, ...], shown: int = 3, least: int = 6) -> tuple[DiffRun, ...]:
+    runs = []
+    for op, group in groupby(rows, key=lambda row: row.op):
+        held = tuple(group)
+        fold = op in ("same", "reindexed") and len(held) >= least
+        runs.append(DiffRun(op, held[:shown] if fold else held[:500], held[shown:500] if fold else ()))
+    return tuple(runs)
+
+
+def _counts(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[RuleCount, ...]:
+    named = {finding.code: finding.rule for finding in (*before, *after)}
+    return tuple(
+        RuleCount(code, name, len([found for found in before if found.code == code]), len([found for found in after if found.code == code]))
+        for code, name in sorted(named.items())
+    )
+
+
+def preview_part(preview: Preview) -> PreviewPart:
+    words = {
+        "reindexed": "re-indexed (content digests equal)",
+        "changed": "changed",
+        "removed": "removed",
+        "inserted": "inserted",
+        "same": "untouched",
+    }
+    numbers = [(len([row for row in preview.rows if row.op == op]), text) for op, text in words.items()]
+    summary = " · ".join(f"{count} {text}" for count, text in numbers if count)
+    safety = " and ".join(sorted(preview.plan.safety)) or "safe"
+    return PreviewPart(
+        preview, _runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary,
+        preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety,
+    )  # fmt: skip

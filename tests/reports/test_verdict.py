@@ -1,0 +1,58 @@
+"""The sentence above a session: what was left out by design is told calmly, and only a loss as a loss."""
+
+import pytest
+
+from inspector.detectors.base import findings
+from inspector.detectors.case_notation import load_case
+from inspector.detectors.catalogue import RULES
+from inspector.profiles.judging import judged
+from inspector.reports.verdict import verdict
+
+COMPACTED = """@format pi
+1 user 1.0 text old entry=u1
+2 assistant 2.0 text done entry=a1
+3 user 3.0 text kept entry=u2
+4 - 4.- control entry=k1 about={"type":"compaction","summary":"s","firstKeptEntryId":"u2"}
+5 user 5.0 text new
+"""
+BRANCHED = """@format pi
+1 user 1.0 text go entry=u1
+2 assistant 2.0 text one parent=u1
+3 assistant 3.0 text two parent=u1
+"""
+EDITED = """@format pi
+1 user 1.0 text go
+2 assistant 2.0 text wrong entry=a1
+3 - 3.- control about={"type":"context_edit","targetId":"a1","replacement":null}
+4 user 4.0 text on
+"""
+
+
+def said(text: str, reader: str = "pi-1.5") -> str:
+    case = load_case(text, reader)
+    judgement = judged(case.reading, case.conversation, "anthropic-2026-07", "anthropic")[1]
+    return verdict(case, findings(case, RULES), judgement)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (COMPACTED, "Nothing is damaged; 3 of 5 chunks are read, 2 stand before the compaction; no known rule refuses the next request."),
+        (BRANCHED, "Nothing is damaged; 2 of 3 chunks are read, 1 stands on other branches; no known rule refuses the next request."),
+        (
+            EDITED,
+            "Nothing is damaged; 3 of 4 chunks are read, 1 is left out or replaced on purpose; no known rule refuses the next request.",
+        ),
+    ],
+)
+def test_what_the_file_itself_leaves_out_is_no_loss(text: str, sentence: str) -> None:
+    assert said(text) == sentence
+
+
+def test_what_the_program_leaves_out_by_itself_is_still_said_as_that() -> None:
+    failed = '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text half about={"stopReason":"aborted"}\n3 user 3.0 text on\n'
+    assert said(failed).startswith("Nothing is damaged, but pi-1.5 leaves out seq 2; ")
+
+
+def test_what_a_damaged_parent_hides_is_not_called_another_branch() -> None:
+    assert "other branches" not in said("@format pi\n1 user 1.0 text go\n2 assistant 2.0 text one\n3 user 3.0 text on parent=gone\n")
