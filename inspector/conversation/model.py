@@ -112,8 +112,33 @@ class TurnMetrics:
 
 
 @dataclass(frozen=True, slots=True)
+class Execution:
+    """One run of a tool as a ledger beside the messages keeps it: a witness of what happened, whether or not the history has its result.
+
+    `message_idx` is the message whose call was run, `ordinal` its place among that message's calls (None: an older row, which knows the id only).
+    `status` is the store's word (`pending`, `complete`, `failed`); `output` is the parsed value of a complete run, `error` the text of a failed one.
+    `started_at` and `ended_at` are epoch milliseconds; `uuid` is the ledger's own id of the run, where it gave one. `damage` is a short code and `reason` a sentence where a value could not be read.
+    """
+
+    key: str
+    message_idx: int
+    call_id: str
+    tool_name: str
+    status: str
+    ordinal: int | None = None
+    input: Any = None
+    output: Any = None
+    error: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    damage: str = ""
+    reason: str = ""
+    uuid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
-    """`stranded` are whole messages of an older generation of the store, which the program of today never reads."""
+    """`stranded` are whole messages of an older generation of the store, which the program of today never reads; `ledger` is in the store's order."""
 
     native_id: str
     format: str
@@ -122,6 +147,7 @@ class Conversation:
     title: str = ""
     metrics: tuple[TurnMetrics, ...] = ()
     stranded: "tuple[Message, ...]" = ()
+    ledger: tuple[Execution, ...] = ()
 
     def fact(self, name: str) -> str | None:
         fact = self.facts.get(name)

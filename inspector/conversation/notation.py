@@ -2,6 +2,7 @@
 
 # comment
 @counter 14                                          a fact of the store
+@execution 1.0 a ls complete output={"n":3}          a run of the ledger: message and place of its call, id, tool, status; values are JSON
 1 user 0.0 text hello
 2 assistant 0.0 thinking "The user simply\\nsaid"      quoted as JSON where it needs to be
 10 assistant 0.2 tool-call a run_shell {"command":"find ..."} step=t1#0
@@ -15,8 +16,8 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.conversation import js_json
-from inspector.conversation.jsontext import compact
-from inspector.conversation.model import Chunk, Conversation, Fact, Kind
+from inspector.conversation.jsontext import compact, parse
+from inspector.conversation.model import Chunk, Conversation, Execution, Fact, Kind
 
 # What cannot be seen is quoted, so that its escape is: controls, direction marks, zero widths, lone surrogates.
 _UNSEEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
@@ -29,7 +30,12 @@ _EXPECTED = re.compile(r"\s+#!\s*(.*)$")
 _SMALL = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<number>-?\d+(?:\.\d+)?e-\d+)')
 # A body may spell a lone text as a plain string, or as a list of one: `string=anthropic`, `list=openai-chat`.
 _SPELLINGS = ("string", "list")
+# The content of a result is a value of that wire, of which the words are the JSON: `json=ai-sdk`.
+_VALUED = "json"
 _OBJECTS = ("payload", "about")
+_EXECUTION = "execution"
+_DAMAGE = ("damage", "reason")
+_OF_RUN = ("input", "output", "error", "started_at", "ended_at", *_DAMAGE, "uuid")
 _TEXT_FIELD = {Kind.TEXT: "text", Kind.THINKING: "text", Kind.SYSTEM: "text", Kind.ERROR: "message", Kind.IMAGE: "url"}
 
 
@@ -68,9 +74,23 @@ def dump_chunk(chunk: Chunk) -> str:
 
 def dump(conversation: Conversation) -> str:
     lines = [
-        f"@{name} {_value(fact.value)}" for name, fact in conversation.facts.items() if fact.value is not None and _WORD.fullmatch(name)
+        # Quoted, a fact of that name is told from a run.
+        f"@{name} {_json(fact.value) if name == _EXECUTION else _value(fact.value)}"
+        for name, fact in conversation.facts.items()
+        if fact.value is not None and _WORD.fullmatch(name)
     ]
+    lines += [dump_execution(run) for run in conversation.ledger]
     return "\n".join(lines + [dump_chunk(chunk) for chunk in conversation.chunks]) + "\n"
+
+
+def dump_execution(run: Execution) -> str:
+    """`-` stands for the place of a run that has none; values that are null are left out."""
+    words = [f"@{_EXECUTION}", f"{run.message_idx}.{_show(run.ordinal)}", _word(run.call_id), _word(run.tool_name), _word(run.status)]
+    values = ((name, getattr(run, name)) for name in _OF_RUN)
+    return " ".join(
+        words
+        + [f"{name}={_json(value)}" for name, value in values if value is not None and (value != "" or name not in (*_DAMAGE, "uuid"))]
+    )
 
 
 def _show(index: int | None) -> str:
@@ -128,6 +148,8 @@ def _simple(chunk: Chunk) -> list[str] | None:
     if chunk.step_id is not None:
         tail.append(f"step={_word(chunk.step_id)}")
     tail += [f"{spelling}={_word(wire)}" for spelling in _SPELLINGS if (wire := _spelled(chunk, spelling))]
+    if wire := _valued(chunk):
+        tail.append(f"{_VALUED}={_word(wire)}")
     try:
         same = compact(_load_tail(chunk.kind, " ".join(tail), 0)[0]) == compact(dict(chunk.payload))
     except ValueError:
@@ -139,6 +161,15 @@ def _spelled(chunk: Chunk, spelling: str) -> str:
     """The wire shape in whose body the content is spelled so, where that is all that stands beside it."""
     wire = chunk.payload.get("wire")
     return wire if isinstance(wire, str) and chunk.payload.get("extra") == {spelling: True} else ""
+
+
+def _valued(chunk: Chunk) -> str:
+    wire = chunk.payload.get("wire")
+    return wire if isinstance(wire, str) and chunk.kind is Kind.TOOL_RESULT and "blocks" in chunk.payload else ""
+
+
+def _value_of(content: str, is_error: bool) -> list[dict[str, Any]]:
+    return [{"type": "error-json" if is_error else "json", "value": parse(content)}]
 
 
 def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[str, str], str | None]:
@@ -191,6 +222,11 @@ def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[s
     for spelling in _SPELLINGS:
         if spelling in fields:
             payload |= {"extra": {spelling: True}, "wire": fields.pop(spelling)}
+    if _VALUED in fields and kind is Kind.TOOL_RESULT:
+        try:
+            payload |= {"blocks": _value_of(payload["content"], payload["isError"]), "wire": fields.pop(_VALUED)}
+        except ValueError:
+            raise NotationError(line, f"{_VALUED}= takes a result whose words are JSON") from None
     if "about" in fields:
         payload["entry"] = fields.pop("about")
     return payload, fields, None
@@ -216,19 +252,49 @@ def load(text: str, native_id: str = "case", format_name: str = "dispatch") -> t
     """The conversation, and the expected findings as (seq, code). Raises NotationError with the line."""
     chunks: list[Chunk] = []
     facts: dict[str, Fact] = {}
+    ledger: list[Execution] = []
     expected: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         marker = _EXPECTED.search(line)
         body = (line[: marker.start()] if marker else line).strip()
         if body.startswith("@"):
             name, _, value = body[1:].partition(" ")
+            if name == _EXECUTION and not value.startswith('"'):
+                ledger.append(_load_execution(value.strip(), len(ledger) + 1, number))
+                continue
             facts[name] = Fact(name, _token(value, 0, number, plain=False, as_json=True)[0] if value.startswith('"') else value)
         elif body and not body.startswith("#"):
             chunks.append(_load_chunk(body, number))
             for code in marker.group(1).split() if marker else []:
                 if code.isupper() or code[-1:].isdigit():
                     expected.append((chunks[-1].seq, code))
-    return Conversation(native_id, format_name, tuple(chunks), facts, facts["title"].value or "" if "title" in facts else ""), expected
+    title = facts["title"].value or "" if "title" in facts else ""
+    return Conversation(native_id, format_name, tuple(chunks), facts, title, ledger=tuple(ledger)), expected
+
+
+def _load_execution(text: str, number: int, line: int) -> Execution:
+    words: list[str] = []
+    at = 0
+    while len(words) < 4:
+        if at >= len(text):
+            raise NotationError(line, "a run needs: message.place call tool status")
+        word, at = _token(text, at, line, plain=False, as_json=False)
+        words.append(word)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    index, _, place = words[0].partition(".")
+    rest, position = " " + text[at:], 0
+    fields: dict[str, Any] = {}
+    while match := _FIELD.match(rest, position):
+        if match.group(1) not in _OF_RUN:
+            raise NotationError(line, f"a run has no {match.group(1)}: {', '.join(_OF_RUN)}")
+        fields[match.group(1)], position = _token(rest, match.end(), line, plain=False, as_json=True)
+    if rest[position:].strip():
+        raise NotationError(line, f"cannot read {rest[position:].strip()[:40]!r}; write values of a run as JSON")
+    try:
+        ordinal = None if place in ("-", "") else int(place)
+        return Execution(f"{_EXECUTION}:{number:06}", int(index), words[1], words[2], words[3], ordinal, **fields)
+    except ValueError as error:
+        raise NotationError(line, str(error)) from None
 
 
 def _load_chunk(body: str, line: int) -> Chunk:

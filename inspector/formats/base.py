@@ -84,6 +84,79 @@ class InRows(Protocol):
     rows: tuple[Rows, ...]
 
 
+ROW = "row"
+"""Storage class of a record that is a row of a database server: a JSON object, each column's text as the server prints it, or null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table of a database server of which a format reads whole rows.
+
+    `columns` are read where the table has them, `required` must be there. `key` are the columns that tell rows apart, all of them numbers: a record's key
+    is `name:0000000007:0000000003`. `conversation` is the column with the number of the conversation that a row belongs to. `where` is SQL of our own.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    required: tuple[str, ...]
+    key: tuple[str, ...]
+    conversation: str
+    where: str = ""
+    optional: bool = False
+
+
+@runtime_checkable
+class InRelations(Protocol):
+    """A format whose records are rows of a database server; no other table is read. The first relation holds one row for each conversation, which a write locks."""
+
+    relations: tuple[Relation, ...]
+
+
+class NotAnExport(Exception):
+    """No rows can be read from these files. `reason` goes on a sentence that begins with the name of the place, and says what to do next."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """`notes`: what was left out or is missing, as sentences for a person."""
+
+    records: tuple[Record, ...]
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Claimable(Protocol):
+    """A format whose store says itself who is at work on a conversation.
+
+    `at_work` gives a sentence that says why nothing may be written at `now` (epoch ms), "" where nobody is at work.
+    """
+
+    def at_work(self, stored: Stored, now: int) -> str: ...
+
+
+@runtime_checkable
+class Scripted(Protocol):
+    """A format whose write can be handed over as a script in its server's own language; `about` are sentences for its head. Raises WriteRefused."""
+
+    def script(self, stored: Stored, changes: Sequence[Change], about: Iterable[str]) -> str: ...
+
+
+@runtime_checkable
+class Exported(Protocol):
+    """A format of files that hold the rows of such tables: `unpack` gives the records that the server itself would give.
+
+    `weigh` is asked before anything is read, with the bytes of all files. Both raise NotAnExport.
+    """
+
+    def wants(self, key: str) -> bool: ...
+    def weigh(self, size: int) -> None: ...
+    def unpack(self, files: Iterable[Record]) -> Unpacked: ...
+
+
 @runtime_checkable
 class InFiles(Protocol):
     """A format whose records are whole files (cells of type `file`): keys are paths below the folder that holds the source.
@@ -145,6 +218,8 @@ class Shape:
     name: str = ""
     files: tuple[str, ...] = ()
     heads: tuple[bytes, ...] = ()
+    served: bool = False
+    """The tables are those of a database server."""
 
 
 class Format(Protocol):

@@ -102,6 +102,11 @@ def records(path: Path, format_: InFiles) -> list[Record]:
     raise Changing(path)
 
 
+def size(path: Path, format_: InFiles) -> int:
+    """Bytes of all files that the format wants. Raises TooMany."""
+    return sum(stamp[1] for name in names(path) if format_.wants(name) and (stamp := _stamp(root(path) / name)))
+
+
 def _key(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "surrogateescape")
 

@@ -1,8 +1,11 @@
 """Everything that can be wrong with a source, each as a condition with its data and one sentence that ends in what to do next."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from inspector.sources.dsn import Place
 
 NAMED = 20
 """How many moved records a sentence and `Moved.changed` name; `Moved.total` counts all."""
@@ -12,8 +15,17 @@ _DATABASES = (".db", ".sqlite", ".sqlite3")
 """How names of databases end, which keep a part of what they hold in a file beside them."""
 
 
+# An address that was typed where a path or an id belongs; as a path it has one slash less.
+_PASSWORD = re.compile(r"(postgres(?:ql)?:/+[^\s:/@]*:)[^\s@]+(?=@)|(\bpassword\s*=\s*)[^\s&]+", re.IGNORECASE)
+
+
+def without_password(text: str) -> str:
+    return _PASSWORD.sub(lambda found: f"{found.group(1) or found.group(2)}...", text)
+
+
 def shown(text: str, limit: int = 120) -> str:
-    """`text` fit for a sentence: keys and error texts come from hostile files, so control characters and lone surrogates are escaped."""
+    """`text` fit for a sentence: keys and error texts come from hostile files, so control characters and lone surrogates are escaped, and a password is masked."""
+    text = without_password(text)
     cut = text if len(text) <= limit else text[:limit] + "…"
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in cut)
 
@@ -22,7 +34,7 @@ def shown(text: str, limit: int = 120) -> str:
 class SourceProblem(Exception):
     """Base of all conditions of this package. `str(problem)` is its sentence."""
 
-    path: Path
+    path: Place
 
     @property
     def sentence(self) -> str:
@@ -82,7 +94,7 @@ class NotReadable(SourceProblem):
 
     @property
     def sentence(self) -> str:
-        return f"{self.place} may not be read ({shown(self.detail)}); run as a user who may read it, or open a copy of it{' together with its -wal file' if self.path.suffix in _DATABASES else ''}."
+        return f"{self.place} may not be read ({shown(self.detail)}); run as a user who may read it, or open a copy of it{' together with its -wal file' if Path(str(self.path)).suffix in _DATABASES else ''}."
 
 
 @dataclass(eq=False)

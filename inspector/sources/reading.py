@@ -1,17 +1,20 @@
 """A path as what it holds: a store's conversations, or a trace source's records. The whole of it is read before anybody uses any of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.formats import bundle, dispatch_traces, request_detection, request_layout
-from inspector.formats.base import Format, InFiles, KnowsKeys, Shape, Stored
+from inspector.formats.base import Format, InFiles, InRelations, KnowsKeys, Shape, Stored
 from inspector.formats.catalogue import FORMATS, format_named
 from inspector.formats.request_layout import NotARequest
 from inspector.formats.request_names import WIRES
 from inspector.formats.session_files import SessionFiles
 from inspector.formats.session_folder import is_session
-from inspector.sources import bundles, files, folders, sqlite, stores
+from inspector.sources import bundles, files, folders, postgres, sqlite, stores
+from inspector.sources.dsn import Dsn, Place
+from inspector.sources.postgres_problems import Elsewhere
 from inspector.sources.problems import NotAFile, SourceProblem, shown
 from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
@@ -74,7 +77,7 @@ class Store:
     `origin` and `traces` are those of an evidence bundle, which brings its own along.
     """
 
-    path: Path
+    path: Place
     format: Format
     conversations: tuple[Stored, ...]
     problems: tuple[Problem, ...] = ()
@@ -94,17 +97,21 @@ class Traces:
     files: tuple[Path, ...] = field(default=())
 
 
-def read(path: Path, format_name: str | None = None) -> Store | Traces:
+def read(path: Place, format_name: str | None = None) -> Store | Traces:
     """Detects the shape (unless named) and reads it. Raises SourceProblem, UnknownFormat."""
     shape = stores.identify(path)
     if format_name is None:
         scores: list[tuple[float, str]] = [(found.sniff(shape), found.name) for found in FORMATS]
         scores += [(dispatch_traces.sniff(shape), dispatch_traces.NAME), (dispatch_traces.sniff_journal(shape), dispatch_traces.JOURNAL)]
         score, format_name = max(scores)
-        if score <= 0 and _may_be_a_request(shape):
+        if score <= 0:
+            if isinstance(path, Dsn):
+                raise _strange(path, shape)
+            if not _may_be_a_request(shape):
+                raise NotRecognised(path, tuple(shape.tables))
             format_name = _request_format(path)
-        elif score <= 0:
-            raise NotRecognised(path, tuple(shape.tables))
+    if isinstance(path, Dsn):
+        return _served(path, format_named(format_name))
     if format_name == dispatch_traces.NAME:
         if "records" not in shape.tables:
             raise OtherShape(path, format_name)
@@ -116,7 +123,7 @@ def read(path: Path, format_name: str | None = None) -> Store | Traces:
     return _store(path, format_named(format_name), check=True)
 
 
-def read_store(path: Path, format_name: str | None = None) -> Store:
+def read_store(path: Place, format_name: str | None = None) -> Store:
     """As `read`, where only a store will do. Raises SourceProblem."""
     found = read(path, format_name)
     if isinstance(found, Traces):
@@ -124,20 +131,61 @@ def read_store(path: Path, format_name: str | None = None) -> Store:
     return found
 
 
-def one(path: Path, format_: Format, native_id: str) -> Stored | None:
+def one(path: Place, format_: Format, native_id: str) -> Stored | None:
     """One conversation as the store holds it now; None where it is gone. Raises SourceProblem."""
+    if isinstance(path, Dsn):
+        with closing(streamed(path, format_, native_id)) as found:
+            return next(found, None)
     return next((stored for stored in _store(path, format_).conversations if stored.conversation.native_id == native_id), None)
+
+
+def format_of(path: Dsn, format_name: str | None = None) -> Format:
+    """The format of what a server holds. Raises NotRecognised, UnknownFormat and other SourceProblem."""
+    if format_name is not None:
+        return format_named(format_name)
+    shape = stores.identify(path)
+    score, name = max((found.sniff(shape), found.name) for found in FORMATS)
+    if score <= 0:
+        raise _strange(path, shape)
+    return format_named(name)
+
+
+def _strange(path: Dsn, shape: Shape) -> SourceProblem:
+    """What to say of a database in which a plain name finds no table that we know."""
+    wanted = {relation.name for format_ in FORMATS if isinstance(format_, InRelations) for relation in format_.relations}
+    schemas = postgres.schemas_with(path, wanted)
+    return Elsewhere(path, schemas) if schemas else NotRecognised(path, tuple(shape.tables))
+
+
+def native_ids(path: Dsn, format_: Format) -> list[str]:
+    """Of all conversations of a server. Raises SourceProblem."""
+    return stores.native_ids(path, format_)
+
+
+def streamed(path: Dsn, format_: Format, native_id: str | None = None) -> Generator[Stored]:
+    """The conversations of a server one by one, of one only where it is named. Raises SourceProblem, in the middle too."""
+    with closing(stores.conversations(path, format_, native_id)) as found:
+        for records in found:
+            yield from format_.read(records)
+
+
+def _served(path: Dsn, format_: Format) -> Store:
+    return Store(path, format_, tuple(streamed(path, format_)))
 
 
 def _store(path: Path, format_: Format, check: bool = False) -> Store:
     if format_.name == bundle.NAME:
         return _bundle(path, format_)
 
+    if isinstance(format_, InRelations):
+        raise stores.NotServed(path)
     if format_.name in WIRES and folders.is_folder(path):
         raise NotAFile(path, "folder")
     if isinstance(format_, InFiles):
         try:
-            return Store(path, format_, tuple(format_.read(folders.records(path, format_))), _unread(path, format_))
+            held = stores.unpacked(path, format_)
+            problems = (*(Problem(THE_FILE, text) for text in held.notes), *_unread(path, format_))
+            return Store(path, format_, tuple(format_.read(held.records)), problems)
         except NotARequest as problem:
             raise NoRequest(path, problem.reason) from None
 

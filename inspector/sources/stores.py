@@ -1,34 +1,117 @@
-"""What every stored shape offers here, whether it lives in a database or in plain files: identify, records, copy, commit."""
+"""What every stored shape offers here, whether it lives in a database, on a server or in plain files: identify, records, copy, commit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from inspector.formats.base import Cell, Change, Format, InFiles, InRows, Record, Shape, SharesFiles
-from inspector.sources import folders, sqlite, table_rows
+from inspector.formats.base import (
+    Cell,
+    Change,
+    Exported,
+    Format,
+    InFiles,
+    InRelations,
+    InRows,
+    NotAnExport,
+    Record,
+    Shape,
+    SharesFiles,
+    Unpacked,
+)
+from inspector.sources import clusters, folders, postgres, postgres_writing, sqlite, table_rows
+from inspector.sources.dsn import Dsn, Place
+from inspector.sources.problems import SourceProblem, shown
 
 
-def identify(path: Path) -> Shape:
+class NotServed(SourceProblem):
+    """An address for a format of files, or a path for a format of a server."""
+
+    @property
+    def sentence(self) -> str:
+        if isinstance(self.path, Dsn):
+            return f"{self.place} is a database server, and the format that was named reads files: leave --format out."
+        return f"{self.place} is no place for this format: a database is named as postgresql://USER@HOST/NAME, a file by its path."
+
+
+@dataclass(eq=False)
+class NoExport(SourceProblem):
+    """Files that were taken for the export of a database, and of which nothing can be read."""
+
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} {shown(self.reason, 1000)}"
+
+
+class OnlyRows(SourceProblem):
+    """A copy of a whole server is none of our business."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} is a database server, of which no copy is made: use --out FILE.sql for the write as a script, or --apply."
+
+
+def identify(place: Place) -> Shape:
     """What a format's `sniff` gets to see. Raises SourceProblem."""
-    return folders.shape(path) if folders.is_folder(path) else sqlite.identify(path)
+    if isinstance(place, Dsn):
+        return postgres.identify(place)
+    clusters.refuse(place)
+    return folders.shape(place) if folders.is_folder(place) else sqlite.identify(place)
 
 
-def records(path: Path, format_: Format) -> list[Record]:
+def records(place: Place, format_: Format) -> list[Record]:
     """All records that the format reads, at one moment. Raises SourceProblem."""
+    if isinstance(place, Dsn):
+        return [record for held in conversations(place, format_) for record in held]
     if isinstance(format_, InFiles):
-        return folders.records(path, format_)
-    return sqlite.reread(path, lambda store: from_snapshot(store, format_))
+        return list(unpacked(place, format_).records)
+    if isinstance(format_, InRelations):
+        raise NotServed(place)
+    return sqlite.reread(place, lambda store: from_snapshot(store, format_))
+
+
+def conversations(place: Dsn, format_: Format, native_id: str | None = None) -> Generator[list[Record]]:
+    """The records of one conversation after the other, of one only where it is named: no more than one is held. Raises SourceProblem, in the middle too."""
+    if not isinstance(format_, InRelations):
+        raise NotServed(place)
+    with postgres.snapshot(place) as store:
+        postgres.refuse_hidden(store, format_.relations)
+        yield from store.conversations(format_.relations, native_id)
+
+
+def native_ids(place: Dsn, format_: Format) -> list[str]:
+    """The numbers of all conversations, in order. Raises SourceProblem."""
+    if not isinstance(format_, InRelations):
+        raise NotServed(place)
+    with postgres.snapshot(place) as store:
+        postgres.refuse_hidden(store, format_.relations)
+        return store.numbers(format_.relations[0])
+
+
+def unpacked(place: Path, format_: InFiles) -> Unpacked:
+    """Whole files, or the rows that the files of an export hold. Raises NoExport and other SourceProblem."""
+    if not isinstance(format_, Exported):
+        return Unpacked(tuple(folders.records(place, format_)))
+    try:
+        format_.weigh(folders.size(place, format_))
+        return format_.unpack(folders.records(place, format_))
+    except NotAnExport as problem:
+        raise NoExport(place, problem.reason) from None
 
 
 def from_snapshot(store: sqlite.Snapshot, format_: Format) -> list[Record]:
     return list(table_rows.records(store, format_.rows) if isinstance(format_, InRows) else store.records(format_.table))
 
 
-def copy(path: Path, out: Path, format_: Format) -> None:
+def copy(place: Place, out: Path, format_: Format) -> None:
     """A consistent copy in `out`, which must not be there yet. Raises AlreadyThere and other SourceProblem."""
+    if isinstance(place, Dsn):
+        raise OnlyRows(place)
     if isinstance(format_, InFiles):
-        folders.copy(path, out, format_)
+        folders.copy(place, out, format_)
     else:
-        sqlite.backup(path, out)
+        sqlite.backup(place, out)
 
 
 def remove(out: Path) -> None:
@@ -37,7 +120,7 @@ def remove(out: Path) -> None:
 
 
 def commit(
-    path: Path,
+    place: Place,
     format_: Format,
     guard: Mapping[str, Mapping[str, Cell]],
     watch: Mapping[str, Cell | None],
@@ -48,8 +131,25 @@ def commit(
 
     `is_copy`: nobody else knows the store, and a lock file in it is a copy of one that says nothing here.
     """
+    if isinstance(place, Dsn):
+        if not isinstance(format_, InRelations):
+            raise NotServed(place)
+        return postgres_writing.commit(place, format_.relations, guard, changes)
     if isinstance(format_, InFiles):
         if isinstance(format_, SharesFiles):
-            return folders.commit(path, watch, changes, format_.keeps_times, "" if is_copy else format_.lock_suffix)
-        return folders.commit(path, watch, changes)
-    return sqlite.commit(path, format_.table, guard, watch, changes)
+            return folders.commit(place, watch, changes, format_.keeps_times, "" if is_copy else format_.lock_suffix)
+        return folders.commit(place, watch, changes)
+    return sqlite.commit(place, format_.table, guard, watch, changes)
+
+
+def rehearse(
+    place: Dsn,
+    format_: Format,
+    guard: Mapping[str, Mapping[str, Cell]],
+    changes: Sequence[Change],
+    look: Callable[[Sequence[Record]], bool],
+) -> tuple[float, bool, bool]:
+    """A write to a server, its reading and its undo, where nothing of it stays. Raises SourceProblem."""
+    if not isinstance(format_, InRelations):
+        raise NotServed(place)
+    return postgres_writing.rehearse(place, format_.relations, guard, changes, look)

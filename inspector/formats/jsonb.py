@@ -1,0 +1,124 @@
+"""JSON as PostgreSQL's jsonb keeps and prints it, so that what is written can be compared with what is read back, byte for byte.
+
+Keys of an object are ordered by their length in bytes and then by their bytes, numbers keep their decimals, `, ` and `: ` part things
+(documentation of PostgreSQL 17, 8.14, and its jsonb_util.c; checked by writing and reading).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Any, NoReturn
+
+from inspector.conversation.jsontext import MAX_DEPTH
+
+# Other control characters too; everything else is printed as it is.
+_ESCAPED = re.compile('["\\\\\x00-\x1f]')
+_SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_NEVER = re.compile("[\x00\ud800-\udfff]")
+_BEFORE, _BEHIND = 131_071, 16_383
+"""The highest power of ten that numeric holds, and the digits behind its point."""
+
+
+class NotKept(ValueError):
+    """A value that jsonb cannot hold; `reason` says which."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def parse(text: str) -> Any:
+    """The value of a text that jsonb printed, numbers exact whatever their size. Raises NotKept for what is no JSON or nested too deep."""
+    try:
+        return json.loads(text, parse_float=Decimal, parse_int=_whole, parse_constant=_no_constant)
+    except RecursionError:
+        raise NotKept(f"a value is nested more than {MAX_DEPTH} levels deep") from None
+    except InvalidOperation:
+        raise NotKept("a number has more digits than PostgreSQL's numeric") from None
+    except json.JSONDecodeError as error:
+        raise NotKept(f"it is no JSON ({error.msg})") from None
+
+
+def _whole(text: str) -> int | Decimal:
+    """Python takes no longer text for an int."""
+    return int(text) if len(text) < 4000 else Decimal(text)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise NotKept(f"{name} is no JSON number")
+
+
+def printed(value: Any) -> str:
+    """`value` as jsonb prints it. Raises NotKept."""
+    out: list[str] = []
+    # Values with their depth, and texts that stand between them, last first: content may be deeper than Python calls.
+    waiting: list[tuple[Any, int] | str] = [(value, 0)]
+    while waiting:
+        following = waiting.pop()
+        if isinstance(following, str):
+            out.append(following)
+            continue
+        found, depth = following
+        if depth > MAX_DEPTH:
+            raise NotKept(f"a value is nested more than {MAX_DEPTH} levels deep")
+        match found:
+            case list() | tuple():
+                waiting.append("]")
+                waiting += _parted([(each, depth + 1)] for each in found)
+                waiting.append("[")
+            case dict():
+                members = sorted(found.items(), key=lambda member: _place(member[0]))
+                waiting.append("}")
+                waiting += _parted([f"{_string(name)}: ", (each, depth + 1)] for name, each in members)
+                waiting.append("{")
+            case _:
+                out.append(_scalar(found))
+    return "".join(out)
+
+
+def _parted(members: Iterable[list[tuple[Any, int] | str]]) -> Iterator[tuple[Any, int] | str]:
+    """Last first, with what stands between two."""
+    for number, member in enumerate(reversed(list(members))):
+        if number:
+            yield ", "
+        yield from reversed(member)
+
+
+def _scalar(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return _string(value)
+        case int() | float() | Decimal():
+            return _number(Decimal(value) if isinstance(value, int) else value)
+    raise NotKept(f"a {type(value).__name__} is no JSON value")
+
+
+def _place(name: str) -> tuple[int, bytes]:
+    spelled = name.encode("utf-8", "surrogatepass")
+    return len(spelled), spelled
+
+
+def _string(text: str) -> str:
+    if found := _NEVER.search(text):
+        raise NotKept(f"a text holds {found.group()!a}, which PostgreSQL's jsonb cannot keep")
+    return '"' + _ESCAPED.sub(_escape, text) + '"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    return _SHORT.get(match.group()) or f"\\u{ord(match.group()):04x}"
+
+
+def _number(value: float | Decimal) -> str:
+    """Without exponent, as numeric prints: 1e3 is 1000, 1e-3 is 0.001; and without the sign of a zero."""
+    found = value if isinstance(value, Decimal) else Decimal(repr(value))
+    exponent = found.as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise NotKept("a number is not finite")
+    if found.adjusted() > _BEFORE or -exponent > _BEHIND:
+        raise NotKept("a number has more digits than PostgreSQL's numeric")
+    return f"{found.copy_abs() if found.is_zero() else found:f}"

@@ -1,0 +1,134 @@
+"""Where a source is: a path, or the address of a PostgreSQL database. The password of an address is for the connection only: it is never shown or kept."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Conninfo
+
+from inspector.sources import files
+from inspector.sources.dsn import Dsn, Place
+from inspector.sources.problems import SourceProblem
+
+SCHEMES = ("postgresql://", "postgres://")
+_SCHEME = re.compile(r"\s*([a-z][a-z0-9+.:-]*)://", re.IGNORECASE)
+# How libpq, and people who come from it, write an address too; and what is left of one when its scheme was mistyped: NAME:PASSWORD@HOST.
+_MEANT = re.compile(
+    r"^\s*postgres(?:ql)?:|(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service|sslmode)\s*=|^[^/\s:@]*:[^\s@]*@[^\s@/:]+(?::\d|/)",
+    re.IGNORECASE,
+)
+_HIDDEN = {"scram_client_key", "scram_server_key"} | {
+    option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b"*"
+}
+_typed: dict[str, str] = {}
+"""What was typed in this process, by the name without password: an import that follows a write must log in as the first one did."""
+
+
+@dataclass(eq=False)
+class NoAddress(SourceProblem):
+    """An address that cannot be read as one. The sentence repeats nothing of it: any part may be a piece of a password."""
+
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The address of the database cannot be read ({self.detail}); write postgresql://USER@HOST:PORT/NAME and give the password in "
+            "PGPASSWORD or ~/.pgpass."
+        )
+
+
+def is_dsn(text: str) -> bool:
+    """Whether it is meant as an address, a wrong one too: then it is none of the names that sentences repeat."""
+    return bool(_SCHEME.match(text)) or (not text.startswith(("/", "./", "../")) and bool(_MEANT.search(text)))
+
+
+def place(text: str) -> Place:
+    """The place that a person or our database names. Raises NoAddress."""
+    if not is_dsn(text):
+        return Path(text)
+    typed = _as_libpq(text.strip())
+    try:
+        parts = {key: str(value) for key, value in conninfo_to_dict(typed).items() if value is not None}
+    except (ProgrammingError, UnicodeError):
+        # Its message repeats what was typed.
+        raise _no_address("a part of it is no user, host, port, name or known parameter") from None
+    _refuse_torn(typed, parts)
+    hidden = [key for key in _HIDDEN if parts.pop(key, None) is not None]
+    name = _named(parts)
+    if hidden:
+        _typed[name] = typed
+    return Dsn(name, _typed.get(name, typed))
+
+
+def _no_address(detail: str) -> NoAddress:
+    return NoAddress(Path("database"), detail)
+
+
+def _as_libpq(text: str) -> str:
+    """With the scheme in the spelling that libpq takes. Raises NoAddress for the schemes of other programs."""
+    match = _SCHEME.match(text)
+    if match is None:
+        return text
+    scheme = f"{match[1].lower()}://"
+    if scheme not in SCHEMES:
+        raise _no_address("only the schemes postgresql:// and postgres:// are read")
+    return scheme + text[match.end() :]
+
+
+def _refuse_torn(typed: str, parts: dict[str, str]) -> None:
+    """A password with a bare @, / or : makes libpq take its rest for a host, port or name, which would then be shown. Raises NoAddress."""
+    if typed.startswith(SCHEMES) and typed.partition("?")[0].count("@") > 1:
+        raise _no_address("it holds more than one @: in a password write %40 for @, %2F for /, %3A for :")
+    if typed.startswith(SCHEMES) and "@" in typed.partition("://")[2].partition("/")[2].partition("?")[0]:
+        raise _no_address("an @ stands behind a /: in a password write %2F for /, in a name %40 for @")
+    if "@" in parts.get("host", "").removeprefix("@"):
+        raise _no_address("its host holds an @: in a password write %40 for it")
+    if not re.fullmatch(r"[0-9,]*", parts.get("port", "")):
+        raise _no_address("its port is no number")
+    if ":" in parts.get("user", ""):
+        raise _no_address("its user holds a :, behind which a password may stand")
+
+
+def _named(parts: dict[str, str]) -> str:
+    user, host, port, database = (parts.pop(key, "") for key in ("user", "host", "port", "dbname"))
+    # The folder of a socket is no host name, and neither are several hosts: they stand behind the question mark.
+    behind = {"host": host} if host.startswith(("/", "@")) or "," in host or "," in port else {}
+    shown_host = "" if behind else f"[{quote(host, safe=':')}]" if ":" in host else quote(host, safe="")
+    at = f"{quote(user, safe='')}@" if user else ""
+    if port and not shown_host:
+        behind["port"] = port
+    rest = {key: value for key, value in sorted({**behind, **parts}.items()) if value}
+    query = f"?{urlencode(rest, quote_via=quote, safe='/,')}" if rest else ""
+    colon = f":{port}" if port and shown_host else ""
+    return f"postgresql://{at}{shown_host}{colon}/{quote(database, safe='')}{query}"
+
+
+def real(where: Place) -> str:
+    """What a source is known by: the real path, or the address without its password. Raises Missing for a path that cannot be one."""
+    return where.name if isinstance(where, Dsn) else files.real(where)
+
+
+def short(name: str) -> str:
+    """For lists: file and folder, since stores of one program are all called the same; of an address the database and its host."""
+    if not is_dsn(name):
+        return "/".join(name.rsplit("/", 2)[-2:])
+    try:
+        parts = conninfo_to_dict(name)
+    except (ProgrammingError, UnicodeError):
+        return name
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"{parts.get('dbname') or parts.get('service') or 'default database'} at {parts.get('host') or 'the local server'}{port}"
+
+
+def exists(where: Place) -> bool:
+    """Whether there is something to open; of a database only opening it can tell."""
+    return isinstance(where, Dsn) or files.exists(where)
+
+
+def written_at(where: Place) -> float | None:
+    """Seconds since the epoch when it was last written; None where nothing tells."""
+    return None if isinstance(where, Dsn) else files.written_at(where)

@@ -1,0 +1,213 @@
+"""What can be wrong with a database server, each as a condition with one sentence that ends in what to do next."""
+
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import errors
+
+from inspector.sources.dsn import Dsn
+from inspector.sources.problems import Busy, SourceProblem, shown
+
+_DETAIL = 300
+
+
+@dataclass(eq=False)
+class NoServer(SourceProblem):
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return f"There is no connection to {self.place} ({shown(self.detail, _DETAIL)}); check host, port and parameters, and that the server runs."
+
+
+@dataclass(eq=False)
+class NotLetIn(SourceProblem):
+    """The server answers, and ends the session before it begins: it starts, stops, or has too many already."""
+
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} answers and lets nobody in ({shown(self.detail, _DETAIL)}); wait until it does, then try again."
+
+
+@dataclass(eq=False)
+class NoLogin(SourceProblem):
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} refuses the login ({shown(self.detail, _DETAIL)}); check the user, "
+            "and give the password in PGPASSWORD or ~/.pgpass: Inspector never keeps one."
+        )
+
+
+class Unknown(SourceProblem):
+    """The server is there, the database is not."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} names a database that the server does not have; check the name behind the last slash."
+
+
+@dataclass(eq=False)
+class HiddenRows(SourceProblem):
+    """Row level security shows this role a part of the rows or none, without any error. `tables` is () where only a view's owner is kept from them."""
+
+    role: str
+    tables: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        what = f"of {', '.join(map(shown, self.tables))} " if self.tables else ""
+        return (
+            f"Row level security hides rows {what}from the role {shown(self.role)} in {self.place}, without any error; "
+            "log in as the owner of the tables or as a role with BYPASSRLS."
+        )
+
+
+@dataclass(eq=False)
+class NoRight(SourceProblem):
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The role that is logged in to {self.place} may not do this ({shown(self.detail, _DETAIL)}), so nothing was written; "
+            "log in as the owner of the tables, or let the owner grant what is missing."
+        )
+
+
+@dataclass(eq=False)
+class ReadOnly(SourceProblem):
+    """Something would write: a view or a function of the database while it is read, or we on a standby."""
+
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} cannot be written to here ({shown(self.detail, _DETAIL)}), so nothing was; to write, name the primary server; "
+            "where this was a read, a view or function of the database tries to write."
+        )
+
+
+@dataclass(eq=False)
+class TooSlow(SourceProblem):
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} was asked for something that was cancelled ({shown(self.detail, _DETAIL)}), so nothing was written; "
+            "try again when the server is less busy, or pick one job with --conversation."
+        )
+
+
+@dataclass(eq=False)
+class ServerSaid(SourceProblem):
+    """What the server refused for a reason without a name of its own here."""
+
+    detail: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} could not do what it was asked ({shown(self.detail, _DETAIL)}), so nothing was written; the server's log may say more."
+
+
+@dataclass(eq=False)
+class Elsewhere(SourceProblem):
+    """The tables are there, but no plain name finds them."""
+
+    schemas: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        first = shown(self.schemas[0])
+        return (
+            f"{self.place} has such tables in the schema {' and in '.join(map(shown, self.schemas))}, which is not on the search_path of this role; "
+            f"put ?options=-csearch_path%3D{first} behind the address, or ALTER ROLE ... SET search_path."
+        )
+
+
+@dataclass(eq=False)
+class SeveralSchemas(SourceProblem):
+    """Plain names find tables that do not belong together."""
+
+    found: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} has the tables of one store in several schemas ({', '.join(map(shown, self.found))}), so that rows of two stores would be mixed; "
+            "choose one with ?options=-csearch_path%3DSCHEMA behind the address."
+        )
+
+
+@dataclass(eq=False)
+class OtherType(SourceProblem):
+    table: str
+    column: str
+    type: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The column {shown(self.column)} of {shown(self.table)} in {self.place} is {shown(self.type)}, where whole numbers are wanted; "
+            "it is not the table of the program: check database and search_path."
+        )
+
+
+class LostConnection(SourceProblem):
+    @property
+    def sentence(self) -> str:
+        return f"The connection to {self.place} was lost, so what was read is thrown away and nothing was written; check the server, then try again."
+
+
+class UnknownOutcome(SourceProblem):
+    """The connection ended while COMMIT was under way: only the server knows."""
+
+    @property
+    def sentence(self) -> str:
+        return f"The connection to {self.place} was lost while the write was being committed; whether it stands is not known: run `verify` on the repair once the server answers."
+
+
+def named(error: psycopg.Error, where: Dsn, waited_ms: int = 0, broken: bool = False) -> SourceProblem:
+    """The named condition for what the driver or the server says. `broken`: the connection is gone. No sentence repeats what could hold a password."""
+    state = error.sqlstate or ""
+    said = " ".join((error.diag.message_primary or str(error)).split())
+    # A timeout of an idle transaction ends the session as well.
+    if broken or state.startswith(("08", "57P", "25P03")):
+        return LostConnection(where)
+    match error:
+        case errors.LockNotAvailable() | errors.DeadlockDetected():
+            return Busy(where, waited_ms)
+        case errors.QueryCanceled():
+            return TooSlow(where, said)
+        # The message is in the server's language; the place in its source is not.
+        case errors.InsufficientPrivilege() if error.diag.source_function == "check_enable_rls":
+            return HiddenRows(where, "that is logged in", ())
+        case errors.InsufficientPrivilege():
+            return NoRight(where, said)
+        case errors.ReadOnlySqlTransaction():
+            return ReadOnly(where, said)
+    if state.startswith("28"):
+        return NoLogin(where, said)
+    if state == "3D000":
+        return Unknown(where)
+    return ServerSaid(where, said)
+
+
+def not_connected(error: psycopg.Error, where: Dsn) -> SourceProblem:
+    """What kept a session from starting. libpq gives words and no code for it."""
+    if error.sqlstate:
+        return named(error, where)
+    said = " ".join(str(error).split())
+    # What libpq says of the last address that it tried, without those before.
+    reason, lowered = (said.rpartition("failed: ")[2] or said).partition(" Is the server running")[0], said.lower()
+    if any(word in lowered for word in ("password", "authentication", "pg_hba.conf")) or ("role" in lowered and "not exist" in lowered):
+        return NoLogin(where, reason)
+    if "database" in lowered and "does not exist" in lowered:
+        return Unknown(where)
+    return NotLetIn(where, reason) if "fatal" in lowered else NoServer(where, reason)
