@@ -19,7 +19,11 @@ DISPATCH = ("dispatch", "dispatch-g0")
 ROLLOUTS = "rollouts"
 ANTHROPIC_BLOCKS = (ROLLOUTS, "anthropic-request", "bedrock-request")
 """Formats whose messages are lists of blocks that Anthropic's models get in that order, with signatures."""
+GBRAIN = ("gbrain", "gbrain-export")
+"""Formats of rules that know gbrain's replay: messages in one table, runs of tools in another."""
 _ITEMS = "openai-responses-request"
+_HELD_UNTIL = ("lockUntil", "leaseUntil")
+"""Facts that say until when a worker holds a job: epoch milliseconds."""
 _RUNNING = {ROLLOUTS: "pending"}
 """The status that a conversation has while a turn runs, where it is not `active`."""
 # rollouts' times name no zone and are read as UTC: the moment may have been half a day later.
@@ -83,6 +87,10 @@ class Case:
     @property
     def running(self) -> bool:
         """Whether a turn seems to be under way: its open tail is no damage."""
+        held = self.held_until
+        if held is not None and self.taken_at is not None:
+            # A lease is a call in flight, whatever the status says; a lock that has run out is that of a worker that is gone.
+            return held > self.taken_at
         if self.conversation.fact("status") != _RUNNING.get(self.conversation.format, "active") or self.conversation.fact("crashes"):
             return False
         last = self.conversation.fact("lastActivityAt")
@@ -91,6 +99,12 @@ class Case:
         is_open = self.trace is not None and bool(observe.open_turns(self.trace))
         unknown = _ZONE_MS if self.conversation.format == ROLLOUTS else 0
         return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS) + unknown
+
+    @property
+    def held_until(self) -> int | None:
+        """When the lock or lease of the worker that holds it ends or ended (epoch ms); None where the store notes none."""
+        found = [value for name in _HELD_UNTIL if (value := self.conversation.fact(name)) is not None]
+        return max((int(value) for value in found if len(value) < 20 and value.removeprefix("-").isdecimal()), default=None)
 
 
 T = TypeVar("T")

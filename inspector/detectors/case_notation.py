@@ -7,7 +7,8 @@ metrics turn-1782600000000-a 2                       a metrics row: the turn too
 step turn-1782600000000-a#0 tokens=900/20            an observed step; also: unclosed, unopened, finish=stop, at=MS
 prompt turn-1782600000000-a#0 1 user 0.0 text go     a row of the prompt that this step was given, in the notation
 
-`@format NAME` says of which format the conversation is; outside of Dispatch that format's own reader reads it. Instead of chunks in
+`@format NAME` says of which format the conversation is; outside of Dispatch that format's own reader reads it, and of several
+versions that which `@reader NAME` names. Runs of a ledger stand in the notation itself (`@execution`). Instead of chunks in
 the notation a rollouts session may be given as its files hold it:
 
 line {"role":"user","content":"go"}                  a line of messages.jsonl, byte for byte
@@ -28,6 +29,7 @@ from inspector.conversation.model import Chunk, Conversation, Kind, TurnMetrics
 from inspector.detectors.base import Case, case_of
 from inspector.formats.base import Cell, Record
 from inspector.formats.dispatch_rows import read_stranded
+from inspector.formats.gbrain import GBRAIN
 from inspector.formats.request_names import WIRES
 from inspector.formats.rollouts import ROLLOUTS
 from inspector.readers.catalogue import names
@@ -39,6 +41,7 @@ from inspector.traces.witness import turn_of, turn_time
 BESIDE = ("archive", "stranded", "bleeding", "metrics", "step", "prompt", "line", "session")
 TREES = {PI: "pi-1.5", OPENCLAW: "openclaw-2026.9", OPENCLAW_SQLITE: "openclaw-2026.9"}
 """The reader of a case whose format is a tree, where it names none."""
+SEVERAL = {GBRAIN.name: GBRAIN.default_reader}
 OWN_READER = {ROLLOUTS.name: ROLLOUTS.default_reader, **dict.fromkeys(WIRES, "as-sent")}
 _OF_ENTRY = re.compile(r" (entry|parent)=(\S+)")
 _ROLES = {"tool": "toolResult"}
@@ -79,15 +82,18 @@ def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
         for number, line in enumerate(beside["stranded"])
     )
     facts = dict(conversation.facts)
-    named = facts.pop("format", None)
+    named, asked = facts.pop("format", None), facts.pop("reader", None)
     format_name = (named.value if named else None) or conversation.format
     whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(beside["metrics"]), stranded=stranded)
     if beside["line"] or beside["session"]:
         whole = session_in(beside["line"], beside["session"], whole)
     archive = archive_in(beside["archive"], whole.format)
     used = OWN_READER.get(whole.format, reader_name)
-    if tree:
-        used = reader_name if reader_name in names(tree) else TREES[tree]
+    # Programs of which several versions are known: the one that the case names.
+    several = TREES | SEVERAL
+    if whole.format in several:
+        wanted = (asked.value if asked else None) or reader_name
+        used = wanted if wanted in names(whole.format) else several[whole.format]
     return case_of(whole, used, trace_in(beside), taken_at, archive, tuple(beside["bleeding"]))
 
 

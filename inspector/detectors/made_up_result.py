@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import GBRAIN, ROLLOUTS, Case, Fault, Hit, Rule, Severity
 from inspector.detectors.session_calls import is_session
 from inspector.detectors.session_effects import SESSIONS
-from inspector.detectors.synthetic_texts import placeholder_of, written_by
+from inspector.detectors.synthetic_texts import CAP_NOTE, placeholder_of, written_by
 from inspector.formats.request_names import WIRES
 
 
@@ -18,6 +18,7 @@ def check(case: Case) -> Iterator[Hit]:
             if program := written_by(result):
                 by_program.setdefault(program, []).append(result)
     yield from _placeholders(case)
+    yield from _notes(case)
     for program, chunks in by_program.items():
         what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"
         yield Hit(
@@ -42,6 +43,17 @@ def _placeholders(case: Case) -> Iterator[Hit]:
         )
 
 
+def _notes(case: Case) -> Iterator[Hit]:
+    """Only of gbrain, whose users' messages hold them."""
+    for message in case.messages if case.conversation.format in GBRAIN else ():
+        for chunk in message.chunks:
+            if message.role == "user" and CAP_NOTE.match(chunk.text):
+                yield Hit(
+                    (chunk,),
+                    f"The text at seq {chunk.seq} is gbrain's own note to the model about an answer that was cut off: no user said it.",
+                )
+
+
 RULE = Rule(
     code="TOOL402",
     state="RO17",
@@ -53,8 +65,11 @@ RULE = Rule(
     why="It stands in for the result of an interrupted call, which is in order; it is no evidence that the tool ran and failed.",
     example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a "[interrupted]"',
     check=check,
-    formats=(ROLLOUTS, *SESSIONS, *WIRES),
-    references=("rollouts cd8a0c9 and transform_messages.py", "the texts that pi, OpenClaw, litellm, pydantic-ai and strands write"),
+    formats=(ROLLOUTS, *SESSIONS, *WIRES, *GBRAIN),
+    references=(
+        "rollouts cd8a0c9 and transform_messages.py",
+        "the texts that pi, OpenClaw, gbrain, litellm, pydantic-ai and strands write",
+    ),
     unmended="The real result is nowhere in the history; where one stands elsewhere in it, TOOL207 or TOOL208 says so.",
     fixed_in_code="Mark a made-up result as such beside its text, so that it can be told from one of a tool.",
 )

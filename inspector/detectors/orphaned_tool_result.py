@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.abort_placeholder import placeholders
-from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity, answers
+from inspector.detectors.base import DISPATCH, GBRAIN, Case, Fault, Hit, Rule, Severity, answers
 from inspector.detectors.displaced_result import displaced
 from inspector.detectors.failed_turn_with_calls import results_of_failed
 from inspector.detectors.pair_cut_by_compaction import cut_off
@@ -41,6 +41,9 @@ def check(case: Case) -> Iterator[Hit]:
     place_of = {chunk.key: index for index, message in enumerate(case.reading.messages) for chunk in message.chunks}
     for chunk in read:
         if chunk.key in stored or chunk.key.startswith("synthesized:") or (is_session(case) and chunk.key in explained):
+            continue
+        # gbrain's readers bury no call: what looks so is a result beside one that they made up (TOOL605).
+        if case.conversation.format in GBRAIN:
             continue
         if cut := _cut(case, chunk, calls.get(chunk.call_id)):
             yield Hit((chunk,), cut, evidence=effects("orphan"))

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import DISPATCH, GBRAIN, Case, Fault, Hit, Rule, Severity
 from inspector.detectors.session_calls import is_session
 
 
 def check(case: Case) -> Iterator[Hit]:
-    """Ids that start anew with each step are no damage as long as each call has a result; of a session TOOL102 says which has none."""
+    """Ids that start anew with each step are no damage as long as each call has a result; of a session TOOL102 says which has none, of gbrain TOOL601 to TOOL603."""
     results = Counter(chunk.call_id for message in case.messages for chunk in queries.results(message))
     by_id: dict[str, list[tuple[int, Chunk]]] = {}
     for index, message in enumerate(case.messages):
@@ -24,10 +24,20 @@ def check(case: Case) -> Iterator[Hit]:
         if not call_id:
             yield Hit(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
         elif twice:
-            yield Hit(twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: one result counts as the answer of all of them.")
-        elif 0 < results[call_id] < len(chunks) and not case.running and not is_session(case):
+            yield Hit(twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: {_of_all(case)}")
+        elif 0 < results[call_id] < len(chunks) and not case.running and not _is_told(case):
             held = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
             yield Hit(chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: {_then(case)}")
+
+
+def _is_told(case: Case) -> bool:
+    return is_session(case) or case.conversation.format in GBRAIN
+
+
+def _of_all(case: Case) -> str:
+    if case.conversation.format in GBRAIN:
+        return "the ledger tells them apart by their place. Pull request 1934 gives all of them the outcome of the last, and providers refuse a repeated id."
+    return "one result counts as the answer of all of them."
 
 
 def _then(case: Case) -> str:

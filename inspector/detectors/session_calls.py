@@ -7,7 +7,7 @@ from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.pairing import Answered
 from inspector.conversation.tree import Entry
-from inspector.detectors.base import Case, answered, keys_read, once
+from inspector.detectors.base import GBRAIN, Case, answered, keys_read, once
 from inspector.detectors.session_effects import SESSIONS
 from inspector.detectors.session_tree import Tree, tree_of
 from inspector.detectors.synthetic_texts import is_synthetic
@@ -50,8 +50,10 @@ def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     """Calls without a result, each with the index of its message.
 
     Of sessions only those of which TOOL102 is to speak: not those of failed answers (TOOL209), nor those whose result has lost its id (TOOL202) or
-    stands on another branch (TREE106), nor those that were compacted away.
+    stands on another branch (TREE106), nor those that were compacted away. Of gbrain none: the ledger tells more of them (TOOL601 to TOOL603).
     """
+    if case.conversation.format in GBRAIN:
+        return []
     if not is_session(case):
         return queries.unanswered_calls(case.messages)
     elsewhere = {found.call.key for found in on_other_branches(case)} | {call.key for call, _ in without_id(case)}

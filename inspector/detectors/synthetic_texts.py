@@ -1,7 +1,10 @@
 """Texts that programs and repairs put in the place of a tool result that nobody has: recognised, so that none is taken for a real one."""
 
+import re
+
 from inspector.conversation.model import Chunk, Kind
 from inspector.readers.dispatch import INTERRUPTED
+from inspector.readers.gbrain import FAILED, RECOVERED, UNAVAILABLE
 from inspector.readers.result_pairing import is_made_up
 
 OURS = "The tool call was interrupted before a result was recorded."
@@ -22,8 +25,10 @@ KNOWN = {
     "[tool results omitted]": "OpenClaw",
     "The tool call was interrupted before a result was produced.": "pydantic-ai",
     "Tool was interrupted.": "strands",
+    UNAVAILABLE: "gbrain (pull request 1934)",
+    RECOVERED: "gbrain",
 }
-_AS_ERRORS = {"aborted": "OpenClaw (for OpenAI's Responses)"}
+_AS_ERRORS = {"aborted": "OpenClaw (for OpenAI's Responses)", FAILED: "gbrain, for a failed run without words"}
 """Words that a tool may say as well: made up only where the result is marked as an error."""
 PLACEHOLDERS = {
     "[assistant reasoning omitted]": "OpenClaw",
@@ -34,6 +39,10 @@ PLACEHOLDERS = {
     "(session bootstrap)": "OpenClaw",
 }
 """Texts that stand for a turn, or for a block of one, of which nothing was left."""
+# Of a tool that the job may not use: none ran. Names are cut, so that no text is searched for long.
+_UNREGISTERED = re.compile(r'tool "[^"]{0,200}" is not (?:in the registry for this subagent|available)')
+CAP_NOTE = re.compile(r"\[system\] Your previous response hit the \S{1,20}-token output cap and was truncated;")
+"""The start of the note that gbrain puts behind the results of a turn that was cut off; nobody said it."""
 # litellm writes the name of the tool into it.
 _LITELLM = "[System: Tool execution skipped/interrupted by user. No result provided for tool "
 
@@ -43,6 +52,8 @@ def written_by(result: Chunk) -> str:
     text = result.text.strip()
     if text.startswith(_LITELLM):
         return "litellm"
+    if result.is_error and _UNREGISTERED.fullmatch(text):
+        return "gbrain, for a tool that is not registered"
     if is_made_up(result):
         return KNOWN.get(text, "OpenClaw")
     return KNOWN.get(text) or (_AS_ERRORS.get(text, "") if result.is_error else "")

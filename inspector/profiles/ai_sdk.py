@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from inspector.profiles.ai_sdk_rules import ONE_MISSING, RULES_6, RULES_7, SDK_1, SDK_2, SDK_3, SDK_4, SDK_5, SDK_6
-from inspector.profiles.ai_sdk_schema import PARTS_OF_ROLE, is_model_message
+from inspector.profiles.ai_sdk_rules import ONE_MISSING, RULES_6, RULES_7, SDK_1, SDK_2, SDK_3, SDK_5, SDK_8
+from inspector.profiles.ai_sdk_schema import is_model_message
+from inspector.profiles.ai_sdk_schemaless import without_schema
 from inspector.profiles.base import Profile, Request, Violation
 from inspector.profiles.bodies import by_place, entries, entry, word
 from inspector.projections.base import AI_SDK
@@ -19,20 +20,17 @@ def check(version: int, request: Request) -> Iterator[Violation]:
 def _found(version: int, request: Request) -> Iterator[Violation]:
     if not request.messages:
         yield Violation("SDK-2", "messages", (), SDK_2.text)
+    messages = [entry(message) for message in request.messages]
+    ends = messages[-1] if messages and messages[-1].get("role") == "tool" else {}
+    calls = _calls(messages)
+    requested: dict[str, str] = {}
     open_calls: dict[str, str] = {}
-    approvals: set[str] = set()
-    message: dict[str, Any] = {}
-    index = -1
-    for index, message in enumerate(map(entry, request.messages)):
+    for index, message in enumerate(messages):
         role = word(message.get("role"))
         if version == 6 and not is_model_message(role, message):
             yield Violation("SDK-3", f"messages.{index}", (), SDK_3.text)
-        if version > 6 and role == "system":
-            yield Violation("SDK-4", f"messages.{index}", (), SDK_4.text)
-        elif version > 6 and role not in PARTS_OF_ROLE:
-            yield Violation("SDK-6", f"messages.{index}", (), SDK_6.say(role=role))
-        elif version > 6 and role != "system" and not isinstance(message.get("content"), (str, list)):
-            yield Violation("SDK-7", f"messages.{index}", (), _type_error(role, message, entry(request.messages[-1]).get("role") == "tool"))
+        if version > 6:
+            yield from without_schema(index, role, message, ends)
         if role in ("user", "system") and open_calls:
             yield _unanswered(open_calls, open_ended=False)
             open_calls = {}
@@ -41,24 +39,30 @@ def _found(version: int, request: Request) -> Iterator[Violation]:
             if role == "assistant" and kind == "tool-call" and not part.get("providerExecuted"):
                 open_calls.setdefault(name, f"messages.{index}.content.{place}")
             elif role == "assistant" and kind == "tool-approval-request":
-                approvals.add(word(part.get("approvalId")))
+                requested[word(part.get("approvalId"))] = name
             elif role == "tool" and kind == "tool-result":
                 open_calls.pop(name, None)
+    # Approvals are only collected of a tool message that ends the list: the SDK itself runs or denies those calls, and so answers them.
+    parts = entries(ends.get("content"))
+    answered = {word(part.get("toolCallId")) for part in parts if part.get("type") == "tool-result"}
+    for place, part in enumerate(parts):
+        if part.get("type") != "tool-approval-response":
+            continue
+        name, path = word(part.get("approvalId")), f"messages.{len(messages) - 1}.content.{place}"
+        call = requested.get(name)
+        if call is None:
+            yield Violation("SDK-5", path, (), SDK_5.say(id=name))
+        elif call not in calls and call not in answered:
+            yield Violation("SDK-8", path, (), SDK_8.say(id=call, name=name))
+        elif call not in answered:
+            open_calls.pop(call, None)
     if open_calls:
         yield _unanswered(open_calls, open_ended=True)
-    # Approvals are only collected of a tool message that ends the list.
-    for place, part in enumerate(entries(message.get("content")) if message.get("role") == "tool" else []):
-        name = word(part.get("approvalId"))
-        if part.get("type") == "tool-approval-response" and name not in approvals:
-            yield Violation("SDK-5", f"messages.{index}.content.{place}", (), SDK_5.say(id=name))
 
 
-def _type_error(role: str, message: dict[str, Any], collects: bool) -> str:
-    """`collects`: a list that ends in a tool message is searched for approvals before any message is converted."""
-    if role == "assistant" and collects:
-        return "content is not iterable"
-    what, method = "null" if "content" in message else "undefined", "map" if role == "user" else "filter"
-    return f"Cannot read properties of {what} (reading '{method}')"
+def _calls(messages: list[dict[str, Any]]) -> set[str]:
+    parts = [part for message in messages if message.get("role") == "assistant" for part in entries(message.get("content"))]
+    return {word(part.get("toolCallId")) for part in parts if part.get("type") == "tool-call"}
 
 
 def _unanswered(open_calls: dict[str, str], open_ended: bool) -> Violation:

@@ -1,4 +1,4 @@
-"""The AI SDK's rules, for ai 6 and ai 7, and the one of langgraph whose text is met beside them."""
+"""The AI SDK's rules, for ai 6 and ai 7, and those of its users whose texts are met beside them: langgraph's one, and gbrain's, which end a job before a request."""
 
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ SDK_1 = ProviderRule(
     "X",
     "2026-07",
     ("ai 6.0.326", "ai 7.0.173", "ai 6.0.43 changelog 2dc9bfa"),
-    also=(ONE_MISSING,),
+    also=(ONE_MISSING, "Tool results are missing for tool calls", "AI_MissingToolResultsError"),
     advice="AI_MissingToolResultsError. ai 5 and ai 6 before 6.0.43 never threw it. A result inside the assistant message is no answer.",
-    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
+    mended_by=("move-results", "adopt-results", "insert-ledger-results", "insert-interrupted-result"),
 )
 SDK_2 = ProviderRule(
     "SDK-2",
@@ -65,7 +65,7 @@ SDK_6 = ProviderRule(
 )
 SDK_7 = ProviderRule(
     "SDK-7",
-    "a message whose content is missing or null: a bare TypeError, for want of a schema",
+    "a message or a part without the shape that its role has: a bare TypeError, for want of a schema",
     "Cannot read properties of null (reading 'filter')",
     "X",
     "2026-07",
@@ -75,9 +75,31 @@ SDK_7 = ProviderRule(
         "Cannot read properties of null (reading 'map')",
         "Cannot read properties of undefined (reading 'map')",
         "content is not iterable",
+        "message.content.map is not a function",
+        "message.content.filter is not a function",
+        "lastMessage.content.filter is not a function",
+        "Cannot read properties of undefined (reading 'type')",
+        "Cannot read properties of null (reading 'type')",
     ),
     advice="The text is the JavaScript engine's own, so that other faults may say it too.",
     mended_by=("drop-empty-blocks",),
+)
+SDK_8 = ProviderRule(
+    "SDK-8",
+    "an approval of a call that is not in the list",
+    'Tool call "{id}" not found for approval request "{name}".',
+    "X",
+    "2026-07",
+    ("ai 6.0.326", "ai 7.0.173"),
+    advice="AI_ToolCallNotFoundForApprovalError. Only the approvals of a tool message that ends the list are looked at.",
+)
+SDK_9 = ProviderRule(
+    "SDK-9",
+    "a part in a message of the user that is neither words nor an image and names no media type, as parts of other shapes do not",
+    "Media type is missing for file part",
+    "X",
+    "2026-07",
+    ("ai 7.0.173",),
 )
 LG_1 = ProviderRule(
     "LG-1",
@@ -91,6 +113,31 @@ LG_1 = ProviderRule(
     mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
 )
 
+_OF_GBRAIN = "gbrain asks it of its ledger and its tools before a request is made; the text is recognised"
+GB_1 = ProviderRule(
+    "GB-1",
+    "gbrain: a tool that may not run twice was running when the worker stopped, so that the job cannot go on",
+    'non-idempotent tool "{tool}" pending on resume; cannot safely re-run',
+    "C",
+    "2026-08",
+    ("gbrain 0.46.28, reconcileGatewayReplay and the gateway's loop",),
+    # A dash stands before the words, which logs spell in several ways.
+    also=('non-idempotent tool "{tool}" pending on resume; gbrainToolUseId={uuid} {dash} cannot safely re-run',),
+    unjudged=_OF_GBRAIN,
+    advice="Find out whether the tool did its work, then give its call a result: with one in the history the job goes on, and the tool is not run again.",
+    mended_by=("insert-replay-result", "insert-recovered-result", "insert-plain-result"),
+)
+GB_2 = ProviderRule(
+    "GB-2",
+    "gbrain: the history calls a tool that the job is not given any more",
+    'tool "{tool}" is not in the registry for this subagent',
+    "C",
+    "2026-08",
+    ("gbrain 0.46.28, reconcileGatewayReplay and the gateway's loop",),
+    unjudged=_OF_GBRAIN,
+    advice="It is kept as the error of that one call and does not end a job by itself: look at allowed_tools of the job, and at the plugins that were loaded.",
+)
+
 RULES_6 = (
     SDK_1,
     SDK_2,
@@ -99,7 +146,11 @@ RULES_6 = (
     SDK_5,
     replace(SDK_6, unjudged="ai 6 says the schema's error of such a message (SDK-3)"),
     replace(SDK_7, unjudged="ai 6 says the schema's error of such a message (SDK-3)"),
+    SDK_8,
+    replace(SDK_9, unjudged="ai 6 says the schema's error of such a message (SDK-3)"),
     LG_1,
+    GB_1,
+    GB_2,
 )
 RULES_7 = (
     SDK_1,
@@ -109,5 +160,9 @@ RULES_7 = (
     SDK_5,
     SDK_6,
     SDK_7,
+    SDK_8,
+    SDK_9,
     LG_1,
+    GB_1,
+    GB_2,
 )

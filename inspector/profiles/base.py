@@ -26,6 +26,7 @@ _PLACEHOLDERS = {
     "ids": r"[^\s,\"'`\\]+(?:\s*,\s*[^\s,\"'`\\]+)*",
     "id": r"[^\s\"'`\\]*",
 }
+_IDS_AND_STOP = ("{ids}.", "{id}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,15 @@ class _Told(string.Formatter):
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """White space and quotes are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
+    """White space, quotes and the full stop behind a last id are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
     seen: set[str] = set()
     built = []
-    for literal, name, _, _ in string.Formatter().parse(text):
+    loose = text.endswith(_IDS_AND_STOP)
+    for literal, name, _, _ in string.Formatter().parse(text.removesuffix(".") if loose else text):
         words = re.split(r"(\s+|[`'\"])", literal)
         built.append("".join(r"\s+" if word.isspace() else r"\\*[`'\"]?" if word in "`'\"" and word else re.escape(word) for word in words))
         if name:
-            inner = _PLACEHOLDERS.get(name, r".{0,200}?")
+            inner = _PLACEHOLDERS.get(name, r".{0,200}?") + (r"(?<![.,;)\]}>])" if loose and name in ("id", "ids") else "")
             built.append(f"(?P<{name}>{inner})" if name not in seen else inner)
             seen.add(name)
     return re.compile("".join(built), re.IGNORECASE | re.DOTALL)

@@ -2,13 +2,13 @@
 
 from inspector.formats import bundle, dispatch_g0, request_names
 from inspector.formats import rollouts as rollouts_format
-from inspector.readers import as_sent, dispatch, openclaw, pi, rollouts, verbatim
+from inspector.readers import as_sent, dispatch, gbrain, openclaw, pi, rollouts, verbatim
 from inspector.readers.base import Reader
 from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE, PI
 
 _GROUPINGS = {grouping.name: grouping for grouping in dispatch.GROUPINGS}
 _DISPATCH: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))
-_SINGLE: tuple[Reader, ...] = (as_sent.READER, rollouts.READER, verbatim.READER, *pi.READERS, *openclaw.READERS)
+_SINGLE: tuple[Reader, ...] = (as_sent.READER, rollouts.READER, verbatim.READER, *pi.READERS, *openclaw.READERS, *gbrain.READERS)
 # The two programs share the file format, so that each may be pointed at the other's files; only OpenClaw opens its database.
 _OF_FILES = tuple(each.name for each in (verbatim.READER, *pi.READERS, *openclaw.READERS))
 _OF_SESSIONS = {
@@ -48,6 +48,8 @@ def names(format_name: str) -> list[str]:
         return [as_sent.NAME]
     if format_name == rollouts_format.NAME:
         return [rollouts.NAME]
+    if format_name in gbrain.FORMATS:
+        return [each.name for each in gbrain.READERS]
     if format_name in _OF_SESSIONS:
         return list(_OF_SESSIONS[format_name])
     if format_name not in ("dispatch", bundle.NAME):

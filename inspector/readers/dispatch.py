@@ -194,7 +194,9 @@ NEW_ROWS = ("new-rows", "as if every row had been written with the fix")
 
 
 def variant(grouping: Grouping, words: Sequence[str]) -> Reader | None:
-    """The reader `grouping+word+...`, or None where a word is not one of its variants."""
+    """The reader `grouping+word+...`, or None where a word is not one of its variants, or said twice."""
+    if len(set(words)) < len(words):
+        return None
     repair, splits = REPAIRS["r3"], grouping.splits
     for word in words:
         if word in REPAIRS:

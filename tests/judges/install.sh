@@ -8,12 +8,21 @@ python=${PYTHON:-python3}
 mkdir -p "$folder"
 cd "$folder"
 
-for wanted in 6.0.326 7.0.173; do
-    place=ai-${wanted%%.*}
+for each in 6=6.0.326 7=7.0.173 6.0.168=6.0.168; do
+    place=ai-${each%%=*} wanted=${each#*=}
     [ -e "$place/node_modules/ai/package.json" ] && continue
     mkdir -p "$place"
     (cd "$place" && npm init --yes >/dev/null && npm install --no-audit --no-fund "ai@$wanted")
 done
+
+if [ ! -e ai-packages/node_modules/@ai-sdk/google/package.json ]; then
+    mkdir -p ai-packages
+    (
+        cd ai-packages
+        npm init --yes >/dev/null
+        npm install --no-audit --no-fund ai@6.0.326 @ai-sdk/anthropic@3.0.138 @ai-sdk/openai@3.0.141 @ai-sdk/google@3.0.141
+    )
+fi
 
 for wanted in 1.11.0 1.13.1; do
     place=mistral-common-$wanted

@@ -1,12 +1,11 @@
 """The real judges: third-party validators that install.sh puts into a folder, `var/judges` or what INSPECTOR_JUDGES names.
 
-`python -m tests.judges.running` asks all of them and writes verdicts.json anew.
+What they are asked stands in inquiries.py.
 """
 
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,16 @@ _TEMPLATE = "mistralai-Ministral-3-14B-Reasoning-2512.jinja"
 
 @dataclass(frozen=True)
 class Judge:
-    """`name` is that of our profile; `needs` are files below FOLDER; `command` is run in `folder` with the requests on stdin."""
+    """`name` is that of our profile, or begins with it; `needs` are files below FOLDER; `command` is run in `folder` with the requests on stdin."""
 
     name: str
     needs: tuple[str, ...]
     command: tuple[str, ...]
     folder: str = "."
+
+    @property
+    def profile(self) -> str:
+        return self.name.partition(".")[0]
 
     def missing(self) -> str:
         absent = [need for need in self.needs if not (FOLDER / need).exists()]
@@ -50,6 +53,17 @@ def _ai(version: str) -> Judge:
     )
 
 
+def _package(wire: str, name: str) -> Judge:
+    script = (HERE / "run_ai_packages.mjs").read_text("utf-8")
+    folder = "ai-packages"
+    return Judge(
+        wire,
+        (f"{folder}/node_modules/ai/package.json", f"{folder}/node_modules/@ai-sdk/{name}/package.json"),
+        ("node", "--input-type=module", "--eval", script, wire),
+        folder,
+    )
+
+
 def _mistral(name: str, version: str, tokenizer: str) -> Judge:
     python = f"mistral-common-{version}/bin/python"
     return Judge(name, (python,), (str(FOLDER / python), str(HERE / "run_mistral.py"), tokenizer))
@@ -71,19 +85,12 @@ JUDGES = (
     _mistral("mistral", "1.13.1", "v13"),
     _template(),
 )
-
-
-def write_verdicts() -> None:
-    from tests.judges.reading import HISTORIES, requests
-
-    answers = {judge.name: judge.ask(requests(judge.name)) for judge in JUDGES}
-    histories = {name: {judge: answer["verdicts"][name] for judge, answer in answers.items()} for name in HISTORIES}
-    told = {"versions": {judge: answer["version"] for judge, answer in answers.items()}, "histories": histories}
-    VERDICTS.write_text(json.dumps(told, indent=1, ensure_ascii=True) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    absent = [reason for judge in JUDGES if (reason := judge.missing())]
-    if absent:
-        sys.exit("\n".join(absent))
-    write_verdicts()
+PACKAGES = (
+    _package("anthropic", "anthropic"),
+    _package("openai-chat", "openai"),
+    _package("openai-responses", "openai"),
+    _package("gemini", "google"),
+)
+"""The AI SDK's own converters to providers: they judge nothing, and show what is sent."""
+OLDEST = _ai("6.0.168")
+"""The oldest version of the AI SDK that gbrain installs."""

@@ -1,20 +1,18 @@
-"""The real judges, asked again: what verdicts.json keeps is what they say. Skipped where they are not installed."""
-
-import json
+"""The real judges, asked again: what the files of verdicts keep is what they say. Skipped where they are not installed."""
 
 import pytest
 
-from tests.judges.reading import HISTORIES, requests
-from tests.judges.running import JUDGES, VERDICTS, Judge
+from tests.judges.inquiries import INQUIRIES, Inquiry
+from tests.judges.running import Judge
 
 pytestmark = pytest.mark.judges
+EACH = [pytest.param(inquiry, judge, id=f"{inquiry.name}-{judge.name}") for inquiry in INQUIRIES for judge in inquiry.judges]
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
-def test_the_judge_says_again_what_is_kept(judge: Judge) -> None:
+@pytest.mark.parametrize(("inquiry", "judge"), EACH)
+def test_the_judge_says_again_what_is_kept(inquiry: Inquiry, judge: Judge) -> None:
     if reason := judge.missing():
         pytest.skip(reason)
-    told = json.loads(VERDICTS.read_text("utf-8"))
-    answer = judge.ask(requests(judge.name))
-    assert answer["version"] == told["versions"][judge.name]
-    assert answer["verdicts"] == {name: told["histories"][name][judge.name] for name in HISTORIES}
+    answer = judge.ask(inquiry.requests(judge.profile))
+    assert answer["version"] == inquiry.told["versions"][judge.name]
+    assert answer["verdicts"] == {name: told[judge.name] for name, told in inquiry.told["histories"].items() if judge.name in told}
