@@ -1,26 +1,26 @@
 """Writes an approved repair: re-read, compare with what was signed, keep every `before`, write, read back, judge again."""
 
 from dataclasses import replace
-from pathlib import Path
 
-from django.db import transaction
 from django.utils import timezone
 
 from inspector.actions import audit
 from inspector.actions.claim import claimed
+from inspector.actions.idle import refuse_unless_idle
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, moved, preview_of, preview_repair, request_of, stale, web_may_write
 from inspector.actions.problems import Refused, Stale
-from inspector.actions.undo_repair import is_written
-from inspector.actions.writing import back, keep, write
-from inspector.detectors.base import case_of
-from inspector.formats.base import Stored
+from inspector.actions.undo_repair import is_written, stands, went_on_after
+from inspector.actions.writing import back, keep, kept, write
+from inspector.formats.base import Claimable, Stored, after
 from inspector.models import Repair, loading
+from inspector.models.transactions import one_writer
 from inspector.repairs.preview import Preview, digest, look
+from inspector.sources.places import place
+from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import Moved, SourceProblem
 
-# Automatic compaction starts right after a turn without marking the conversation active.
-QUIET_MS = 60 * 1000
+_WENT_ON = "Its program went on with it before it was read back: what came since is not ours, and stays."
 
 
 def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -> None:
@@ -33,6 +33,11 @@ def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -
     with claimed(repair):
         if is_written(repair):
             _applied(repair, operator, preview_repair(repair), 0.0)
+        elif went_on_after(repair):
+            preview = preview_repair(repair)
+            _recorded(repair, operator, preview, 0.0)
+            _end(repair, operator, Repair.State.APPLIED, f"It was written, though that was never recorded. {_WENT_ON}", "verify")
+            import_after_write(source.path, operator, loading.format_of(source).target(preview.plan))
         else:
             _write(repair, operator)
 
@@ -46,17 +51,20 @@ def _write(repair: Repair, operator: str) -> None:
         problem = stale(moved(loading.stored(conversation, repair.revision), stored))
         _end(repair, operator, Repair.State.STALE, str(problem), "stale")
         raise problem
-    _refuse_unless_idle(stored)
+    refuse_unless_idle(format_, stored)
     case = loading.case(conversation, repair.reader, repair.revision).again(stored.conversation)
     preview = preview_of(case, stored, format_, source.path, request_of(repair))
     if preview.digest != repair.approved_digest:
         raise Refused("The plan comes out otherwise than approved; propose it anew.")
     keep(repair, preview.changes)
     try:
-        held = write(Path(source.path), format_, [stored], preview.changes)
+        held = write(place(source.path), format_, [stored], preview.changes)
     except Moved as problem:
         _end(repair, operator, Repair.State.STALE, problem.sentence, "stale")
         raise Stale(problem.sentence, []) from None
+    except UnknownOutcome as problem:
+        # It may stand: nothing is said that `verify` could prove wrong.
+        raise Refused(problem.sentence) from None
     except SourceProblem as problem:
         said = "" if "nothing was written" in problem.sentence.lower() else " Nothing was written."
         raise Refused(f"{problem.sentence}{said}") from None
@@ -65,6 +73,13 @@ def _write(repair: Repair, operator: str) -> None:
 
 def _applied(repair: Repair, operator: str, preview: Preview, held: float) -> None:
     """Records the write, proves it, and reads the store again."""
+    source = repair.conversation.source
+    _recorded(repair, operator, preview, held)
+    _prove(repair, operator, preview)
+    import_after_write(source.path, operator, loading.format_of(source).target(preview.plan))
+
+
+def _recorded(repair: Repair, operator: str, preview: Preview, held: float) -> None:
     conversation, source = repair.conversation, repair.conversation.source
     Repair.objects.filter(pk=repair.pk).update(state=Repair.State.APPLIED, applied_by=operator, applied_at=timezone.now())
     repair.refresh_from_db()
@@ -79,19 +94,6 @@ def _applied(repair: Repair, operator: str, preview: Preview, held: float) -> No
         bytes=preview.bytes_written,
         lock_ms=round(held, 1),
     )
-    _prove(repair, operator, preview)
-    import_after_write(source.path, operator)
-
-
-def _refuse_unless_idle(stored: Stored) -> None:
-    now = int(timezone.now().timestamp() * 1000)
-    last = stored.conversation.fact("lastActivityAt")
-    if stored.conversation.fact("status") == "active" and case_of(stored.conversation, "exact", taken_at=now).running:
-        raise Refused("A turn of this conversation is running: wait until it is idle, or stop the server, and apply again.")
-    if last is not None and 0 <= now - int(last) < QUIET_MS:
-        raise Refused(
-            "The conversation was written to less than a minute ago, and compaction may still be at work: wait a minute and apply again."
-        )
 
 
 def _prove(repair: Repair, operator: str, preview: Preview) -> None:
@@ -116,8 +118,12 @@ def _prove(repair: Repair, operator: str, preview: Preview) -> None:
     if not surprise:
         _end(repair, operator, Repair.State.VERIFIED, "Read back from the store: every byte and every finding as previewed.", "verify")
         return
+    if isinstance(format_, Claimable) and result is not None and stands(repair, result) and moved(_as_written(repair), result):
+        # A worker waits for the row that we held: what it goes on with is not taken from under it.
+        _end(repair, operator, Repair.State.APPLIED, f"Every row was written as previewed. {_WENT_ON}", "verify")
+        return
     try:
-        write(Path(conversation.source.path), format_, [result] if result else [], back(preview.changes))
+        write(place(conversation.source.path), format_, [result] if result else [], back(preview.changes))
     except SourceProblem as problem:
         # Still applied: only so can it be undone later.
         state = Repair.State.APPLIED
@@ -129,8 +135,13 @@ def _prove(repair: Repair, operator: str, preview: Preview) -> None:
     raise Refused(sentence)
 
 
+def _as_written(repair: Repair) -> Stored:
+    base = loading.stored(repair.conversation, repair.revision)
+    return replace(base, records=tuple(after(base.records, kept(repair))))
+
+
 def _end(repair: Repair, operator: str, state: Repair.State, outcome: str, verb: str) -> None:
-    with transaction.atomic():
+    with one_writer():
         repair.state, repair.outcome = state, outcome
         repair.save(update_fields=["state", "outcome"])
         audit.record(

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 
 from inspector.models import AuditEntry
+from inspector.models.transactions import one_writer
 from inspector.reports.visible import visible
 
 
 def record(who: str, verb: str, *, source_path: str = "", conversation: str = "", repair: str = "", **detail: Any) -> AuditEntry:
     # One after the other: two lines that follow the same one would look like tampering.
-    with transaction.atomic():
-        last = AuditEntry.objects.select_for_update().order_by("-id").first()
+    with one_writer():
+        last = AuditEntry.objects.order_by("-id").first()
         entry = AuditEntry(
             at=timezone.now(),
             who=who,

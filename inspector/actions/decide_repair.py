@@ -1,7 +1,6 @@
 """Approval signs the plan's digest; a plan that would come out otherwise has lost it."""
 
 from django.conf import settings
-from django.db import transaction
 from django.utils import timezone
 
 from inspector.actions import audit
@@ -9,6 +8,7 @@ from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.undo_repair import is_written
 from inspector.models import Repair
+from inspector.models.transactions import one_writer
 
 
 def approve_repair(repair: Repair, operator: str, signed_digest: str, knows_server_is_unfixed: bool) -> None:
@@ -36,7 +36,7 @@ def reject_repair(repair: Repair, operator: str) -> None:
 
 
 def _decide(repair: Repair, operator: str, state: Repair.State, verb: str) -> None:
-    with transaction.atomic():
+    with one_writer():
         changed = Repair.objects.filter(pk=repair.pk, state=repair.state).update(
             state=state,
             approved_by=operator,

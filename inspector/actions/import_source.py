@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Q
+from django.db.models.functions import Length
 from django.utils import timezone
 
 import inspector
@@ -24,14 +23,17 @@ from inspector.formats import bundle
 from inspector.formats.base import Stored
 from inspector.models import Conversation, Finding, Payload, Record, Revision, Source, TraceRecord, loading
 from inspector.models.bulk import insert
-from inspector.models.identity import short_id
+from inspector.models.identity import LONGEST, indexed, short_id
+from inspector.models.transactions import one_writer
 from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
 from inspector.repairs.preview import digest
 from inspector.reports.row_words import arguments
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
-from inspector.sources import files
+from inspector.sources import places, reading
+from inspector.sources.dsn import Dsn, Place
+from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import Store, Traces, read
 from inspector.traces import model as traces
@@ -39,6 +41,8 @@ from inspector.traces.bodies import Body
 from inspector.traces.log_record import LATEST
 
 TEXT_KEPT = 2000
+RECORD_TEXT_KEPT = 200_000
+"""Characters of one record, which may be a whole file, that a search looks through."""
 PROBLEMS_KEPT = 50
 FROM_KEPT = 200
 SEALED_KEPT = 500
@@ -98,21 +102,27 @@ def import_targets(
     demo: bool = False,
     came_from: str | None = None,
     as_traces: Sequence[str] = (),
+    only: str = "",
 ) -> list[Imported]:
     """Imports every path, or none of them. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
 
     `came_from` says where the files were copied from; None leaves what was said before. `as_traces` are those of `paths` that must be
-    traces. Raises SourceProblem, UnknownFormat.
+    traces. `only`: of a database server this conversation alone, so that one of many thousands is repaired without the others being read.
+    Raises SourceProblem, UnknownFormat.
     """
     for path in paths:
-        refuse_own_database(Path(path))
+        refuse_own_database(place(path))
     # A format that is named is that of the stores: traces are what they are.
-    contents = [read(Path(path), None if path in as_traces else format_name) for path in paths]
+    contents = [
+        _one_of(where, format_name, only) if only and isinstance(where, Dsn) else read(where, None if path in as_traces else format_name)
+        for path in paths
+        for where in (place(path),)
+    ]
     for path, found in zip(paths, contents, strict=True):
         if path in as_traces and isinstance(found, Store):
-            raise NoTraces(Path(path), found.format.name)
-    with transaction.atomic():
-        done = [_import_store(found, demo) if isinstance(found, Store) else _import_traces(found, demo) for found in contents]
+            raise NoTraces(place(path), found.format.name)
+    with one_writer():
+        done = [_import_store(found, demo, only) if isinstance(found, Store) else _import_traces(found, demo) for found in contents]
         if came_from is not None:
             said = visible(" ".join(came_from.split()))[:FROM_KEPT]
             for imported in done:
@@ -139,28 +149,34 @@ def import_targets(
     return done
 
 
-def import_after_write(path: str, operator: str) -> None:
-    """Shows what a write left. A store that cannot be read at this moment is imported the next time somebody asks for it."""
+def _one_of(where: Dsn, format_name: str | None, native_id: str) -> Store:
+    format_ = reading.format_of(where, format_name)
+    found = reading.one(where, format_, native_id)
+    return Store(where, format_, () if found is None else (found,))
+
+
+def import_after_write(path: str, operator: str, native_id: str) -> None:
+    """Shows what a write to a conversation left. A store that cannot be read at this moment is imported the next time somebody asks for it."""
     with suppress(SourceProblem):
-        known = Source.objects.get(path=visible(path)).format
-        import_targets([path], operator, known)
+        known = Source.objects.get(oid=Source.oid_of(visible(path))).format
+        import_targets([path], operator, known, only=native_id)
 
 
-def _source(path: Path, format_name: str, is_trace: bool, demo: bool) -> Source:
-    real = visible(files.real(path))
+def _source(path: Place, format_name: str, is_trace: bool, demo: bool) -> Source:
+    real = visible(places.real(path))
     source, is_new = Source.objects.get_or_create(
-        path=real, defaults={"oid": Source.oid_of(real), "read_at": timezone.now(), "format": format_name, "is_trace": is_trace}
+        oid=Source.oid_of(real), defaults={"path": real, "read_at": timezone.now(), "format": format_name, "is_trace": is_trace}
     )
     if not is_new and (source.format, source.is_trace) != (format_name, is_trace):
         raise AnotherFormat(path, source.format, format_name)
     source.read_at = timezone.now()
     source.is_demo = source.is_demo or demo
-    written = files.written_at(path)
+    written = places.written_at(path)
     source.written_at = None if written is None else datetime.fromtimestamp(written, UTC)
     return source
 
 
-def _import_store(store: Store, demo: bool) -> Imported:
+def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
     source = _source(store.path, store.format.name, False, demo)
     if store.origin:
         _say_origin(source, store.origin)
@@ -170,19 +186,20 @@ def _import_store(store: Store, demo: bool) -> Imported:
     source.problems = [asdict(problem) for problem in store.problems[:PROBLEMS_KEPT]]
     source.save()
     imported = Imported(source, problems=len(store.problems))
-    known = {conversation.oid: conversation for conversation in source.conversations.all()}
+    held = source.conversations.filter(native_id=only) if only and isinstance(store.path, Dsn) else source.conversations.all()
+    known = {conversation.oid: conversation for conversation in held}
     names = {conversation.native_id for conversation in known.values()}
     if source.is_demo and not demo and names and names.isdisjoint(visible(stored.conversation.native_id) for stored in store.conversations):
         # Another store stands where the demo's was: the pages may not write to that one at once.
         source.is_demo = False
         source.save(update_fields=["is_demo"])
-    last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__source=source).order_by("number")}
+    last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__in=held).order_by("number")}
     fresh: list[tuple[Conversation, Stored]] = []
     for stored in store.conversations:
         found = stored.conversation
         imported.conversations += 1
         imported.chunks += len(found.chunks)
-        oid = short_id(source.path, store.format.name, found.native_id)
+        oid = Conversation.oid_of(source, found.native_id)
         conversation = known.pop(oid, None) or Conversation(oid=oid, source=source, native_id=_name(found.native_id, oid, names))
         revision = last.get(conversation.pk) if conversation.pk else None
         shared = _shared(stored)
@@ -309,16 +326,28 @@ def _identity(key: str, storage: str, payload: str, key_bytes: bytes | memoryvie
 
 def _rows(conversation: Conversation, stored: Stored, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Rows of Record, in the order of _RECORD_FIELDS."""
-    chunks = {chunk.key: chunk for chunk in stored.conversation.chunks}
+    chunks = _by_record(stored)
     for position, (record, name) in enumerate(zip(stored.records, names, strict=True)):
         key = visible(record.key)
         exact = None if key == record.key else record.key.encode("utf-8", "surrogateescape")
-        chunk = chunks.get(record.key)
+        held = chunks.get(record.key)
         told = (None, None, None, "", "", "")
-        if chunk is not None:
-            text = visible(searchable(chunk)[:TEXT_KEPT])
+        if held:
+            chunk = held[0]
+            text = "\n".join(visible(searchable(each)[:TEXT_KEPT]) for each in held)[:RECORD_TEXT_KEPT]
             told = (_column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx), visible(chunk.role)[:20], chunk.kind.value, text)  # type: ignore[assignment]
         yield (conversation.pk, key, position, record.value.type, name, exact, conversation.revision, None, *told)
+
+
+def _by_record(stored: Stored) -> dict[str, list[Chunk]]:
+    """The chunks of each record: one in Dispatch's stores, the blocks of a message or of a whole file elsewhere."""
+    records = {record.key for record in stored.records}
+    alone = next(iter(records)) if len(records) == 1 else ""
+    found: dict[str, list[Chunk]] = {}
+    for chunk in stored.conversation.chunks:
+        key = chunk.key if chunk.key in records else chunk.key.rpartition("#")[0]
+        found.setdefault(key if key in records else alone, []).append(chunk)
+    return found
 
 
 def searchable(chunk: Chunk) -> str:
@@ -356,7 +385,7 @@ def _trace_record(source: Source, record: traces.TraceRecord) -> TraceRecord:
         kind=visible(record.kind)[:20],
         timestamp=record.timestamp,
         order=record.order,
-        conversation_id=visible(record.conversation_id),
+        conversation_id=indexed(record.conversation_id),
         turn_id=visible(record.turn_id),
         body=record.body,
         fields={**fields, "attributes": dict(record.attributes), "links": [dict(link) for link in record.links]},
@@ -371,7 +400,7 @@ def _attach(sources: Iterable[Source]) -> set[int]:
     for source in sources:
         if not source.is_trace:
             continue
-        ids = set(source.trace_records.exclude(conversation_id="").values_list("conversation_id", flat=True))
+        ids = _native_ids(source)
         matching = Conversation.objects.filter(native_id__in=ids) if len(ids) < 30000 else Conversation.objects.all()
         # A bundle is sealed with the trace that was known; what is imported later is no part of it.
         knowing = Source.objects.filter(pk__in=matching.values_list("source_id", flat=True)).exclude(format=bundle.NAME)
@@ -379,6 +408,13 @@ def _attach(sources: Iterable[Source]) -> set[int]:
             store.traces.add(source)
         touched |= set(matching.filter(source__in=source.stores.all()).values_list("pk", flat=True))
     return touched
+
+
+def _native_ids(source: Source) -> set[str]:
+    """Of the conversations that its trace records name; the longest are known there by their hash only."""
+    ids = set(source.trace_records.exclude(conversation_id="").values_list("conversation_id", flat=True))
+    long = Conversation.objects.annotate(length=Length("native_id")).filter(length__gt=LONGEST // 4).values_list("native_id", flat=True)
+    return ids | {native_id for native_id in long if indexed(native_id) in ids}
 
 
 def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> list[Found]:

@@ -1,10 +1,13 @@
 """Inspector's own database is no source: closing any other descriptor of it drops the locks that SQLite holds on it."""
 
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connection, connections, transaction
 
+from inspector.sources.dsn import Dsn, Place
+from inspector.sources.postgres_sessions import sees_lock
 from inspector.sources.problems import SourceProblem
 
 
@@ -15,19 +18,35 @@ class OwnDatabase(SourceProblem):
         return f"{self.place} belongs to Inspector's own database, which it does not inspect; name the store of an agent."
 
 
-def refuse_own_database(path: Path) -> None:
-    """Raises OwnDatabase for the file, its side files, and links to them. Opens nothing."""
+def refuse_own_database(path: Place) -> None:
+    """Raises OwnDatabase for the file, its side files, and links to them, without opening any; for an address what connecting raises."""
+    if isinstance(path, Dsn):
+        if connection.vendor == "postgresql" and _is_own(path):
+            raise OwnDatabase(path)
+        return
     try:
         wanted = path.stat()
     except (OSError, ValueError):
         return
-    for connection in connections.all():
-        if connection.vendor != "sqlite":
+    for each in connections.all():
+        if each.vendor != "sqlite":
             continue
         for suffix in ("", "-wal", "-shm", "-journal"):
             try:
-                found = Path(f"{connection.settings_dict['NAME']}{suffix}").stat()
+                found = Path(f"{each.settings_dict['NAME']}{suffix}").stat()
             except (OSError, ValueError):
                 continue
             if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
                 raise OwnDatabase(path)
+
+
+def _is_own(address: Dsn) -> bool:
+    """By a lock that we hold and the database of the address shows, since one server has many names."""
+    number = secrets.randbits(62)
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", (number,))
+            return sees_lock(address, number)
+    except (OperationalError, InterfaceError):
+        # Reading a source needs no database of ours, and one that nobody reaches is not what the address leads to.
+        return False

@@ -4,7 +4,6 @@ import itertools
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from django.conf import settings
 
@@ -12,7 +11,7 @@ from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.conversation.tree import LEAF
 from inspector.detectors.base import Case
-from inspector.formats.base import Format, Stored, WriteRefused
+from inspector.formats.base import Format, Scripted, Stored, WriteRefused
 from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.profiles.answering import own_judges
@@ -23,6 +22,7 @@ from inspector.repairs.preview import NothingToDo, Preview, compose, digest, pre
 from inspector.reports.branches import with_leaf
 from inspector.reports.visible import visible
 from inspector.sources import reading
+from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
 
 _FORKS = uuid.UUID("6f1f5f0e-5c0d-5d0c-9a52-0b1f6a3f1d52")
@@ -45,7 +45,7 @@ class Request:
 
 def mode_named(format_: Format, name: str | None) -> str:
     """The format's own name of a mode or alias; its first mode (the safest) unless named. Raises Refused."""
-    if format_.name in READ_ONLY and format_.name not in NEW_FILE_ONLY:
+    if format_.name in READ_ONLY and format_.name not in NEW_FILE_ONLY and not isinstance(format_, Scripted):
         raise Refused(READ_ONLY[format_.name])
     for mode in format_.modes:
         if not name or name in (mode.name, mode.alias):
@@ -85,7 +85,7 @@ def _options(source: Source, stored: Stored, strategies: Sequence[str], mode: st
         name = options.get("fork_id")
         if name is None:
             return options
-        known = source.pk is not None and Conversation.objects.filter(source=source, native_id=name, is_gone=False).exists()
+        known = source.pk is not None and loading.held(source, name) is not None
         if not known and name not in held:
             return options
     raise AssertionError("itertools.count ends")
@@ -173,7 +173,7 @@ def current(conversation: Conversation, native_id: str | None = None) -> Stored 
     source = conversation.source
     wanted = native_id if native_id is not None else loading.stored(conversation).conversation.native_id
     try:
-        return reading.one(Path(source.path), loading.format_of(source), wanted)
+        return reading.one(place(source.path), loading.format_of(source), wanted)
     except SourceProblem as problem:
         raise Refused(problem.sentence) from None
 

@@ -1,9 +1,7 @@
 """Proposes a repair: the plan, its preview, and a rehearsal on a copy. Nothing of the store changes."""
 
 import secrets
-from pathlib import Path
 
-from django.db import transaction
 from django.utils import timezone
 
 from inspector.actions import audit
@@ -12,8 +10,10 @@ from inspector.actions.problems import Refused
 from inspector.actions.rehearse import rehearse
 from inspector.formats.catalogue import READ_ONLY
 from inspector.models import Conversation, Repair, loading
+from inspector.models.transactions import one_writer
 from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.preview import digest
+from inspector.sources.places import place
 
 
 def propose_repair(conversation: Conversation, request: Request, operator: str) -> Repair:
@@ -31,8 +31,8 @@ def propose_repair(conversation: Conversation, request: Request, operator: str) 
     except UnknownReader as problem:
         raise Refused(str(problem)) from None
     preview = preview_of(case, stored, format_, source.path, request)
-    rehearsal = rehearse(Path(source.path), format_, stored, preview)
-    with transaction.atomic():
+    rehearsal = rehearse(place(source.path), format_, stored, preview)
+    with one_writer():
         repair = Repair.objects.create(
             oid=secrets.token_hex(6),
             conversation=conversation,

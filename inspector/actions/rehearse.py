@@ -1,20 +1,24 @@
 """Applies, reads, undoes and compares on a copy, so that approval rests on a write that was seen to work."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from inspector.actions.writing import back, write
-from inspector.formats.base import Format, Stored
+from inspector.formats.base import Format, Record, Stored
 from inspector.repairs.preview import Preview
 from inspector.reports.visible import visible
 from inspector.sources import files, stores
+from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import read_store
 
 
-def rehearse(path: Path, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
+def rehearse(path: Place, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
     """What happened on a copy: {ok, milliseconds, records, sentence}. Never raises for what the store does."""
     try:
+        if isinstance(path, Dsn):
+            return _beside(path, format_, stored, preview)
         with files.workspace() as folder:
             # Under its own name: keys of files start with the name of the source.
             copy = folder / path.resolve().name
@@ -38,6 +42,28 @@ def _on(copy: Path, format_: Format, stored: Stored, preview: Preview) -> dict[s
         return {"ok": False, "sentence": "On a copy, undo did not give back every byte: do not apply this plan."}
     sentence = f"Rehearsed on a copy: applied, read back as previewed, undone, all {len(first):,} records equal again; the write lock was held {held:.0f} ms."
     return {"ok": True, "milliseconds": round(held, 1), "records": len(first), "sentence": sentence}
+
+
+def _beside(place: Dsn, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
+    """On temporary tables of the server, which is the only one that knows its own types and constraints; no stored row is touched."""
+    wanted = [chunk.raw for chunk in preview.after.case.conversation.chunks]
+
+    def look(records: Sequence[Record]) -> bool:
+        found = next(format_.read(records), None)
+        return found is not None and [chunk.raw for chunk in preview.after.case.view(found.conversation).chunks] == wanted
+
+    guard, _ = format_.guard(stored)
+    held, as_previewed, is_back = stores.rehearse(place, format_, guard, preview.changes, look)
+    if not as_previewed:
+        return {"ok": False, "sentence": "On temporary tables, what was written did not read back as previewed: do not apply this plan."}
+    if not is_back:
+        return {"ok": False, "sentence": "On temporary tables, undo did not give back every value: do not apply this plan."}
+    records = sum(len(held_records) for held_records in guard.values())
+    sentence = (
+        f"Rehearsed on temporary tables of the same columns and constraints: applied, read back as previewed, undone, all {records:,} rows equal again; "
+        f"no stored row was touched. It took {held:.0f} ms."
+    )
+    return {"ok": True, "milliseconds": round(held, 1), "records": records, "sentence": sentence}
 
 
 def _everything(path: Path, format_: Format) -> list[tuple[str, bytes, str]]:

@@ -20,7 +20,6 @@ from inspector.readers.catalogue import UnknownReader, reader
 from inspector.reports import plan, scan
 from inspector.reports.masked_json import masked_bytes
 from inspector.reports.verdict import verdict
-from inspector.reports.visible import visible
 from inspector.sources import bundles
 from inspector.traces.walk import records as records_of
 
@@ -37,7 +36,7 @@ def seal_imported(conversation: Conversation, masked: bool, operator: str) -> by
     stored = loading.stored(conversation)
 
     def find(native_id: str) -> Stored | None:
-        row = source.conversations.filter(native_id=visible(native_id), is_gone=False).first()
+        row = loading.held(source, native_id)
         return loading.stored(row) if row else None
 
     data = seal_case(conversation.oid, loading.case(conversation, source.reader), stored, origin, masked, find, _repairs(conversation))

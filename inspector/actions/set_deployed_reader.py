@@ -1,11 +1,10 @@
 """Says which client's loading code is deployed on a source; every conversation of it is then judged anew with that reader."""
 
-from django.db import transaction
-
 from inspector.actions import audit
 from inspector.actions.import_source import examine
 from inspector.actions.problems import Refused
 from inspector.models import Source
+from inspector.models.transactions import one_writer
 from inspector.readers.catalogue import UnknownReader, names, reader
 
 
@@ -19,7 +18,7 @@ def set_deployed_reader(source: Source, operator: str, name: str) -> int:
         raise Refused(str(problem)) from None
     if found.format != source.format and name not in names(source.format):
         raise Refused(f"{name} reads {found.format}, and this source is {source.format}; choose one of its own readers.")
-    with transaction.atomic():
+    with one_writer():
         before, source.reader = source.reader, found.name
         source.save(update_fields=["reader"])
         held = source.conversations.filter(is_gone=False).select_related("source")

@@ -1,11 +1,10 @@
 """Opens one store to writes from the pages, or closes it: a deliberate act that the audit trail keeps."""
 
-from django.db import transaction
-
 from inspector.actions import audit
 from inspector.actions.problems import Refused
 from inspector.formats.catalogue import READ_ONLY
 from inspector.models import Source
+from inspector.models.transactions import one_writer
 
 
 def set_write_back(source: Source, operator: str, on: bool, answers_for_it: bool = False) -> None:
@@ -16,7 +15,7 @@ def set_write_back(source: Source, operator: str, on: bool, answers_for_it: bool
         raise Refused(READ_ONLY[source.format])
     if on and not answers_for_it:
         raise Refused("Tick \u201cI answer for writes to this store\u201d first: an approved repair then changes the store's own bytes.")
-    with transaction.atomic():
+    with one_writer():
         Source.objects.filter(pk=source.pk).update(write_enabled=on)
         audit.record(operator, "open for writes" if on else "close for writes", source_path=source.path, was_open=source.write_enabled)
     source.refresh_from_db()

@@ -1,20 +1,21 @@
 """Gives back every byte that a repair changed, or says why it cannot."""
 
-from pathlib import Path
-
-from django.db import transaction
 from django.utils import timezone
 
 from inspector.actions import audit
 from inspector.actions.claim import claimed
+from inspector.actions.idle import refuse_unless_idle
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, listed, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.writing import back, kept, write
 from inspector.conversation.edits import Plan
-from inspector.formats.base import after
+from inspector.formats.base import Claimable, Format, Stored, after
 from inspector.models import Repair, loading
+from inspector.models.transactions import one_writer
 from inspector.repairs.preview import digest, is_named
+from inspector.sources.places import place
+from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import SourceProblem
 
 UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
@@ -67,6 +68,24 @@ def is_written(repair: Repair) -> bool:
     return repair.state == Repair.State.APPROVED and repair.changes.exists() and not differences(repair)
 
 
+def stands(repair: Repair, now: Stored) -> bool:
+    """Whether every row that the repair wrote is in the store as written, whatever else came there since."""
+    held = {record.key: record.value for record in now.records}
+    return all(held.get(change.key) == change.after for change in kept(repair))
+
+
+def went_on_after(repair: Repair) -> bool:
+    """Whether an approved repair was written without being recorded, and its program went on with the result since."""
+    if repair.state != Repair.State.APPROVED or not repair.changes.exists() or not isinstance(_format(repair), Claimable):
+        return False
+    now = current(repair.conversation, _target(repair))
+    return now is not None and stands(repair, now)
+
+
+def _format(repair: Repair) -> Format:
+    return loading.format_of(repair.conversation.source)
+
+
 def _is_back(repair: Repair) -> bool:
     """Whether nothing of the repair stands any more: the process ended after an undo and before it was recorded."""
     conversation = repair.conversation
@@ -101,8 +120,12 @@ def _give_back(repair: Repair, operator: str) -> None:
         _undone(repair, operator, held)
         return
     now = current(conversation, _target(repair))
+    if now is not None and isinstance(format_, Claimable):
+        refuse_unless_idle(format_, now)
     try:
-        held = write(Path(source.path), format_, [now] if now else [], back(kept(repair)))
+        held = write(place(source.path), format_, [now] if now else [], back(kept(repair)))
+    except UnknownOutcome as problem:
+        raise Refused(problem.sentence) from None
     except SourceProblem as problem:
         raise Refused(f"{problem.sentence} Nothing was undone.") from None
     _undone(repair, operator, held)
@@ -110,12 +133,12 @@ def _give_back(repair: Repair, operator: str) -> None:
 
 def _undone(repair: Repair, operator: str, held: float) -> None:
     conversation, source = repair.conversation, repair.conversation.source
-    with transaction.atomic():
+    with one_writer():
         repair.state, repair.undone_by, repair.undone_at = Repair.State.UNDONE, operator, timezone.now()
         repair.outcome = "Undone: every record holds its bytes from before the repair."
         repair.save(update_fields=["state", "undone_by", "undone_at", "outcome"])
         audit.record(operator, "undo", source_path=source.path, conversation=conversation.oid, repair=repair.oid, lock_ms=round(held, 1))
-    import_after_write(source.path, operator)
+    import_after_write(source.path, operator, _target(repair))
 
 
 def verify_repair(repair: Repair) -> tuple[bool, str]:

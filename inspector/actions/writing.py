@@ -1,18 +1,17 @@
 """The guarded write of a repair's changes, forwards and backwards; the only place besides `sources` that knows both."""
 
 from collections.abc import Sequence
-from pathlib import Path
-
-from django.db import transaction
 
 from inspector.formats.base import Cell, Change, Format, Stored
 from inspector.models import Repair, RepairChange
+from inspector.models.transactions import one_writer
 from inspector.sources import stores
+from inspector.sources.dsn import Place
 
 
 def keep(repair: Repair, changes: Sequence[Change]) -> None:
     """The intent: every value before and after, in our own database before the store is touched."""
-    with transaction.atomic():
+    with one_writer():
         _keep(repair, changes)
 
 
@@ -48,7 +47,7 @@ def kept(repair: Repair) -> list[Change]:
     ]
 
 
-def write(path: Path, format_: Format, stored: Sequence[Stored], changes: Sequence[Change], is_copy: bool = False) -> float:
+def write(path: Place, format_: Format, stored: Sequence[Stored], changes: Sequence[Change], is_copy: bool = False) -> float:
     """Writes `changes` where every conversation of `stored` still is byte for byte as read. Returns the milliseconds of lock."""
     guard: dict[str, dict[str, Cell]] = {}
     watch: dict[str, Cell | None] = {}

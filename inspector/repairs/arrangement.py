@@ -7,11 +7,12 @@ from typing import Any
 
 from inspector.conversation.edits import Edit, Insert, Remove, apply, between
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import DISPATCH, Case
+from inspector.detectors.base import DISPATCH, GBRAIN, Case
 from inspector.formats.request_names import WIRES
 from inspector.projections.base import AI_SDK, ANTHROPIC, BEDROCK, GEMINI
 from inspector.repairs.insertion import inserted
 from inspector.repairs.renumber_messages import TREES, is_stored, renumbered
+from inspector.repairs.result_rows import placed_in_rows
 
 _BATCHED = (ANTHROPIC, BEDROCK, GEMINI, AI_SDK)
 """Wire shapes in which the results of one batch stand in one message."""
@@ -72,6 +73,9 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
         cleared = case.again(apply(base, [Remove(chunk) for chunk in without.values()]))
         final = apply(cleared.conversation, inserted(cleared, [(after, (chunk,)) for after, chunk in results]))
         yield from between(base, final)
+        return
+    if case.conversation.format in GBRAIN:
+        yield from placed_in_rows(case, results, without)
         return
     wire = WIRES.get(case.conversation.format, "")
     behind: dict[str, list[Chunk]] = {}

@@ -15,6 +15,7 @@ from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE, PI
 from inspector.repairs.arrangement import is_dispatch, is_tree, placed
 from inspector.repairs.base import Strategy
 from inspector.repairs.drop_failed_turns import is_failed
+from inspector.repairs.insert_ledger_results import not_mistaken, settled_runs
 from inspector.repairs.insertion import end_of_results, inserted
 
 
@@ -48,16 +49,24 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 def made_up(case: Case, words: Words) -> Iterator[Edit]:
-    """Not for a failed answer of a session: pi leaves it out of each request and keeps the result, which would then have no call."""
+    """Not for a failed answer of a session: pi leaves it out of each request and keeps the result, which would then have no call.
+
+    Nor for a call whose own outcome a ledger has: that is known, and words in its place would hide it.
+    """
     if is_dispatch(case):
         return
     unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if is_tree(case) else set()
+    known = {found.call.key for found, _ in settled_runs(case)}
     open_calls = [
         found
         for found in answered(case)
-        if not found.results and found.call.key not in unsent and not (is_tree(case) and is_failed(case.messages[found.message]))
+        if not found.results
+        and found.call.key not in known
+        and found.call.key not in unsent
+        and not (is_tree(case) and is_failed(case.messages[found.message]))
     ]
-    yield from placed(case, [(found.batch_end, _result(found.call, words)) for found in open_calls], {})
+    fit = not_mistaken(case, {found.call.key for found in open_calls})
+    yield from placed(case, [(found.batch_end, _result(found.call, words)) for found in open_calls if found.call.key in fit], {})
 
 
 def _result(call: Chunk, words: Words) -> Chunk:
@@ -76,7 +85,7 @@ STRATEGY = Strategy(
     name="insert-interrupted-result",
     safety=frozenset({Safety.INVENTED}),
     summary="inserts an interrupted result right after each call that has none, and renumbers the messages",
-    cost="One made-up result per call, marked as an error where the store can say so; rows after it move up by one.",
+    cost="One made-up result per call, marked as an error where the store can say so; where rows have numbers without gaps those after it move up by one.",
     noticed_by_user="A failed tool run appears where the turn was interrupted. Clients that hold rows by number should reload.",
     argued_for="It is what the loader makes up on every read anyway, put where providers accept it. The call is not run again.",
     argued_against="No tool produced this result: the tool may have run, in part or whole, before the interruption.",

@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 
 from inspector.conversation.edits import EditMismatch, apply
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.detectors.base import DISPATCH, Case, Fault, Finding, Severity, at_least, findings
+from inspector.detectors.base import DISPATCH, GBRAIN, Case, Fault, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
 from inspector.detectors.synthetic_texts import is_synthetic
+from inspector.formats import gbrain_writing
+from inspector.formats.base import WriteRefused
 from inspector.profiles.base import Judgement, ProviderRule
 from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.drop_empty_blocks import is_empty
+from inspector.repairs.insert_ledger_results import FROM_LEDGER
 from inspector.repairs.renumber_messages import TREES, is_stored
 
 MOST = 4
@@ -54,19 +57,48 @@ def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_pro
     """What to do where a person only says for whom: what the rules name in a store of Dispatch, then what the profile still refuses.
 
     Elsewhere the profile comes first, with what errors in the store name as far as it takes that and no more than MOST come together;
-    what warnings name only where it refuses nothing. Raises UnknownProfile, UnknownProjection.
+    what warnings name only where it refuses nothing. What the store cannot keep is not recommended. Raises UnknownProfile, UnknownProjection.
     """
-    if case.conversation.format not in DISPATCH:
+    is_dispatch = case.conversation.format in DISPATCH
+    if case.reading.failure and not is_dispatch:
+        # Of what cannot be loaded there is no request to judge: first what makes it load.
+        troubles = [trouble for trouble in troubles if trouble.severity is Severity.ERROR and trouble.fault is Fault.STORE]
+    elif not is_dispatch:
         found = for_profile(case, profile_name, own_projection)
         if found.why_not:
             return found
         if found.way.strategies:
             return _with_errors_mended(case, troubles, found, profile_name, own_projection)
-    named = [each.name for each in recommended(case, troubles)]
+    named = _writable(case, [each.name for each in recommended(case, troubles)])
     found = for_profile(composed(case, named)[1], profile_name, own_projection)
     strategies, mended = composed(case, [*named, *(each.name for each in found.way.strategies)])
+    if refusal := _refusal(case.conversation, mended.conversation):
+        strategies, mended = composed(case, named)
+        found = replace(found, why_not=found.why_not or refusal)
     way = replace(found.way, strategies=strategies, case=mended)
     return replace(found, way=way, losses=tuple(losses(case.conversation, mended.conversation)))
+
+
+def _writable(case: Case, names: Sequence[str]) -> list[str]:
+    """All of these names where the store can keep that, else each that it can on top of the ones before it in the catalogue."""
+    if not _refusal(case.conversation, composed(case, names)[1].conversation):
+        return list(names)
+    kept: list[str] = []
+    for name in sorted(set(names), key=lambda name: _PLACE[name]):
+        if not _refusal(case.conversation, composed(case, [*kept, name])[1].conversation):
+            kept.append(name)
+    return kept
+
+
+def _refusal(base: Conversation, final: Conversation) -> str:
+    """Why the store cannot keep `final`, in a sentence; "" where it can, or where only its writer can tell."""
+    if base.format not in GBRAIN:
+        return ""
+    try:
+        gbrain_writing.refuse_unfit(base, final)
+    except WriteRefused as refused:
+        return refused.reason
+    return ""
 
 
 def at_once(case: Case, troubles: Sequence[Finding], judgement: Judgement, own_projection: str) -> "Recommendation":
@@ -75,7 +107,8 @@ def at_once(case: Case, troubles: Sequence[Finding], judgement: Judgement, own_p
     `judgement` is that of the case as it is.
     """
     if len(case.conversation.chunks) > _LARGE:
-        return Recommendation(Way(recommended(case, troubles), case, judgement, Price(0, 0, 0, 0, 0)), "", ())
+        named = _writable(case, [each.name for each in recommended(case, troubles)])
+        return Recommendation(Way(composed(case, named)[0], case, judgement, Price(0, 0, 0, 0, 0)), "", ())
     return sequence(case, troubles, judgement.profile, own_projection)
 
 
@@ -87,7 +120,7 @@ def _with_errors_mended(
     judgement = judged(mended.reading, mended.conversation, profile_name, own_projection)[1]
     way = Way(strategies, mended, judgement, price(case.conversation, mended.conversation, len(strategies)))
     loses_more = (way.price.results_lost, way.price.content_lost) > (found.way.price.results_lost, found.way.price.content_lost)
-    if len(strategies) > MOST or loses_more or not _satisfied(way):
+    if len(strategies) > MOST or loses_more or not _satisfied(way) or _refusal(case.conversation, mended.conversation):
         return found
     return Recommendation(way, "", tuple(losses(case.conversation, mended.conversation)))
 
@@ -123,11 +156,12 @@ class Recommendation:
 
 
 def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommendation:
-    """The cheapest sequence whose result no rule of the profile refuses, found by trying. Raises UnknownProfile, UnknownProjection."""
+    """The cheapest sequence whose result no rule of the profile refuses and the store can keep, found by trying. Raises UnknownProfile, UnknownProjection."""
     start = Way((), case, judged(case.reading, case.conversation, profile_name, own_projection)[1], Price(0, 0, 0, 0, 0))
     rules = {rule.id: rule for rule in profile(profile_name).rules}
     beam, best, done = [start], start, [start] if _satisfied(start) else []
     seen: set[frozenset[str]] = set()
+    unwritable = ""
     width = _WIDE if len(case.conversation.chunks) <= _LARGE else _NARROW
     for _ in range(MOST):
         if done:
@@ -136,15 +170,18 @@ def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommend
             if (cheapest.results_lost, cheapest.content_lost, cheapest.invented) == (0, 0, 0):
                 break
         found = [new for way in beam for new in _next(case, way, rules, seen, profile_name, own_projection)]
-        done += [way for way in found if _satisfied(way)]
+        good = [(way, _refusal(case.conversation, way.case.conversation)) for way in found if _satisfied(way)]
+        done += [way for way, refusal in good if not refusal]
+        unwritable = unwritable or next((refusal for _, refusal in good if refusal), "")
         beam = sorted((way for way in found if not _satisfied(way)), key=lambda way: (len(way.judgement.violations), way.price))[:width]
-        best = min([best, *beam], key=lambda way: (len(way.judgement.violations), way.price))
+        writable = [way for way in beam if not _refusal(case.conversation, way.case.conversation)]
+        best = min([best, *writable], key=lambda way: (len(way.judgement.violations), way.price))
         if not beam:
             break
     if done:
         way = min(done, key=_preference)
         return Recommendation(way, "", tuple(losses(case.conversation, way.case.conversation)))
-    return Recommendation(best, _why_not(best, rules, profile_name), tuple(losses(case.conversation, best.case.conversation)))
+    return Recommendation(best, unwritable or _why_not(best, rules, profile_name), tuple(losses(case.conversation, best.case.conversation)))
 
 
 def _preference(way: Way) -> tuple[int, int, int, Price]:
@@ -161,7 +198,9 @@ def _next(
     base: Case, way: Way, rules: dict[str, ProviderRule], seen: set[frozenset[str]], profile_name: str, own_projection: str
 ) -> Iterator[Way]:
     violated = dict.fromkeys(violation.id for violation in way.judgement.violations)
-    named = dict.fromkeys(name for rule in violated if rule in rules for name in (*_of_the_tree(base, rules[rule]), *rules[rule].mended_by))
+    named = dict.fromkeys(
+        name for rule in violated if rule in rules for name in (*_of_the_store(base, rules[rule]), *rules[rule].mended_by)
+    )
     for name in named:
         names = frozenset((*(used.name for used in way.strategies), name))
         if names in seen or len(names) == len(way.strategies):
@@ -182,8 +221,10 @@ def _longer(base: Case, way: Way, name: str) -> tuple[tuple[Strategy, ...], Case
     return composed(base, [*(used.name for used in way.strategies), name])
 
 
-def _of_the_tree(base: Case, rule: ProviderRule) -> list[str]:
-    """A profile knows only the request; in a session that is a tree the cause may lie beside the path."""
+def _of_the_store(base: Case, rule: ProviderRule) -> list[str]:
+    """A profile knows only the request; in a session that is a tree the cause may lie beside the path, and a store may keep results beside the messages."""
+    if base.conversation.ledger:
+        return ["insert-ledger-results"] if "insert-interrupted-result" in rule.mended_by else []
     if base.conversation.format not in TREES:
         return []
     return list(dict.fromkeys(name for cure in rule.mended_by for name in _BESIDE_THE_PATH.get(cure, ())))
@@ -207,8 +248,8 @@ def price(base: Conversation, final: Conversation, steps: int) -> Price:
     lost = _lost(base, final)
     results = sum(chunk.kind is Kind.TOOL_RESULT for chunk in lost)
     changed = sum(chunk.payload != after[key].payload for key, chunk in before.items() if key in after)
-    # An entry that comes back onto the path is not made up.
-    invented = sum(key not in before and not is_stored(chunk) for key, chunk in after.items())
+    # An entry that comes back onto the path is not made up, nor is what another table of the store has.
+    invented = sum(key not in before and not is_stored(chunk) and not key.startswith(FROM_LEDGER) for key, chunk in after.items())
     return Price(results, len(lost) - results, invented, changed, steps)
 
 

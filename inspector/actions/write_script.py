@@ -1,0 +1,51 @@
+"""Writes a repair as a script in the language of the store's server, and its undo beside it; the store is only read."""
+
+from pathlib import Path
+
+from inspector.actions.planning import Request, preview_of
+from inspector.actions.problems import Refused
+from inspector.actions.writing import back
+from inspector.detectors.base import Case
+from inspector.formats.base import Format, Scripted, Stored, after
+from inspector.formats.catalogue import READ_ONLY
+from inspector.repairs.preview import Preview
+from inspector.reports.what_remains import what_remains
+from inspector.sources import folders, stores
+
+SUFFIX, UNDO = ".sql", ".undo.sql"
+
+
+def undo_of(out: Path) -> Path:
+    return out.with_name(out.name.removesuffix(SUFFIX) + UNDO)
+
+
+def write_script(source_path: str, format_: Format, case: Case, stored: Stored, request: Request, out: Path) -> Preview:
+    """The plan as written to the new file `out`, and to the one beside it that takes it back. Raises Refused, SourceProblem; then no file is left."""
+    if not isinstance(format_, Scripted) or out.suffix != SUFFIX:
+        otherwise = "" if format_.name in READ_ONLY else ", or write it with --apply"
+        raise Refused(
+            f"A repair of {format_.title} goes to a file as an SQL script: name one that ends in {SUFFIX} behind --out{otherwise}."
+        )
+    preview = preview_of(case, stored, format_, source_path, request)
+    native_id, undo = stored.conversation.native_id, undo_of(out)
+    records = tuple(after(stored.records, preview.changes))
+    (result,) = (found for found in format_.read(records) if found.conversation.native_id == native_id)
+    head = (
+        f"Inspector: {', '.join(preview.plan.strategies)} on job {native_id} of {source_path}",
+        f"plan {preview.digest}; {undo.name} takes it back",
+        "Run it as the owner of the tables: psql -v ON_ERROR_STOP=1 -f FILE DATABASE. It writes all or nothing, and nothing where anything moved since.",
+        *what_remains(result.conversation),
+    )
+    written = format_.script(stored, preview.changes, head)
+    taken_back = format_.script(
+        result,
+        back(preview.changes),
+        (f"Inspector: takes back {out.name} (plan {preview.digest})", "It is refused once the job went on: what came later would be lost."),
+    )
+    folders.write_new(out, written.encode())
+    try:
+        folders.write_new(undo, taken_back.encode())
+    except BaseException:
+        stores.remove(out)
+        raise
+    return preview
