@@ -9,7 +9,7 @@ DEV := .venv/.installed-to-develop
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-quick test-browser judges programs check format bench screenshots clean
+.PHONY: help venv dev run test test-postgres test-quick test-browser judges programs check format bench screenshots clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +30,9 @@ PARALLEL := -n auto --dist worksteal
 # Playwright keeps an event loop in the thread of the tests, and Django would refuse its database there.
 test: $(DEV) ## Run all tests, those in Chromium too where there is one
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest $(PARALLEL) -m 'not corpus and not judges and not programs' $(ARGS)
+
+test-postgres: $(DEV) ## Run the tests that use the database, without Chromium, on a private PostgreSQL
+	@$(PY) -m tests.postgres.run $(PY) -m pytest -n auto -m 'database and not browser and not corpus and not judges and not programs' $(ARGS)
 
 test-quick: $(DEV) ## Run the tests that need no browser
 	@$(PY) -m pytest $(PARALLEL) -m 'not browser and not corpus and not judges and not programs' $(ARGS)

@@ -12,8 +12,8 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -71,29 +71,45 @@ def insert(path: Path, held: _Rows) -> None:
 
 
 def set_up(folder: Path) -> None:
-    """Django with a database of its own in `folder`; nothing of the installation is touched."""
+    """Django with a database of its own in `folder`, or on the server that INSPECTOR_DATABASE_URL names; nothing of the installation is touched."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "inspector.settings"
-    os.environ["INSPECTOR_DATABASE_URL"] = f"sqlite:///{folder / 'inspector.sqlite3'}"
+    if not os.environ.get("INSPECTOR_DATABASE_URL", "").startswith("postgres"):
+        os.environ["INSPECTOR_DATABASE_URL"] = f"sqlite:///{folder / 'inspector.sqlite3'}"
     os.environ.setdefault("DJANGO_SECRET_KEY", "bench")
     import django
 
     django.setup()
 
 
-def imported(store: Path, chunks: int) -> float:
-    """Seconds of the product's import into an empty database."""
+@contextmanager
+def empty_database() -> Iterator[None]:
+    """On a server it is another one beside the installation's, and removed again."""
     from django.core.management import call_command
     from django.db import connection
 
+    if connection.vendor == "sqlite":
+        path = Path(connection.settings_dict["NAME"])
+        connection.close()
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        call_command("migrate", verbosity=0)
+        yield
+    else:
+        own = connection.settings_dict["NAME"]
+        connection.creation.create_test_db(verbosity=0, autoclobber=True)
+        try:
+            yield
+        finally:
+            connection.creation.destroy_test_db(own, verbosity=0)
+
+
+def imported(store: Path, chunks: int) -> float:
+    """Seconds of the product's import into an empty database."""
     from inspector.actions.import_source import import_targets
 
-    path = Path(connection.settings_dict["NAME"])
-    connection.close()
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    call_command("migrate", verbosity=0)
     found: list[int] = []
-    seconds = timed(lambda: found.extend(done.chunks for done in import_targets([str(store)], operator="bench")))
+    with empty_database():
+        seconds = timed(lambda: found.extend(done.chunks for done in import_targets([str(store)], operator="bench")))
     if found != [chunks]:
         raise SystemExit(f"The import brought {found} chunks instead of {chunks}: what was measured is no import.")
     return seconds
@@ -130,6 +146,7 @@ def main(arguments: list[str]) -> int:
     printed, ratio = table(rounds, options.chunks)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
     head = f"{options.conversations:,} conversations, {options.chunks:,} chunks, {size / 1e6:,.0f} MB, {options.rounds} rounds"
+    head += f", on {os.environ['INSPECTOR_DATABASE_URL'].partition(':')[0]}"
     sys.stdout.write(f"{head}\n{printed}\npeak memory {peak:,} MB\n")
     within = ratio <= LIMIT_RATIO
     sys.stdout.write(f"ratio {ratio:.1f}, limit {LIMIT_RATIO:g}: {'within' if within else 'over: the import has become slower'}\n\n")

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Warning, register
+from django.db import connection
 from django.http.request import validate_host
 
 
@@ -15,6 +16,14 @@ from django.http.request import validate_host
 def check_settings(**_: Any) -> list[CheckMessage]:
     """Warnings inspector.W001 to W006; none of them stops a command."""
     return [*_write_back(), *_sources(), *_hosts(), *_approvers(), *_secret_key()]
+
+
+@register()
+def check_own_database(**_: Any) -> list[CheckMessage]:
+    """Nothing, or the error itself where a server does not let us in: manage.py makes one sentence of it, where Django would print a list."""
+    if connection.vendor != "sqlite":
+        connection.ensure_connection()
+    return []
 
 
 def _write_back() -> Iterator[CheckMessage]:

@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import environ  # type: ignore[import-untyped]
 from django.core.exceptions import ImproperlyConfigured
@@ -98,9 +98,9 @@ def database(name: str, default: Path) -> dict[str, Any]:
         return _sqlite(name, settings, default.parent.parent / settings["NAME"])
     if not settings["NAME"]:
         raise ImproperlyConfigured(f"{name} names no database: write postgres://USER@HOST/NAME.")
-    if not (find_spec("psycopg") or find_spec("psycopg2")):
+    if not find_spec("psycopg"):
         raise ImproperlyConfigured(f"{name} names PostgreSQL, and its driver is not installed: run pip install 'psycopg[binary]'.")
-    return settings
+    return _postgres(settings)
 
 
 def secret_key(name: str, kept_in: Path) -> str:
@@ -148,6 +148,20 @@ def _sqlite(name: str, settings: dict[str, Any], path: Path) -> dict[str, Any]:
             f"{name} is to be in {path.parent}, which cannot be made ({error.strerror}): name another place."
         ) from error
     return settings | {"NAME": str(path)}
+
+
+def _postgres(settings: dict[str, Any]) -> dict[str, Any]:
+    from psycopg import IsolationLevel
+
+    # The folder of a socket is written %2Frun%2Fpostgresql, as libpq has it.
+    settings["HOST"] = unquote(settings["HOST"])
+    # A host that does not answer, or a net that swallows packets, must not be waited for all day. The isolation is ours whatever the
+    # server's own setting is: what another writer committed has to be seen once the turn is ours.
+    options: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+    options |= {"isolation_level": IsolationLevel.READ_COMMITTED, "application_name": "inspector's own"}
+    settings["OPTIONS"] = options | settings.get("OPTIONS", {})
+    # A new session takes the server ten times as long as a query; one that broke meanwhile is replaced.
+    return {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True} | settings
 
 
 def _keep_new_key(path: Path) -> None:

@@ -1,8 +1,10 @@
 """A conversation with its revisions: each distinct content is kept, and re-import writes only what is new."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
+from inspector.models.identity import short_id
+from inspector.models.json_text import JsonText
 from inspector.models.source import Source
 
 
@@ -24,7 +26,7 @@ class Conversation(models.Model):
     oid = models.CharField(max_length=12, unique=True)
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="conversations")
     native_id = models.TextField()
-    """Lone surrogates and NUL are escaped here; the exact id is in the record keys."""
+    """Lone surrogates and NUL are escaped here; the exact id is in the record keys, and looked up by the `oid` that is made of it."""
     title = models.TextField(blank=True)
     model = models.TextField(blank=True)
     status = models.CharField(max_length=20, blank=True)
@@ -46,11 +48,14 @@ class Conversation(models.Model):
     """By which it was judged; "" of one that was judged before this was kept: those of its source."""
 
     class Meta:
-        ordering = ("-last_activity", "id")
-        constraints = [models.UniqueConstraint(fields=("source", "native_id"), name="conversation_identity")]
+        ordering = (F("last_activity").desc(nulls_last=True), "id")
 
     def __str__(self) -> str:
         return self.oid
+
+    @staticmethod
+    def oid_of(source: Source, native_id: str) -> str:
+        return short_id(source.path, source.format, native_id)
 
     @property
     def judges(self) -> tuple[str, str]:
@@ -67,7 +72,7 @@ class Revision(models.Model):
     number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     seen_at = models.DateTimeField()
-    shared_facts = models.JSONField(default=dict)
+    shared_facts = JsonText(default=dict)
     """Facts that stand in records which the conversation shares with others (the index)."""
 
     class Meta:
@@ -122,7 +127,7 @@ class Finding(models.Model):
     silent = models.BooleanField()
     fault = models.CharField(max_length=10)
     message = models.TextField()
-    seqs = models.JSONField()
+    seqs = JsonText()
     total = models.PositiveIntegerField()
     key = models.TextField()
 

@@ -2,6 +2,12 @@
 
 import hashlib
 
+from inspector.reports.visible import visible
+
+LONGEST = 2000
+"""Bytes: PostgreSQL refuses index rows of more than 2,704."""
+_SHORTENED = 300
+
 
 def short_id(*parts: str) -> str:
     """12 hex digits over the parts."""
@@ -11,3 +17,11 @@ def short_id(*parts: str) -> str:
         sha.update(len(data).to_bytes(8, "big"))
         sha.update(data)
     return sha.hexdigest()[:12]
+
+
+def indexed(native_id: str) -> str:
+    """A native id, escaped or not, as an index takes it: visible, and of one that is too long the beginning, with a hash of the whole."""
+    shown = visible(native_id)
+    if len(shown) <= LONGEST and len(shown.encode()) <= LONGEST:
+        return shown
+    return f"{shown[:_SHORTENED]}… {hashlib.sha256(shown.encode()).hexdigest()}"

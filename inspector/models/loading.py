@@ -14,10 +14,10 @@ from inspector.formats.base import Cell, Format, Stored
 from inspector.formats.base import Record as StoredRecord
 from inspector.formats.catalogue import format_named
 from inspector.models.conversation import Conversation, Payload, Record, Revision
+from inspector.models.identity import indexed
 from inspector.models.source import Source
 from inspector.models.trace import TraceRecord
 from inspector.reports.branches import with_leaf
-from inspector.reports.visible import visible
 from inspector.traces import model as traces
 from inspector.traces.bodies import Body, decompress
 from inspector.traces.tree import build
@@ -73,7 +73,7 @@ def trace(conversation: Conversation, native_id: str) -> traces.Trace | None:
 @lru_cache(maxsize=16)
 def _trace(sources: tuple[tuple[int, object], ...], native_id: str) -> traces.Trace:
     """`sources` carry when they were read, so that a re-import is seen."""
-    rows = TraceRecord.objects.filter(source_id__in=[pk for pk, _ in sources], conversation_id=visible(native_id))
+    rows = TraceRecord.objects.filter(source_id__in=[pk for pk, _ in sources], conversation_id=indexed(native_id))
     records = [
         traces.TraceRecord(
             id=row.record_id,
@@ -117,5 +117,10 @@ def ids_of(source: Source) -> list[str]:
 def archive(source: Source, found: Core) -> Core | None:
     """What the conversation was compacted from, where its store holds that."""
     native_id = found.fact("compactedFrom")
-    row = source.conversations.filter(native_id=visible(native_id), is_gone=False).first() if native_id else None
+    row = held(source, native_id) if native_id else None
     return stored(row).conversation if row else None
+
+
+def held(source: Source, native_id: str) -> Conversation | None:
+    """The conversation with this id, where the source still holds it."""
+    return source.conversations.filter(oid=Conversation.oid_of(source, native_id), is_gone=False).first()

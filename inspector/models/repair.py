@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 
 from inspector.models.conversation import Conversation
+from inspector.models.json_text import JsonText
 
 
 class Repair(models.Model):
@@ -23,17 +24,17 @@ class Repair(models.Model):
     oid = models.CharField(max_length=12, unique=True)
     conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="repairs")
     revision = models.PositiveIntegerField()
-    strategies = models.JSONField()
+    strategies = JsonText()
     mode = models.CharField(max_length=40)
     reader = models.CharField(max_length=80)
     projection = models.CharField(max_length=80)
     profile = models.CharField(max_length=80)
-    options = models.JSONField(default=dict)
+    options = JsonText(default=dict)
     base_digest = models.CharField(max_length=64)
     plan_digest = models.CharField(max_length=64)
     state = models.CharField(max_length=12, choices=State)
     outcome = models.TextField(blank=True)
-    rehearsal = models.JSONField(default=dict)
+    rehearsal = JsonText(default=dict)
     proposed_by = models.TextField()
     proposed_at = models.DateTimeField()
     approved_by = models.TextField(blank=True)
@@ -81,7 +82,7 @@ class AuditEntry(models.Model):
     source_path = models.TextField(blank=True)
     conversation = models.TextField(blank=True)
     repair = models.CharField(max_length=12, blank=True)
-    detail = models.JSONField(default=dict)
+    detail = JsonText(default=dict)
     previous = models.CharField(max_length=64)
     digest = models.CharField(max_length=64)
 

@@ -3,13 +3,16 @@
 from django.db import models
 
 from inspector.models.identity import short_id
+from inspector.models.json_text import JsonText
 from inspector.reports.provenance import provenance
+from inspector.sources.places import short
 from inspector.sources.reading import THE_FILE
 
 
 class Source(models.Model):
     oid = models.CharField(max_length=12, unique=True)
-    path = models.TextField(unique=True)
+    path = models.TextField()
+    """Unique through `oid`, its hash: an index has no room for the longest paths."""
     format = models.CharField(max_length=40)
     is_trace = models.BooleanField(default=False)
     is_demo = models.BooleanField(default=False)
@@ -24,7 +27,7 @@ class Source(models.Model):
     """Where a copy was taken, in the words of the person who imported it."""
     sealed = models.TextField(blank=True)
     """Where the conversation of an evidence bundle was taken and by what; empty for anything else."""
-    problems = models.JSONField(default=list)
+    problems = JsonText(default=list)
     traces = models.ManyToManyField("self", symmetrical=False, related_name="stores", blank=True)
 
     class Meta:
@@ -35,8 +38,7 @@ class Source(models.Model):
 
     @property
     def name(self) -> str:
-        """File and folder: stores of one program are all called the same."""
-        return "/".join(self.path.rsplit("/", 2)[-2:])
+        return short(self.path)
 
     @property
     def provenance(self) -> str:

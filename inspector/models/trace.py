@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from inspector.models.json_text import JsonText
 from inspector.models.source import Source
 
 
@@ -12,9 +13,10 @@ class TraceRecord(models.Model):
     timestamp = models.BigIntegerField()
     order = models.BigIntegerField()
     conversation_id = models.TextField(blank=True, db_index=True)
+    """The native id as `indexed` has it."""
     turn_id = models.TextField(blank=True)
     body = models.CharField(max_length=64, null=True)  # noqa: DJ001 (None: the record has no body)
-    fields = models.JSONField()
+    fields = JsonText()
     """Everything else of the record, as the core's TraceRecord has it."""
 
     class Meta:
