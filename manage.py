@@ -60,17 +60,13 @@ def expected(error: Exception) -> str | None:
     try:
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import CommandError
-        from django.db import DatabaseError, OperationalError
+
+        from inspector.database_problems import for_a_command
     except ImportError:
         return None
     if isinstance(error, CommandError | ImproperlyConfigured):
         return str(error) or None
-    said = " ".join(str(error).split())
-    if isinstance(error, DatabaseError) and any(words in said for words in ("no such table", "no such column", "does not exist")):
-        return f"The database is not up to date with this version ({said}): run `python manage.py migrate` first."
-    if isinstance(error, OperationalError):
-        return f"Inspector's own database cannot be used ({said}): see that INSPECTOR_DATABASE_URL leads to one that is there and writable."
-    return None
+    return for_a_command(error)
 
 
 def unexpected(error: Exception, argv: list[str]) -> str:

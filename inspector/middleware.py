@@ -6,20 +6,16 @@ from collections.abc import Callable
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
-from django.db import OperationalError
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 
 FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
-BUSY = (
-    "Inspector's own database is busy or cannot be written: wait a moment and do it again; "
-    "a repair that was being applied says on its page whether it stands in the store."
-)
-NOT_MIGRATED = "Inspector's own database is of an older version: stop it, run `manage.py migrate` (`make run` does), and start it again."
 NOT_LOCAL = (
     "Inspector runs in local single-operator mode and answers this machine only, but this request came through a proxy or from another machine: "
     "set DJANGO_ALLOWED_HOSTS to the host name that people use, and they can sign in."
@@ -48,7 +44,13 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             return _sentence(WRONG_HOST, 400)
         if settings.INSPECTOR_LOCAL and not _from_this_machine(request):
             return _sentence(NOT_LOCAL, 403)
-        operator = _operator(request)
+        try:
+            operator = _operator(request)
+        except (DatabaseError, InterfaceError) as error:
+            # Who signed in stands in the database as well, and this is no view, whose errors are answered below.
+            if sentence := for_a_page(error):
+                return _sentence(sentence, 503)
+            raise
         if not operator and not _open_to_all(request.path):
             return _to_login(request)
         request.operator = operator  # type: ignore[attr-defined]
@@ -99,9 +101,8 @@ def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
         return response
 
     def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, OperationalError):
-            return None
-        return _sentence(NOT_MIGRATED if "no such" in str(exception) else BUSY, 503)
+        sentence = for_a_page(exception)
+        return _sentence(sentence, 503) if sentence else None
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
     return middleware

@@ -1,8 +1,17 @@
-"""What every test needs: nothing of one test's database may be remembered in the next, which gets the same row ids again."""
+"""What every test needs: nothing of one test's database may be remembered in the next, which gets the same row ids again.
+
+Tests that use the database are marked `database`, by what they ask for: `make test-postgres` runs those, since for the others no server is another one.
+"""
 
 from collections.abc import Iterator
 
 import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.database)
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.catalogue import UnknownStrategy
 from inspector.reports.json_text import json_text
 from inspector.reports.visible import visible
-from inspector.sources.problems import SourceProblem
+from inspector.sources.problems import SourceProblem, without_password
 
 _SENTENCES = (
     Refused,
@@ -39,7 +39,7 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except _SENTENCES as problem:
-        raise CommandError(str(problem)) from problem
+        raise CommandError(without_password(str(problem))) from problem
 
 
 class AnsweringCommand(BaseCommand):

@@ -82,5 +82,5 @@ def repair_named(name: str) -> models.Repair:
 def _imported(path: str, chosen: Chosen, traces: list[str], operator: str) -> models.Conversation:
     if PIPE in traces:
         raise CommandError("What comes through a pipe cannot be imported with the store: save the traces to a file and name that.")
-    import_targets([path, *traces], operator, chosen.format.name, as_traces=traces)
+    import_targets([path, *traces], operator, chosen.format.name, as_traces=traces, only=chosen.stored.conversation.native_id)
     return models.Conversation.objects.select_related("source").get(oid=chosen.oid)

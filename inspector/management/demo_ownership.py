@@ -5,14 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from inspector.conversation.model import Conversation
-from inspector.formats import openclaw, pi
+from inspector.formats import gbrain_exports, openclaw, pi
 from inspector.formats.rollouts import ROLLOUTS
 from inspector.formats.rollouts_crash import PREFIX
+from inspector.seeds import gbrain_incident
 from inspector.seeds.branch_incident import openclaw_files, pi_files
 from inspector.seeds.dispatch_incident import CONVERSATION, trace_records
 from inspector.seeds.dispatch_others import OTHERS
 from inspector.seeds.rollouts_incident import SESSION
 from inspector.sources import folders
+from inspector.sources.dsn import Dsn
 from inspector.sources.reading import Store, Traces
 from inspector.traces.record_id import record_id
 
@@ -27,6 +29,8 @@ def is_ours(held: Store | Traces) -> bool:
     if {held.path.name, held.format.name} & TREES.keys():
         return held.path.name == held.format.name and _is_our_folder(held)
     names = {stored.conversation.native_id for stored in held.conversations}
+    if held.format.name == gbrain_exports.NAME:
+        return names == gbrain_incident.JOBS_MADE
     if held.format.name == ROLLOUTS.name:
         made = [stored for stored in held.conversations if '"inspector"' in (stored.conversation.fact("tags") or "")]
         known = {SESSION, *(name for name in names if name.startswith(PREFIX)), *(stored.conversation.native_id for stored in made)}
@@ -36,7 +40,7 @@ def is_ours(held: Store | Traces) -> bool:
 
 def _is_our_folder(held: Store) -> bool:
     """All that it holds counts, links and what no format wants too: it would go with the folder. A session that a program wrote there is somebody's work."""
-    if not folders.is_folder(held.path):
+    if isinstance(held.path, Dsn) or not folders.is_folder(held.path):
         return False
     base = held.path.resolve()
     there = {place.relative_to(base).as_posix() for place in base.rglob("*") if place.is_symlink() or not place.is_dir()}

@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from django.core.management.base import CommandError
 
 from inspector.actions.own_database import refuse_own_database
 from inspector.sources import files
 from inspector.sources.opening import MAGIC
+from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
 from inspector.sources.reading import Traces, read
 from inspector.traces.bodies import decompress
@@ -37,7 +37,7 @@ def _body(traces: Sequence[Traces], name: str) -> bytes | None:
 def read_traces(name: str) -> Traces:
     if name == PIPE:
         return _piped_traces()
-    path = Path(name)
+    path = place(name)
     refuse_own_database(path)
     found = read(path)
     if isinstance(found, Traces):

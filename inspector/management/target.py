@@ -1,6 +1,6 @@
 """What TARGET names: a store by its path, or an imported conversation by its id, with the traces that belong to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from inspector.models import loading
 from inspector.models.identity import short_id
 from inspector.profiles.answering import own_judges
 from inspector.reports.visible import visible
-from inspector.sources import files
+from inspector.sources import places, reading
+from inspector.sources.dsn import Dsn, Place
+from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import Missing, shown
 from inspector.sources.reading import Store, Traces, read_store
 from inspector.traces.model import Trace
@@ -65,7 +67,7 @@ class Target:
     @property
     def real_path(self) -> str:
         """As a source is known by it, so that a plan has the same digest however its path was typed."""
-        return self.path if self.is_piped else visible(files.real(Path(self.path)))
+        return self.path if self.is_piped else visible(places.real(place(self.path)))
 
     @property
     def is_piped(self) -> bool:
@@ -113,11 +115,44 @@ def load(options: Mapping[str, Any]) -> Target:
     traces = [read_traces(each) for each in options["traces"]]
     if name == PIPE:
         return _chosen(PIPE, PIPE, read_body(options["format"]), wanted, traces)
-    if files.exists(Path(name)):
-        return _of_path(Path(name), options["format"], wanted, traces)
+    if places.exists(place(name)):
+        return _of_path(place(name), options["format"], wanted, traces)
     if _looks_like_a_path(name):
         raise Missing(Path(name))
     return _of_row(imported(name), options["format"], wanted, traces)
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A target whose conversations are read one after the other and need not be held together: `conversations` can be used once."""
+
+    path: str
+    format: str
+    conversations: Iterator[Chosen]
+    problems: tuple[tuple[str, str], ...] = ()
+    total: int | None = None
+    """None: not known before the last."""
+
+
+def load_each(options: Mapping[str, Any]) -> Each:
+    """As `load`, for who looks at each conversation once: the jobs of a database server pass by without being held. Raises as `load`, in the middle too."""
+    name = options["target"]
+    where = place(name) if is_dsn(name) else None
+    if not isinstance(where, Dsn) or options["conversation"] is not None:
+        target = load(options)
+        return Each(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations))
+    refuse_own_database(where)
+    traces = [read_traces(each) for each in options["traces"]]
+    found = reading.format_of(where, options["format"])
+    return Each(where.name, found.name, _passing(where, found, traces))
+
+
+def _passing(where: Dsn, format_: Format, traces: Sequence[Traces]) -> Iterator[Chosen]:
+    now = int(timezone.now().timestamp() * 1000)
+    judges = (format_.default_reader, format_.default_projection, format_.default_profile)
+    for stored in reading.streamed(where, format_):
+        native_id = stored.conversation.native_id
+        yield Chosen(short_id(where.name, format_.name, native_id), stored, format_, trace_of(traces, native_id), now, *judges)
 
 
 def imported(name: str) -> models.Conversation:
@@ -142,9 +177,14 @@ def _looks_like_a_path(name: str) -> bool:
     return "/" in name or name.endswith((".db", ".sqlite", ".sqlite3", ".ndjson", ".jsonl", ".json"))
 
 
-def _of_path(path: Path, format_name: str | None, wanted: str | None, traces: Sequence[Traces]) -> Target:
+def _of_path(path: Place, format_name: str | None, wanted: str | None, traces: Sequence[Traces]) -> Target:
     refuse_own_database(path)
-    return _chosen(str(path), visible(files.real(path)), read_store(path, format_name), wanted, traces)
+    if isinstance(path, Dsn) and wanted is not None:
+        format_ = reading.format_of(path, format_name)
+        native_id = _wanted_of(path, format_, wanted)
+        stored = reading.one(path, format_, native_id)
+        return _chosen(str(path), path.name, Store(path, format_, () if stored is None else (stored,)), None, traces)
+    return _chosen(str(path), visible(places.real(path)), read_store(path, format_name), wanted, traces)
 
 
 def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequence[Traces]) -> Target:
@@ -169,7 +209,7 @@ def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequ
             bundle.bleeding(stored.conversation) or format_.bleeding(stored.conversation.native_id, by_native_id),
             held,
         )
-        for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, Path(path))).items()
+        for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, place(path))).items()
     )
     return Target(path, format_.name, chosen, tuple((problem.where, problem.reason) for problem in store.problems))
 
@@ -180,7 +220,7 @@ def _deployed(store: Store) -> tuple[str, str, str]:
     return known_judges(origin) if origin else (format_.default_reader, format_.default_projection, format_.default_profile)
 
 
-def _picked(stored_by_oid: Mapping[str, Stored], wanted: str, path: Path) -> dict[str, Stored]:
+def _picked(stored_by_oid: Mapping[str, Stored], wanted: str, path: Place) -> dict[str, Stored]:
     """The one conversation that `wanted` names. Raises CommandError."""
     ids = {oid: stored.conversation.native_id for oid, stored in stored_by_oid.items()}
     exact = [oid for oid, native_id in ids.items() if wanted in (oid, native_id)]
@@ -190,6 +230,22 @@ def _picked(stored_by_oid: Mapping[str, Stored], wanted: str, path: Path) -> dic
         held = _listed([ids[oid] for oid in found or ids])
         raise CommandError(f"{shown(str(path), 4096)} holds {what} {shown(wanted)!r}; it holds {held}: write one of these ids.")
     return {found[0]: stored_by_oid[found[0]]}
+
+
+def _wanted_of(where: Dsn, format_: Format, wanted: str) -> str:
+    """The native id that `wanted` names: it itself, or ours or the start of it. Raises CommandError."""
+    ids = reading.native_ids(where, format_)
+    if wanted in ids:
+        return wanted
+    # A number that no conversation has must not open another one, whose id of ours happens to start with it.
+    may_be_ours = wanted and (not wanted.isdecimal() or len(wanted) == len(short_id("")))
+    found = [native_id for native_id in ids if may_be_ours and short_id(where.name, format_.name, native_id).startswith(wanted.lower())]
+    if len(found) != 1:
+        what = f"{len(found)} conversations whose id starts with" if found else "no conversation"
+        raise CommandError(
+            f"{shown(where.name, 4096)} holds {what} {shown(wanted)!r}; it holds {_listed(found or ids)}: write one of these ids."
+        )
+    return found[0]
 
 
 def _of_row(row: models.Conversation, format_name: str | None, wanted: str | None, traces: Sequence[Traces]) -> Target:
@@ -227,7 +283,7 @@ def sources_named(names: Sequence[str]) -> list[str]:
     for name in names:
         if name == PIPE:
             raise CommandError("What comes through a pipe has no path to be known by: save it to a file and import that.")
-        if files.exists(Path(name)):
+        if places.exists(place(name)):
             paths.append(name)
         elif _looks_like_a_path(name):
             raise Missing(Path(name))

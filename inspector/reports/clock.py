@@ -1,10 +1,19 @@
-"""When each turn began, as far as anything says so: step ids carry it, and a trace knows the turns whose prompt it holds."""
+"""How moments are written, and when each turn began, as far as anything says so: step ids carry it, and a trace knows the turns whose prompt it holds."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from inspector.conversation.model import Message
 from inspector.traces import observe
 from inspector.traces.model import Trace
+
+
+def moment(milliseconds: int) -> str:
+    """UTC, to the second; "unknown" where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return "unknown"
 
 
 def turn_times(messages: Sequence[Message], trace: Trace | None) -> dict[int, int]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Case
 from inspector.profiles.base import EVIDENCE, Judgement, ProviderRule
@@ -142,6 +142,10 @@ def _places(candidate: Candidate, profile_name: str, prompt: Prompt) -> Iterator
         named = tuple(chunk for chunk in chunks if chunk.call_id in ids)
         if named and path.count(".") > 1:
             yield Place(profile_name, path, named, f"the error names the id {named[0].call_id}")
+        tool = candidate.values.get("tool")
+        called = tuple(chunk for chunk in chunks if tool and chunk.kind is Kind.TOOL_CALL and chunk.tool_name == tool)
+        if called and path.count(".") > 1:
+            yield Place(profile_name, path, called, f"the error names the tool {tool}")
 
 
 def _numbered(candidate: Candidate, profile_name: str, prompt: Prompt, held: dict[str, list[Chunk]], number: int) -> Iterator[Place]:
@@ -165,6 +169,11 @@ def _numbered(candidate: Candidate, profile_name: str, prompt: Prompt, held: dic
         path = f"{prompt.root}.{beside}"
         if beside != number and path in held:
             yield Place(profile_name, path, tuple(held[path]), "one beside it: reports differ in which message this error counts")
+
+
+def calls_named(text: str) -> frozenset[str]:
+    """The ids of calls that the error names, which tell the conversation that it was said of."""
+    return frozenset(name for each in recognised(text) for name in each.ids)
 
 
 def same_refusal(one: str, other: str) -> bool:

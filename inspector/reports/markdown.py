@@ -47,7 +47,9 @@ def _recorded(recorded: Sequence[Json]) -> str:
     for each in recorded[:RECORDED_SHOWN]:
         rules = [name for name in (each["rule"], each["provider_rule"]) if name]
         belongs = f" ({', '.join(rules)}{', found at ' + each['fires'] if each['fires'] else ''})" if rules else ""
-        rows.append(f"- {code(each['where'])}: {prose(each['text'][:300])}. Means: {prose(each['means'])}{belongs}.")
+        rows.append(
+            f"- {code(each['where'])}: {prose(each['text'][:300].rstrip().removesuffix('.'))}. Means: {prose(each['means'])}{belongs}."
+        )
     more = [f"- and {len(recorded) - RECORDED_SHOWN} more"] if len(recorded) > RECORDED_SHOWN else []
     return "What was recorded:\n\n" + "\n".join([*rows, *more]) if rows else ""
 

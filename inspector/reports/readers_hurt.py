@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Reading
 from inspector.readers.catalogue import clients, reader
+from inspector.readers.gbrain import is_given
 from inspector.readers.result_pairing import is_made_up, strict_problems
 
 _NAMED = 3
@@ -27,11 +28,13 @@ def hurt(reading: Reading) -> str:
     parts = _before_sending(reading)
     if lost := _lost(reading):
         parts.append(f"loses {_count(len(lost), 'real result')}: {'; '.join(_place(each) for each in lost[:_NAMED])}{_more(len(lost))}")
-    if invented := [message.chunks[0].call_id for message in reading.messages if message.synthetic]:
+    if invented := [chunk.call_id for message in reading.messages if message.synthetic for chunk in message.chunks if not is_given(chunk)]:
         calls = ", ".join(repr(id_[:40]) for id_ in invented[:_NAMED])
         parts.append(f"makes up {_count(len(invented), 'result')}: {calls}{_more(len(invented))}")
     if refused := strict_problems(reading.messages):
         parts.append(f"sends what a strict provider refuses: {'; '.join(refused[:_NAMED])}{_more(len(refused))}")
+    if taken := reading.report.get("collides"):
+        parts.append(f"counts rows, and {taken}")
     return ". ".join(parts)
 
 

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Finding
+from inspector.detectors.base import GBRAIN, Case, Finding
+from inspector.formats.gbrain_facts import ERROR
 from inspector.reports.explain import recognised
 from inspector.traces.model import Span
 
@@ -15,6 +16,7 @@ MOST = 50
 READ = 8000
 """Characters of an error that are looked at; bodies of failed requests can be whole web pages."""
 NOT_RECOGNISED = "not recognised"
+BESIDE = "a request beside the turns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One recorded error. `seq` is its row, or None where only the trace has it; `fires` says where its rule fires now."""
+    """One recorded error. `seq` is its row, or None where only the trace or the store's own notes have it; `fires` says where its rule fires now."""
 
     where: str
     seq: int | None
@@ -88,7 +90,10 @@ _OURS = {
     "BR-1": "TOOL102",
     "OR-1": "TOOL102",
     "OR-2": "TOOL202",
+    "SDK-1": "TOOL102",
 }
+# Of gbrain, whose ledger tells such calls apart: the first that fires is named.
+_OF_GBRAIN = {"SDK-1": ("TOOL601", "TOOL602", "TOOL603"), "GB-1": ("TOOL602",), "GB-2": ("TOOL602", "TOOL601")}
 
 
 @lru_cache(maxsize=256)
@@ -107,41 +112,70 @@ def recorded_errors(case: Case, findings: Sequence[Finding] = ()) -> tuple[Recor
     """The first MOST, rows before trace; equal errors of one place are counted, not repeated."""
     found: dict[tuple[str, str], Recorded] = {}
     counts: dict[tuple[str, str], int] = {}
-    for seq, step, text in (*_rows(case), *_observed(case)):
-        key = (f"seq {seq}" if seq is not None else step, text[:READ])
+    for where, seq, step, text in (*_rows(case), *_noted(case), *_observed(case)):
+        key = (where, text[:READ])
         counts[key] = counts.get(key, 0) + 1
         if key not in found and len(found) < MOST:
-            found[key] = _recorded(key[0], seq, step, text, findings)
+            found[key] = _recorded(case, where, seq, step, text, findings)
     return tuple(replace(each, times=counts[key]) for key, each in found.items())
 
 
-def _recorded(where: str, seq: int | None, step: str, text: str, findings: Sequence[Finding]) -> Recorded:
+def _recorded(case: Case, where: str, seq: int | None, step: str, text: str, findings: Sequence[Finding]) -> Recorded:
     known = meaning(text)
     if known is None:
         return Recorded(where, seq, step, text, NOT_RECOGNISED)
-    fires = [finding for finding in findings if known.rule and finding.code == known.rule]
+    rules = _OF_GBRAIN.get(known.provider_rule, ()) if case.conversation.format in GBRAIN else ()
+    rules = rules or ((known.rule,) if known.rule else ())
+    fires = [finding for finding in findings if finding.code in rules]
     seqs = sorted({seq for finding in fires for seq in finding.seqs})
-    return Recorded(where, seq, step, text, known.means, known.rule, known.provider_rule, f"seq {span_text(seqs, 4)}" if seqs else "")
+    rule = next((code for code in rules if any(finding.code == code for finding in fires)), rules[0] if rules else "")
+    if known.provider_rule in _OF_GBRAIN:
+        seqs = _named(case, text, seqs)
+    return Recorded(where, seq, step, text, known.means, rule, known.provider_rule, f"seq {span_text(seqs, 4)}" if seqs else "")
 
 
-def _rows(case: Case) -> Iterator[tuple[int | None, str, str]]:
+def _named(case: Case, text: str, seqs: list[int]) -> list[int]:
+    """Of these the calls whose id or tool the text names; all of them where it names none."""
+    told = recognised(text[:READ])
+    ids, tools = {id_ for each in told for id_ in each.ids}, {each.values.get("tool") for each in told}
+    within = set(seqs)
+    own = [
+        chunk.seq
+        for chunk in case.conversation.chunks
+        if chunk.seq in within and chunk.kind is Kind.TOOL_CALL and (chunk.call_id in ids or chunk.tool_name in tools)
+    ]
+    return own or seqs
+
+
+_Found = tuple[str, int | None, str, str]
+"""Where it is noted in words, its row, its step, and its text."""
+
+
+def _rows(case: Case) -> Iterator[_Found]:
     for chunk in case.conversation.chunks:
         if chunk.kind is Kind.ERROR:
             code = chunk.payload.get("code")
             text = chunk.text or "(an error chunk without a message)"
-            yield chunk.seq, "", text if not isinstance(code, str) or code in text else f"{text} (code {code})"
+            yield f"seq {chunk.seq}", chunk.seq, "", text if not isinstance(code, str) or code in text else f"{text} (code {code})"
 
 
-def _observed(case: Case) -> Iterator[tuple[int | None, str, str]]:
+def _noted(case: Case) -> Iterator[_Found]:
+    """What a job of gbrain was ended by, by its own account."""
+    text = case.conversation.fact(ERROR) if case.conversation.format in GBRAIN else None
+    if text and text.strip():
+        yield "the job's error_text", None, "", text
+
+
+def _observed(case: Case) -> Iterator[_Found]:
     """Failed requests of steps, else the error of the step itself; then failed requests beside the turns."""
     if case.trace is None:
         return
     for step in case.trace.steps():
         texts = [text for span in step.requests if (text := _error_of(span))] or [text for text in (_error_of(step.span),) if text]
-        yield from ((None, step.step_id, text) for text in texts)
+        yield from ((step.step_id, None, step.step_id, text) for text in texts)
     for span in case.trace.lane:
         if span.name == "provider.request" and (text := _error_of(span)):
-            yield None, "a request beside the turns", text
+            yield BESIDE, None, BESIDE, text
 
 
 def _error_of(span: Span) -> str:

@@ -53,6 +53,27 @@ class Row:
     """In a tree, where the result of a call stands that is not on the path: its node in the tree view, and in words."""
     line: int | None = None
     """In a tree, its line as the tree view counts."""
+    ledger: "tuple[LedgerCell, ...]" = ()
+    """Runs of tools beside it, where the store has a ledger of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerCell:
+    """One run of a tool, or that a call has none (`status` is ""). `tone` is a badge's class; `times` are UTC; `note` says what is unusual about it."""
+
+    status: str = ""
+    tone: str = ""
+    tool: str = ""
+    place: str = ""
+    words: str = ""
+    times: str = ""
+    call_id: str = ""
+    uuid: str = ""
+    note: str = ""
+    shows_tool: bool = False
+    """Its call does not stand beside it."""
+    is_meant: bool = False
+    """That it has no call is how the program means it."""
 
 
 @dataclass(frozen=True, slots=True)

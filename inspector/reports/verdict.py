@@ -6,13 +6,17 @@ from inspector.conversation.queries import span_text, turns
 from inspector.detectors.base import Case, Fault, Finding, Severity
 from inspector.profiles.base import Judgement
 
+NAMED = 3
+LEAKED = "tool-call-in-thinking"
+
 
 def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
     serious = [finding for finding in findings if finding.severity is not Severity.NOTE]
     if not case.conversation.chunks:
         return f"The store holds no chunks of this conversation{_known(findings)}."
     if case.reading.failure:
-        return f"{_where(serious)}, and {case.reading.reader} cannot open it: {case.reading.failure}."
+        closed = f"{_where(serious)}, and {case.reading.reader} cannot open it: {case.reading.failure}."
+        return closed[0].upper() + closed[1:]
     done = _done_by_reader(case)
     how = "silently " if any(finding.silent and finding.fault is Fault.READER for finding in serious) else ""
     read = f", {'but' if _intact(serious) else 'and'} {case.reading.reader} {how}{' and '.join(done)}" if done else ""
@@ -32,7 +36,7 @@ def _known(findings: Sequence[Finding]) -> str:
 
 def _symptom(case: Case, serious: Sequence[Finding]) -> str:
     """What the user saw comes first: the page is opened because a turn gave no answer, not because of a merge."""
-    leaked = [finding for finding in serious if finding.fault is Fault.STREAM and finding.silent]
+    leaked = [finding for finding in serious if finding.rule == LEAKED]
     if not leaked:
         return ""
     last = turns(case.messages)[-1]
@@ -93,6 +97,12 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
         return "a turn is running, so its open end is not judged"
     if not judgement.sendable:
         return f"the next request is refused by {judgement.profile} at {judgement.violations[0].path} ({judgement.violations[0].id})"
+    if runs := case.reading.report.get("wouldRun"):
+        names = ", ".join(repr(name[:60]) for name in dict.fromkeys(runs[:NAMED]))
+        more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+        return f"a retry would run {names}{more}, if {'it is' if len(runs) == 1 else 'they are'} registered, before the next request"
+    if case.reading.report.get("terminal"):
+        return "a retry returns the stored answer and makes no request"
     if any(finding.silent and finding.severity is Severity.ERROR and finding.fault is Fault.READER for finding in serious):
         return "the next request goes wrong silently: no known rule refuses it"
     return "no known rule refuses the next request"

@@ -14,7 +14,8 @@ from inspector.views.analysis import Analysis, analysis
 from inspector.views.judges import chosen_judges
 
 KINDS = ("text", "thinking", "tool-call", "tool-result", "error", "system", "image", "unreadable")
-STAGES = ("stored", "read", "sent")
+LEDGER = "ledger"
+STAGES = ("stored", LEDGER, "read", "sent")
 ROLES = ("user", "assistant", "tool", "system")
 
 

@@ -143,9 +143,8 @@ def _filters(request: OperatorRequest) -> Filters:
     state = get.get("state", "")
     # Stored text is kept with its hidden characters escaped, so the search has to be escaped alike.
     q = visible(get.get("q", "").strip())[:500]
-    return Filters(
-        q, get.get("rule", "").upper()[:12], get.get("source", "")[:12], state if state in STATES else "", get.get("gone") == "1"
-    )
+    rule, source = visible(get.get("rule", "").upper())[:12], visible(get.get("source", ""))[:12]
+    return Filters(q, rule, source, state if state in STATES else "", get.get("gone") == "1")
 
 
 def chosen(filters: Filters) -> QuerySet[Conversation]:

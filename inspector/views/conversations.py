@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Q
 from django.http import HttpResponse
 
 from inspector.actions.undo_repair import UNDOABLE
@@ -21,6 +20,8 @@ from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
 from inspector.reports import markdown, scan, show
 from inspector.reports.columns import merged_seqs, reads_otherwise
+from inspector.reports.job_facts import JobLine, job_facts
+from inspector.reports.ledger_lane import Lane, lane, with_ledger
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.reports.session_beside import beside_session
 from inspector.reports.standings import Refusal, Standing, accepting, refusals, unplaced
@@ -32,7 +33,7 @@ from inspector.reports.visible import size, visible
 from inspector.traces import observe
 from inspector.views.advice import Advice, advice
 from inspector.views.analysis import Analysis
-from inspector.views.choice import Choice, analysed, looked_up
+from inspector.views.choice import LEDGER, STAGES, Choice, analysed, looked_up
 from inspector.views.conversation_list import conversation_list, conversation_list_json
 from inspector.views.crashes import Beside, beside
 from inspector.views.pages import Link, absolute, as_json, as_markdown, page
@@ -112,6 +113,9 @@ class ConversationPage:
     accepting: tuple[str, ...]
     beside: Beside | None
     tree: TreeView | None
+    ledger: Lane | None
+    job: tuple[JobLine, ...]
+    stages: tuple[str, ...]
     about_session: tuple[tuple[str, str], ...]
 
 
@@ -156,6 +160,7 @@ def _anchor(found: Analysis, number: int) -> tuple[str, int | None]:
 def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
     chunks = found.case.conversation.chunks
     prompt_body, request_body = _bodies(choice, found)
+    runs = lane(found.case)
     steps = _steps(found)
     selected = _selected(found, choice.finding)
     every = {seq for _, finding in found.findings for seq in finding.seqs}
@@ -180,7 +185,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         choice=choice,
         analysis=found,
         strip=found.strip,
-        timeline=of_tree(timeline(found.columns, window, hits, is_end), found.case.tree, found.branches),
+        timeline=with_ledger(of_tree(timeline(found.columns, window, hits, is_end), found.case.tree, found.branches), runs),
         selected=selected,
         readers=names(row.source.format),
         reader_note=reader_named(choice.reader).note,
@@ -223,6 +228,9 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         accepting=accepting(found.standings),
         beside=beside(row, found.case.conversation, found.case.taken_at),
         tree=tree_view(found.branches, found.own_leaves, choice.tree_start, choice.unfolded, choice.leaf) if found.branches else None,
+        ledger=runs,
+        job=job_facts(found.case.conversation, found.case.taken_at),
+        stages=tuple(stage for stage in STAGES if stage != LEDGER or runs),
         about_session=beside_session(found.case.tree) if found.case.tree else (),
     )
 
@@ -237,8 +245,9 @@ def _bodies(choice: Choice, found: Analysis) -> tuple[str, str]:
 
 def _repairs(row: Conversation, found: Analysis) -> list[Repair]:
     """Repairs that stand in the store: of this conversation, and the one that made it."""
-    standing = Repair.objects.filter(state__in=UNDOABLE, conversation__source=row.source).select_related("conversation")
-    return list(standing.filter(Q(conversation=row) | Q(options__fork_id=found.case.conversation.native_id)).order_by("pk"))
+    standing = Repair.objects.filter(state__in=UNDOABLE, conversation__source=row.source).select_related("conversation").order_by("pk")
+    native_id = found.case.conversation.native_id
+    return [repair for repair in standing if repair.conversation_id == row.pk or repair.options.get("fork_id") == native_id]
 
 
 def _then_and_now(row: Conversation, choice: Choice, found: Analysis) -> str:
@@ -277,6 +286,9 @@ def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
     if found.branches:
         report["tree"] = tree_report(found.branches, found.own_leaves)
     report["read"] = show.messages_report(found.case.reading)
+    if job := job_facts(found.case.conversation, found.case.taken_at):
+        report["job"] = {line.name: line.text for line in job}
+        report["ledger_lines"] = [notation.dump_execution(run) for run in found.case.conversation.ledger]
     report["chunk_lines"] = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks]
     return as_json(report)
 
@@ -288,7 +300,8 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
         first, *rest = tree_lines(found.branches, found.own_leaves)
         lines = [first, *rest] if len(rest) <= WINDOW else [first, f"… {len(rest) - WINDOW:,} lines before these", *rest[-WINDOW:]]
     else:
-        lines = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
+        runs = [notation.dump_execution(run) for run in found.case.conversation.ledger[:WINDOW]]
+        lines = runs + [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
     links = {"conversation": absolute(request, f"/conversations/{oid}/?rev={choice.revision}&reader={choice.reader}")}
     return as_markdown(markdown.conversation_md(_report(row, choice, found), lines, links, _told(row, choice, found)))
 

@@ -68,5 +68,5 @@ def newest_crashes() -> tuple[tuple[Crash, ...], int]:
 
 def _crash(row: Conversation, found: Core) -> Crash:
     session = found.fact("session")
-    known = row.source.conversations.filter(native_id=visible(session)).first() if session else None
+    known = row.source.conversations.filter(oid=Conversation.oid_of(row.source, session)).first() if session else None
     return Crash(row, found.fact("error") or "", known)

@@ -12,13 +12,14 @@ from inspector.formats.rollouts_crash import PREFIX
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, loading
 from inspector.profiles.base import EVIDENCE
+from inspector.readers.gbrain import FORMATS as GBRAIN
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.crash_alignment import Alignment, aligned
-from inspector.reports.explain import Explanation, explained, explanation_report, same_refusal, sentence
+from inspector.reports.explain import Explanation, calls_named, explained, explanation_report, same_refusal, sentence
 from inspector.reports.visible import visible
 from inspector.views.analysis import Analysis, analysis
-from inspector.views.conversation_list import newest_first
+from inspector.views.conversation_list import DAMAGED, newest_first
 from inspector.views.crashes import beside
 from inspector.views.judges import chosen_judges
 from inspector.views.pages import as_json, page
@@ -29,6 +30,8 @@ OFFERED = 30
 PLACES_SHOWN = 12
 CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
+JOBS_SEARCHED = 200
+"""The newest damaged jobs that are searched for the calls which a text names."""
 TRIED = 20_000
 """Chunks of a history up to which each strategy is tried for the page."""
 NOT_RECOGNISED = "No known rule answers so: paste more of the error, or the whole log line. The rules page lists the texts that are known."
@@ -100,6 +103,8 @@ class ExplainPage:
     advice: Advice | None
     recorded: tuple[Conversation, ...]
     """Crash files with this very error, where no conversation is named."""
+    named: tuple[Conversation, ...]
+    """Jobs that hold a call which the error names, where no conversation is named."""
     problem: str
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
@@ -116,9 +121,9 @@ def _target(name: str) -> tuple[Conversation | None, str]:
     """The conversation with this id (ours or its own), or the sentence that says what is wrong."""
     if not name:
         return None, ""
-    known = Conversation.objects.select_related("source")
-    row = known.filter(oid=name.lower()).first() or known.filter(native_id=visible(name)).first()
-    return (row, "") if row else (None, f"There is no conversation {visible(name[:80])}: choose one of the list, or leave the field empty.")
+    known, name = Conversation.objects.select_related("source"), visible(name)
+    row = known.filter(oid=name.lower()).first() or known.filter(native_id=name).first()
+    return (row, "") if row else (None, f"There is no conversation {name[:80]}: choose one of the list, or leave the field empty.")
 
 
 def _found(error: str, row: Conversation | None) -> tuple[Explanation, ...]:
@@ -180,6 +185,17 @@ def _recorded(error: str) -> tuple[Conversation, ...]:
     return tuple(islice(same, 5))
 
 
+def _named(error: str) -> tuple[Conversation, ...]:
+    """The newest damaged jobs of gbrain with a call that this error names."""
+    ids = calls_named(error)
+    if not ids:
+        return ()
+    rows = newest_first(Conversation.objects.filter(DAMAGED, source__format__in=GBRAIN, is_gone=False))
+    newest = rows.select_related("source")[:JOBS_SEARCHED]
+    held = (each for each in newest if any(chunk.call_id in ids for chunk in loading.stored(each).conversation.chunks))
+    return tuple(islice(held, 5))
+
+
 def _crash(error: str, row: Conversation | None) -> CrashSays | None:
     """By the crash that is the target, or the newest one of the session whose error names the same place."""
     if row is None or row.source.format != "rollouts":
@@ -224,6 +240,7 @@ def _page(request: OperatorRequest) -> ExplainPage:
         crash,
         advice,
         _recorded(error) if answers and not target else (),
+        _named(error) if answers and not target else (),
         problem,
         answers,
         offered,

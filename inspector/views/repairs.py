@@ -20,7 +20,8 @@ from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import UNDOABLE, is_written, undo_repair, verify_repair
 from inspector.detectors.base import findings
 from inspector.detectors.catalogue import RULES
-from inspector.formats.base import WriteMode
+from inspector.formats.base import Scripted, WriteMode
+from inspector.formats.catalogue import READ_ONLY
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
 from inspector.profiles.judging import judged
@@ -30,6 +31,7 @@ from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.recommend import at_once
 from inspector.reports import markdown, plan
 from inspector.reports.visible import visible
+from inspector.reports.what_remains import what_remains
 from inspector.views.pages import absolute, as_json, as_markdown, page
 from inspector.views.preview_part import PreviewPart, preview_part
 
@@ -51,6 +53,10 @@ class NewRepairPage:
     reader: str
     readers: list[str]
     may_write: bool
+    sealed: str
+    """Why nothing is ever written to this source; empty where an approved repair can be."""
+    is_scripted: bool
+    """Whether a command gives the repair as a script."""
     part: PreviewPart | None
     problem: str
     leaf: str
@@ -70,6 +76,8 @@ class RepairPage:
     stands: bool
     target: str
     reach: str
+    remains: tuple[str, ...] = ()
+    """What is left to the operator once the repair stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,8 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         asked.reader,
         names(row.source.format),
         web_may_write(row.source),
+        READ_ONLY.get(row.source.format, ""),
+        isinstance(format_, Scripted),
         part,
         problem,
         asked.leaf,
@@ -174,13 +184,14 @@ def _repair_page(repair: Repair) -> RepairPage:
     target = ""
     if part is not None:
         native = loading.format_of(source).target(part.preview.plan)
-        found = Conversation.objects.filter(source=source, native_id=visible(native), is_gone=False).first()
+        found = loading.held(source, native)
         target = found.oid if found else ""
         if native != part.preview.plan.conversation:
             reach = _reach(repair, native)
     return RepairPage(
         repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
         repair.state in UNDOABLE and stands, standing, stands, target, visible(reach),
+        what_remains(part.preview.after.case.conversation) if part is not None else (),
     )  # fmt: skip
 
 

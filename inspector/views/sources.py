@@ -22,6 +22,7 @@ from inspector.models import Conversation, Payload, Record, Source, TraceRecord
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.reports.visible import visible
+from inspector.sources.places import is_dsn
 from inspector.sources.problems import SourceProblem
 from inspector.views.conversation_list import DAMAGED, Row, newest_first, rows_of
 from inspector.views.pages import as_json, page
@@ -37,6 +38,8 @@ class SourceRow:
     chunks: int
     trace_records: int
     may_write: bool
+    is_sealed: bool
+    """Nothing is ever written to its format, so no plan can be carried to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,17 @@ def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
     rows = []
     for source in sources:
         count = counts.get(source.pk, nothing)
-        rows.append(SourceRow(source, count["n"], count["damaged"], count["chunks"], records.get(source.pk, 0), _may_write(source)))
+        rows.append(
+            SourceRow(
+                source,
+                count["n"],
+                count["damaged"],
+                count["chunks"],
+                records.get(source.pk, 0),
+                _may_write(source),
+                source.format in READ_ONLY,
+            )
+        )
     return tuple(rows)
 
 
@@ -140,10 +153,10 @@ class SourcePage:
     deployed: Reader | None
     why_writable: str
     has_switch: bool
-    is_sealed: bool
-    """Nothing is ever written to its format, so no plan can be carried to it."""
     is_in_files: bool
     """Whether it is files, which are copied as such, and no database."""
+    is_on_a_server: bool
+    """Whether it is named by an address, and its repairs can be had as a script."""
 
 
 def _page(found: Source) -> SourcePage:
@@ -165,8 +178,8 @@ def _page(found: Source) -> SourcePage:
         deployed=_deployed(found),
         why_writable=why_writable(found),
         has_switch=switch_is_needed(found),
-        is_sealed=found.format in READ_ONLY,
         is_in_files=not found.is_trace and isinstance(format_named(found.format), InFiles),
+        is_on_a_server=is_dsn(found.path),
     )
 
 

@@ -25,6 +25,7 @@ FOREIGN = [
     (f"openclaw/{SESSIONS}/mine.jsonl", session("0e6bd2a4-0000-4000-8000-000000000001")),
     (f"openclaw/{SESSIONS}/fork.jsonl", session("9f0c2f5e-1111-4000-8000-000000000002", f"/x/{BRANCHED}.jsonl")),
     (f"pi/{FOLDER}/2026-02-01T10-00-00-000Z_9f0c.jsonl", session("9f0c2f5e-1111-5000-8000-000000000003", "/x/other.jsonl")),
+    ("gbrain.sql", b"-- mine"),
     (f"openclaw/{SESSIONS}/copy.jsonl", openclaw_files()[f"{SESSIONS}/{BRANCHED}.jsonl"]),
 ]
 
@@ -41,7 +42,7 @@ def store(tmp_path: Path, settings: Settings) -> Path:
 
 def test_demo_writes_and_imports_the_incident(store: Path) -> None:
     ran = run("demo", "--json")
-    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db", "rollouts", "openclaw", "pi"]
+    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db", "rollouts", "openclaw", "pi", "gbrain.sql"]
     assert ran.json["conversations"] == 6
     conversation = Conversation.objects.get(oid=ran.json["incident"])
     assert conversation.native_id == CONVERSATION and conversation.read_count == 3
@@ -51,6 +52,7 @@ def test_demo_writes_and_imports_the_incident(store: Path) -> None:
     assert [dropped["seqs"] for dropped in shown["dropped"]] == [[14]] and list(shown["report"].values()) == [0, None, 0, 1]
     assert Conversation.objects.get(oid=ran.json["refused"]).source.traces.count() == 0
     branched = Conversation.objects.get(oid=ran.json["branched"])
+    assert Conversation.objects.get(oid=ran.json["job"]).native_id == "4107"
     assert branched.native_id == BRANCHED and [found.code for found in branched.findings.all()] == ["TREE106"]
 
 
@@ -84,7 +86,7 @@ def test_demo_leaves_a_folder_alone_in_which_somebody_keeps_a_file(store: Path, 
     place.write_bytes(data)
     before = contents(store.parent)
     ran = run("demo", *more)
-    assert ran.status == 2 and "is not the demo's folder" in ran.err and ran.err.count("\n") == 1
+    assert ran.status == 2 and "and stays as it is: name another --folder" in ran.err and ran.err.count("\n") == 1
     assert contents(store.parent) == before
 
 

@@ -18,6 +18,13 @@ with_npm pi-0.73.1 @mariozechner/pi-coding-agent@0.73.1
 with_npm pi-0.87.1 @earendil-works/pi-coding-agent@0.87.1
 with_npm openclaw-2026.9.6 openclaw@2026.9.6
 
+# The pair that gbrain's own folders are served with: the two have to match.
+if [ ! -e pglite-0.4.3/installed ]; then
+    mkdir -p pglite-0.4.3
+    (cd pglite-0.4.3 && echo '{"private": true}' >package.json && npm install --ignore-scripts --no-audit --no-fund @electric-sql/pglite@0.4.3 @electric-sql/pglite-socket@0.1.3)
+    touch pglite-0.4.3/installed
+fi
+
 # One of its dependencies was never published; the module that repairs messages needs none of them.
 if [ ! -e pi-ai-1.5.2/installed ]; then
     mkdir -p pi-ai-1.5.2

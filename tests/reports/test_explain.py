@@ -8,7 +8,7 @@ from inspector.conversation import notation
 from inspector.detectors.base import Case, case_of
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
-from inspector.reports.explain import explained, explanation_report, recognised
+from inspector.reports.explain import calls_named, explained, explanation_report, recognised
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
 VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "count": 2, "length": 65, "limit": 40}
@@ -83,3 +83,20 @@ def test_an_alias_of_a_client_is_recognised() -> None:
 def test_what_no_rule_says_is_not_recognised(text: str) -> None:
     assert recognised(text) == ()
     assert explanation_report(text, explained(text))["recognised"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("[chat(glm)] Tool results are missing for tool calls a, b.", {"a", "b"}),
+        ("[chat(glm)] Tool results are missing for tool calls a, b", {"a", "b"}),
+        ("Tool results are missing for tool calls functions.find:0, functions.read:1", {"functions.find:0", "functions.read:1"}),
+        ('{"error": "Tool results are missing for tool calls functions.find:0, b."}', {"functions.find:0", "b"}),
+        ("error=(Tool result is missing for tool call a.)", {"a"}),
+        ("Tool results are missing for tool calls", set()),
+        ("AI_MissingToolResultsError", set()),
+    ],
+)
+def test_the_error_of_missing_results_is_known_however_a_log_cut_it(text: str, ids: set[str]) -> None:
+    assert [each.rule.id for each in recognised(text)] == ["SDK-1"]
+    assert calls_named(text) == ids

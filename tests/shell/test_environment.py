@@ -102,6 +102,24 @@ def test_a_relative_sqlite_url_starts_at_the_project(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
+    ("value", "host", "options"),
+    [
+        ("postgres://me:p%40ss%2F@db:5433/x", "db", {"connect_timeout": 10}),
+        ("postgresql://me:p%40ss%2F@%2Frun%2Fpostgresql:5433/x", "/run/postgresql", {"connect_timeout": 10}),
+        ("postgres://me:p%40ss%2F@[::1]:5433/x?sslmode=require&connect_timeout=3", "::1", {"sslmode": "require", "connect_timeout": 3}),
+    ],
+)
+def test_a_server_is_named_as_libpq_has_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, host: str, options: dict[str, object]
+) -> None:
+    monkeypatch.setenv(NAME, value)
+    found = environment.database(NAME, tmp_path / "var" / "x")
+    assert [found[each] for each in ("HOST", "PORT", "USER", "PASSWORD", "NAME")] == [host, 5433, "me", "p@ss/", "x"]
+    assert options.items() <= found["OPTIONS"].items() and found["OPTIONS"]["isolation_level"].name == "READ_COMMITTED"
+    assert found["CONN_HEALTH_CHECKS"] and not (tmp_path / "var").exists()
+
+
+@pytest.mark.parametrize(
     "value", ["mysql://me:hunter2@db/x", "me:hunter2@db", "/hunter2", "postgres://me:hunter2@db:port/x", "postgres://me:hunter2@db/"]
 )
 def test_a_bad_database_url_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str) -> None:

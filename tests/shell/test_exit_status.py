@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core import management
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import BaseCommand, CommandError
-from django.db import OperationalError
+from django.db import InterfaceError, InternalError, NotSupportedError, OperationalError, ProgrammingError
 
 import manage
 
@@ -59,6 +59,16 @@ def test_a_command_that_exits_with_1_keeps_it(sample: Callable[..., int]) -> Non
         (ImproperlyConfigured("DJANGO_DEBUG must be true or false."), "DJANGO_DEBUG must be true or false.\n"),
         (OperationalError("no such table: inspector_source"), "python manage.py migrate"),
         (OperationalError("database is locked"), "(database is locked)"),
+        (OperationalError('connection failed: FATAL:  database "x" does not exist'), "own database cannot be used (connection failed"),
+        (
+            ProgrammingError('relation "inspector_source" does not exist\nLINE 1: SELECT'),
+            "does not exist): run `python manage.py migrate` first",
+        ),
+        (ProgrammingError("permission denied for table inspector_source"), "own database cannot be used (permission denied"),
+        (InternalError("cannot execute INSERT in a read-only transaction"), "there and writable"),
+        (NotSupportedError("PostgreSQL 14 or later is required (found 13.9)."), "(PostgreSQL 14 or later is required (found 13.9).)"),
+        (InterfaceError("connection already closed"), "(connection already closed)"),
+        (ProgrammingError('syntax error at or near "x"'), "sample failed on ProgrammingError"),
         (KeyError("seq"), "sample failed on KeyError ('seq'): this is a fault of Inspector"),
     ],
 )

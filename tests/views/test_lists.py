@@ -46,7 +46,7 @@ def test_the_search_finds_titles_ids_and_the_text_of_chunks(client: Client, tmp_
 def test_the_search_counts_the_chunks_and_links_to_them(client: Client, tmp_path: Path) -> None:
     source = store(tmp_path / "a.db", rows("one", MERGED, "One"))
     text = client.get("/conversations/?q=hello").content.decode()
-    assert f'<a href="/conversations/{source.conversations.get().oid}/?q=hello">1 chunk with this text</a>' in text
+    assert f'<a href="/conversations/{source.conversations.get().oid}/?q=hello">1 record with this text</a>' in text
     assert "first 2000 characters" in text
 
 

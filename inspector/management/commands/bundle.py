@@ -13,6 +13,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.reports.visible import size
 from inspector.sources import bundles, reading
+from inspector.sources.places import place
 from inspector.sources.problems import shown
 
 
@@ -52,6 +53,6 @@ def _sealed(target: Target, chosen: Chosen, masked: bool) -> bytes:
     origin = origin_of(target.real_path, target.format, chosen.taken_at, chosen.reader, chosen.projection, chosen.profile)
 
     def find(native_id: str) -> Stored | None:
-        return reading.one(Path(target.path), chosen.format, native_id)
+        return reading.one(place(target.path), chosen.format, native_id)
 
     return seal_case(chosen.oid, chosen.case(), chosen.stored, origin, masked, find, [])

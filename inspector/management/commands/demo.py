@@ -11,13 +11,16 @@ from django.core.management.base import CommandError, CommandParser
 from inspector.actions.import_source import import_targets
 from inspector.environment import os_user, program
 from inspector.formats import openclaw, pi
+from inspector.management import demo_database
 from inspector.management.answering import AnsweringCommand
 from inspector.management.demo_ownership import TREES, is_ours
 from inspector.models.identity import short_id
+from inspector.seeds import gbrain_incident
 from inspector.seeds.branch_incident import BRANCHED
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
 from inspector.seeds.rollouts_incident import SESSION, incident_files
 from inspector.sources import creation, files, folders
+from inspector.sources.private_postgres import CannotStart
 from inspector.sources.problems import SourceProblem, shown
 from inspector.sources.reading import read
 
@@ -37,12 +40,16 @@ class Command(AnsweringCommand):
         folder = Path(options["folder"] or settings.VAR_DIR / "demo")
         store, traces, rollouts = folder / "dispatch.db", folder / "traces.db", folder / "rollouts"
         trees = (folder / openclaw.NAME, folder / pi.NAME)
-        paths = (store, traces, rollouts, *trees)
+        export = folder / "gbrain.sql"
+        paths = (store, traces, rollouts, *trees, export)
+        server = folder / "postgres"
         for path in paths:
             _refuse_foreign(path)
+        demo_database.refuse_foreign(server)
         if options["fresh"]:
             _remove(store)
             _remove(traces)
+            export.unlink(missing_ok=True)
             for path in (rollouts, *trees):
                 folders.remove(path)
         written = [path.name for path in paths if not files.exists(path)]
@@ -55,16 +62,26 @@ class Command(AnsweringCommand):
         for path in trees:
             if path.name in written:
                 _write(path, TREES[path.name])
+        if export.name in written:
+            _write(folder, {export.name: gbrain_incident.script().encode()})
         imported, _ = import_targets([str(store), str(traces)], os_user(), demo=True)
         # By itself: traces belong to every store of the same call.
         (sessions,) = import_targets([str(rollouts)], os_user(), demo=True)
         (branches,), (damaged,) = (import_targets([str(path)], os_user(), demo=True) for path in trees)
+        jobs, loaded, no_server = _jobs(export, server, options["fresh"])
         incident = short_id(imported.source.path, imported.source.format, CONVERSATION)
         refused = short_id(sessions.source.path, sessions.source.format, SESSION)
         branched = short_id(branches.source.path, branches.source.format, BRANCHED)
+        job = short_id(*jobs, str(gbrain_incident.FAILED))
         if options["json"]:
-            places = {"store": str(store), "traces": str(traces), "rollouts": str(rollouts), **{path.name: str(path) for path in trees}}
-            ids = {"incident": incident, "refused": refused, "branched": branched}
+            places = {
+                "store": str(store),
+                "traces": str(traces),
+                "rollouts": str(rollouts),
+                **{path.name: str(path) for path in trees},
+                "gbrain": jobs[0],
+            }
+            ids = {"incident": incident, "refused": refused, "branched": branched, "job": job}
             self.say_json({**places, "written": written, "conversations": imported.conversations, **ids})
             return
         self.say(f"{'Wrote' if written else 'Kept'} {_near(store)} and {_near(traces)}: {imported.conversations} conversations.")
@@ -72,6 +89,9 @@ class Command(AnsweringCommand):
         kept = "Wrote" if {path.name for path in trees} & {*written} else "Kept"
         counts = f"{branches.conversations} sessions that are trees ({branched} has a result on another branch), {damaged.conversations} with damaged lines"
         self.say(f"{kept} {_near(trees[0])} and {_near(trees[1])}: {counts}.")
+        self.say(
+            f"{'Wrote' if loaded or export.name in written else 'Kept'} {_near(export)}: {len(gbrain_incident.JOBS_MADE)} jobs of gbrain ({job} dies on every retry), {no_server}."
+        )
         if not written:
             self.say("They were there already and are as you left them; --fresh writes them anew.")
         self.say("Try:")
@@ -84,6 +104,22 @@ class Command(AnsweringCommand):
         self.say(f"  {program()} show {branched} --as tree")
         self.say(f"  {program()} repair {branched} --strategy reparent-to-result --plan")
         self.say(f"  {program()} scan {_near(trees[1])}")
+        self.say(f"  {program()} repair {_near(export)} --conversation {gbrain_incident.FAILED} --strategy insert-ledger-results --plan")
+
+
+def _jobs(export: Path, server: Path, fresh: bool) -> tuple[tuple[str, str], bool, str]:
+    """What gbrain's jobs are known by, whether their database was filled just now, and in words how they are read."""
+    try:
+        with demo_database.loaded(server, fresh) as (where, filled):
+            (imported,) = import_targets([where], os_user(), demo=True)
+            return (
+                (imported.source.path, imported.source.format),
+                filled,
+                f"loaded into a PostgreSQL of its own, which runs while `serve` does: {where}",
+            )
+    except CannotStart as problem:
+        (imported,) = import_targets([str(export)], os_user(), demo=True)
+        return (imported.source.path, imported.source.format), False, f"read from that export, since {problem}"
 
 
 def _refuse_foreign(path: Path) -> None:

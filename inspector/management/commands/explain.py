@@ -1,25 +1,29 @@
 """Says what a provider's error means, and with --target where in a history it points."""
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q
 
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import ROLLOUTS
+from inspector.detectors.base import ROLLOUTS, Case
 from inspector.formats.rollouts_crash import PREFIX
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, load
 from inspector.profiles.base import EVIDENCE
+from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.crash_alignment import Alignment, aligned
-from inspector.reports.explain import Explanation, explained, explanation_report, same_refusal
+from inspector.reports.explain import Explanation, calls_named, explained, explanation_report, same_refusal
 from inspector.reports.visible import visible
 from inspector.sources.problems import shown
 
 LIMIT = 4 * 1024 * 1024
 PIPE = "-"
 PLACES_SHOWN = 8
+TRIED = 20_000
+"""Chunks of a history up to which the strategies are tried on it."""
 MOST = 50
 
 
@@ -51,10 +55,13 @@ class Command(AnsweringCommand):
         if options["json"]:
             self.say_json(explanation_report(text, found))
         else:
-            self._print(found, case is not None)
+            mends = session or chosen
+            self._print(found, case is not None, mends.case() if mends and found else None)
             if crash is not None and session is not None:
                 self._print_stored(aligned(session.stored.conversation, crash.stored.conversation), session)
-            elif found and chosen is None:
+            elif chosen is not None:
+                self.say(f"Looked for in {shown(chosen.stored.conversation.native_id)} ({chosen.oid}).")
+            elif found:
                 self.say("Where it is in a history: --target with its store, its request body or an imported conversation.")
         if not found:
             if not options["json"]:
@@ -72,7 +79,8 @@ class Command(AnsweringCommand):
         for said in (*alignment.says, *(f"ruled out: {each}" for each in alignment.ruled_out)):
             self.say(f"  {said}")
 
-    def _print(self, found: tuple[Explanation, ...], has_target: bool) -> None:
+    def _print(self, found: tuple[Explanation, ...], has_target: bool, mends: Case | None) -> None:
+        """`mends`: of the conversation that can be repaired."""
         # What the history breaks now comes before what may have been meant.
         for each in sorted(found, key=lambda each: not each.fires):
             rule = each.candidate.rule
@@ -95,7 +103,7 @@ class Command(AnsweringCommand):
             if has_target and not each.fires and not each.places:
                 self.say("  nothing in the history of the target breaks it now")
             if rule.mended_by:
-                self.say(f"  mended by: {', '.join(rule.mended_by)}")
+                self.say(f"  mended by: {_mended_by(rule.mended_by, mends)}")
             self.say()
 
 
@@ -113,9 +121,27 @@ def _targets(options: dict[str, Any], text: str) -> tuple[Chosen | None, Chosen 
     crashes.sort(key=lambda each: int(each.stored.conversation.fact("lastActivityAt") or 0), reverse=True)
     crash = next((each for each in crashes if same_refusal(text, each.stored.conversation.fact("error") or "")), None)
     if crash is None:
-        return named.one(), None, None
+        return _with_its_calls(named, text).one(), None, None
     name = crash.stored.conversation.fact("session")
     return None, crash, next((each for each in everything if each.stored.conversation.native_id == name), None)
+
+
+def _with_its_calls(named: Target, text: str) -> Target:
+    """Of several conversations those that hold a call which the error names, where there are such."""
+    ids = calls_named(text) if len(named.conversations) > 1 else frozenset()
+    held = tuple(each for each in named.conversations if any(chunk.call_id in ids for chunk in each.stored.conversation.chunks))
+    return replace(named, conversations=held) if held else named
+
+
+def _mended_by(names: tuple[str, ...], case: Case | None) -> str:
+    """Those that would change something first, where there is a history to try them on."""
+    if case is None or len(case.conversation.chunks) > TRIED:
+        return ", ".join(names)
+    edits = {each.name: sum(1 for _ in each.propose(case)) for each in STRATEGIES if each.name in names}
+    useful = [f"{name} ({edits[name]:,} edit{'s' if edits[name] > 1 else ''})" for name in names if edits.get(name)]
+    idle = [name for name in names if not edits.get(name)]
+    said = ", ".join(useful) or "nothing of what usually does"
+    return f"{said}; would change nothing here: {', '.join(idle)}" if idle else said
 
 
 def _beside(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:
@@ -128,7 +154,7 @@ def _beside(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:
     rows = row.source.conversations.filter(is_gone=False).filter(
         Q(pk=row.pk) | Q(native_id__startswith=PREFIX) | Q(native_id=_session(named))
     )
-    return tuple(load({**options, "target": each.oid, "conversation": None}).one() for each in rows.order_by("-last_activity")[:MOST])
+    return tuple(load({**options, "target": each.oid, "conversation": None}).one() for each in rows[:MOST])
 
 
 def _session(named: Target) -> str:

@@ -3,17 +3,20 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.planning import Request, at_leaf, preview_of, refuse_doubles, request_for
-from inspector.actions.problems import NothingToRepair
+from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.write_copy import write_repaired_copy
+from inspector.actions.write_script import undo_of, write_script
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import DISPATCH, Finding, findings
 from inspector.detectors.catalogue import RULES
-from inspector.formats.catalogue import NEW_FILE_ONLY
+from inspector.formats.base import Scripted
+from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.management import body_output, piped
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import apply_now
@@ -28,11 +31,14 @@ from inspector.repairs.preview import Preview
 from inspector.repairs.recommend import sequence
 from inspector.reports.plan import plan_report
 from inspector.reports.span_words import count
+from inspector.reports.what_remains import what_remains
 from inspector.sources.problems import shown
 
 
 class Command(AnsweringCommand):
     """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] [--leaf ENTRY] (--plan | --apply | --out PATH)`; status 1: nothing to do.
+
+    Of a database server, or an export of one, `--out FILE.sql` is the write as a script, and FILE.undo.sql takes it back.
 
     Or `repair [TARGET] --apply-plan FILE`, where FILE is what `--plan --json` or `--out PATH --json` printed.
     """
@@ -49,7 +55,11 @@ class Command(AnsweringCommand):
         how = parser.add_mutually_exclusive_group(required=True)
         how.add_argument("--plan", action="store_true", help="show what would change; nothing is written or imported")
         how.add_argument("--apply", action="store_true", help="import the store if need be, then propose, approve and apply as yourself")
-        how.add_argument("--out", metavar="PATH", help="write a repaired copy of the store to a new file; the store stays as it is")
+        how.add_argument(
+            "--out",
+            metavar="PATH",
+            help="write a repaired copy of the store to a new file, of a database server an SQL script; the store stays as it is",
+        )
         how.add_argument(
             "--apply-plan", metavar="FILE", help="apply the plan that --json printed into FILE, where it comes out the same here"
         )
@@ -104,15 +114,23 @@ class Command(AnsweringCommand):
     ) -> None:
         if target.is_piped:
             piped.refuse_writing()
+        if chosen.format.name in READ_ONLY:
+            raise Refused(READ_ONLY[chosen.format.name])
         for warning in preview.warnings:
             self.note(f"Warning: {warning}")
         applied = apply_now(target.path, chosen, request, options["traces"], preview if is_seen else None)
+        remains = what_remains(applied.preview.after.case.conversation)
         report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
+        report |= {"remains": list(remains)} if remains else {}
         if options["json"]:
             self.say_json(report)
         else:
             self._print(chosen, applied.preview)
             self.say(applied.sentence)
+            if remains:
+                self.say("What remains:")
+            for sentence in remains:
+                self.say(f"  {sentence}")
         if applied.waits_at:
             raise CommandError(
                 f"A second person must approve repair {applied.oid}, and nothing was written yet: send them {applied.waits_at}"
@@ -126,6 +144,9 @@ class Command(AnsweringCommand):
             preview = preview_of(chosen.case(request.reader), chosen.stored, chosen.format, target.real_path, request)
             self._apply(target, chosen, request, options, preview)
             return
+        if options["out"] is not None and isinstance(chosen.format, Scripted):
+            self._put_script(target, chosen, request, options)
+            return
         if options["out"] is not None:
             preview = write_repaired_copy(
                 Path(target.path), chosen.format, chosen.case(request.reader), chosen.stored, request, Path(options["out"])
@@ -138,6 +159,18 @@ class Command(AnsweringCommand):
         self._print(chosen, preview)
         if options["out"] is not None:
             self.say(f"The repaired copy is {shown(options['out'], 4096)}; {shown(target.path, 4096)} is as it was.")
+
+    def _put_script(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
+        out = Path(options["out"])
+        preview = write_script(target.real_path, chosen.format, chosen.case(request.reader), chosen.stored, request, out)
+        if options["json"]:
+            self.say_json(plan_report(chosen.oid, preview))
+            return
+        self._print(chosen, preview)
+        self.say(
+            f"The script is {shown(str(out), 4096)}, and {shown(str(undo_of(out)), 4096)} takes it back; nothing was written to {target.real_path}. "
+            f"Run it as the owner of the tables: psql -v ON_ERROR_STOP=1 -f {quote(str(out))} DATABASE"
+        )
 
     def _put_body(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
         """What is printed beside the body goes to standard error, where standard output is the body."""
@@ -188,7 +221,7 @@ def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
     reader_name = options["reader"] or chosen.reader
     names = options["strategy"] or _recommended(chosen, reader_name, options["goal"], options["leaf"])
     source = chosen.row.source if chosen.row else _unsaved(chosen)
-    is_copy = options["out"] is not None and chosen.format.name not in NEW_FILE_ONLY
+    is_copy = options["out"] is not None and chosen.format.name not in NEW_FILE_ONLY and not isinstance(chosen.format, Scripted)
     mode = "in-place" if is_copy else options["mode"]
     request = request_for(source, chosen.stored, names, mode, reader_name, chosen.held, options["leaf"])
     return replace(request, profile=options["goal"]) if options["goal"] else request

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -10,14 +11,17 @@ from inspector.conversation.queries import span_text
 from inspector.detectors.base import Case, Finding, Severity, at_least, findings, rank
 from inspector.detectors.catalogue import RULES
 from inspector.management.answering import AnsweringCommand
-from inspector.management.target import Chosen, add_target_arguments, load
+from inspector.management.target import Chosen, add_target_arguments, load_each
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
 from inspector.repairs.catalogue import strategy
+from inspector.reports.json_text import json_text
 from inspector.reports.recorded_errors import recorded_errors
 from inspector.reports.scan import conversation_report, source_report
 from inspector.reports.verdict import verdict
+from inspector.reports.visible import visible
+from inspector.sources import spool as spooling
 from inspector.sources.problems import shown
 
 MANY = 100
@@ -36,6 +40,11 @@ class Examined:
     usual: Judgement
 
     @property
+    def danger(self) -> tuple[object, ...]:
+        """Most dangerous first, as in the inbox; among equals the one with more findings."""
+        return (*(rank(self.findings[0])[:2] if self.findings else (9, False)), -len(self.findings), self.oid)
+
+    @property
     def healthy(self) -> bool:
         """Nothing at warning or above, and the next request can be sent."""
         return (
@@ -44,6 +53,17 @@ class Examined:
             and not recorded_errors(self.case)
             and not any(at_least(found.severity, Severity.WARNING) for found in self.findings)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What stays of a conversation that was examined: where stands what is said of it. A server may hold more than memory does."""
+
+    danger: tuple[object, ...]
+    healthy: bool
+    count: int
+    fails: bool
+    said: spooling.Place
 
 
 class Command(AnsweringCommand):
@@ -66,38 +86,59 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         names = list(dict.fromkeys(_profile_names(options["profile"])))
-        target = load(options)
-        examined: list[Examined] = []
-        for number, chosen in enumerate(target.conversations, start=1):
-            examined.append(_examine(chosen, options["reader"], names))
-            if number % MANY == 0:
-                self.note(f"{number:,} of {len(target.conversations):,} conversations looked at")
-        if options["json"]:
-            problems = [{"where": where, "reason": reason} for where, reason in target.problems]
-            reports = [conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict, each.usual) for each in examined]
-            self.say_json(
-                {"source": {**source_report(target.path, target.format), "problems": problems}, "conversations": reports, "streams": []}
-            )
-        else:
-            for where, reason in target.problems:
-                self.say(f"Problem, {shown(where)}: {shown(reason, 600)}")
-            self._print(target.path, examined, options["fail_on"])
-        if _fails(examined, options["fail_on"]):
+        target = load_each(options)
+        with spooling.spool() as spool:
+            told: list[Told] = []
+            for number, chosen in enumerate(target.conversations, start=1):
+                told.append(_told(_examine(chosen, options["reader"], names), options["json"], options["fail_on"], spool))
+                if number % MANY == 0:
+                    self.note(f"{number:,}{'' if target.total is None else f' of {target.total:,}'} conversations looked at")
+            # Nothing is said before the last one was read: a connection that is lost in the middle leaves one sentence.
+            if options["json"]:
+                problems = [{"where": where, "reason": reason} for where, reason in target.problems]
+                source = {**source_report(target.path, target.format), "problems": problems}
+                self._print_json({"source": source, "conversations": [], "streams": []}, told, spool)
+            else:
+                for where, reason in target.problems:
+                    self.say(f"Problem, {shown(where)}: {shown(reason, 600)}")
+                self._print(target.path, told, options["fail_on"], spool)
+        if any(each.fails for each in told):
             sys.exit(1)
 
-    def _print(self, path: str, examined: list[Examined], fail_on: str) -> None:
-        if not examined:
+    def _print(self, path: str, told: list[Told], fail_on: str, spool: spooling.Spool) -> None:
+        if not told:
             self.say(f"{path} holds no conversations.")
-        folds = fail_on != "note" and len(examined) > 1
-        folded = [each for each in examined if folds and each.healthy]
-        for each in sorted((each for each in examined if not (folds and each.healthy)), key=_danger):
-            self._print_one(each)
+        folds = fail_on != "note" and len(told) > 1
+        folded = [each for each in told if folds and each.healthy]
+        for each in sorted((each for each in told if not (folds and each.healthy)), key=lambda each: each.danger):
+            self.stdout.write(spool.get(each.said))
         if folded:
-            notes = sum(len(each.findings) for each in folded)
+            notes = sum(each.count for each in folded)
             more = f" ({notes:,} notes on them; --fail-on note shows them)" if notes else ""
-            self.say(f"Healthy: {len(folded):,} of {len(examined):,} conversations{more}.")
+            self.say(f"Healthy: {len(folded):,} of {len(told):,} conversations{more}.")
 
-    def _print_one(self, each: Examined) -> None:
+    def _print_json(self, around: dict[str, Any], told: list[Told], spool: spooling.Spool) -> None:
+        """The same text as of the whole value at once, conversation by conversation."""
+        if not told:
+            self.say_json(around)
+            return
+        before, _, behind = json_text(around).rpartition('"conversations": []')
+        self.stdout.write(f'{before}"conversations": [', ending="\n")
+        for number, each in enumerate(told, start=1):
+            self.stdout.write(indent(spool.get(each.said), "    "), ending=",\n" if number < len(told) else "\n")
+        self.stdout.write(f"  ]{behind}")
+
+
+class _Lines:
+    """What is said of one conversation, line by line."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str = "") -> None:
+        self.lines.append(line)
+
+    def of(self, each: Examined) -> tuple[str, ...]:
         conversation = each.case.conversation
         self.say(each.verdict)
         title = f'  "{shown(conversation.title, 60)}"' if conversation.title else ""
@@ -117,7 +158,8 @@ class Command(AnsweringCommand):
         for recorded in recorded_errors(each.case, each.findings)[:RECORDED_SHOWN]:
             belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
             self.say(f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}")
-            self.say(f"      {recorded.means}{f' ({belongs})' if belongs else ''}")
+            at = f", found at {recorded.fires}" if recorded.fires else ", not found in what is stored now" if recorded.rule else ""
+            self.say(f"      {recorded.means}{f' ({belongs}{at})' if belongs else ''}")
         if each.own_profile not in each.asked:
             for note in each.usual.notes:
                 self.say(f"  {note}")
@@ -129,16 +171,20 @@ class Command(AnsweringCommand):
             for note in judgement.notes if name == each.own_profile else ():
                 self.say(f"      {note}")
         self.say()
+        return tuple(self.lines)
+
+
+def _told(each: Examined, as_json: bool, fail_on: str, spool: spooling.Spool) -> Told:
+    if as_json:
+        said = json_text(conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict, each.usual))
+    else:
+        said = "\n".join(visible(line) for line in _Lines().of(each)) + "\n"
+    return Told(each.danger, each.healthy, len(each.findings), _fails(each, fail_on), spool.put(said))
 
 
 def _with_safety(name: str) -> str:
     marks = sorted(strategy(name).safety)
     return f"{name} ({', '.join(marks)})" if marks else name
-
-
-def _danger(each: Examined) -> tuple[object, ...]:
-    """Most dangerous first, as in the inbox; among equals the one with more findings."""
-    return (*(rank(each.findings[0])[:2] if each.findings else (9, False)), -len(each.findings), each.oid)
 
 
 def _profile_names(asked: list[str]) -> list[str]:
@@ -154,5 +200,5 @@ def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     return Examined(chosen.oid, case, found, asked, verdict(case, found, usual), sendable, chosen.profile, usual)
 
 
-def _fails(examined: list[Examined], fail_on: str) -> bool:
-    return fail_on != "never" and any(at_least(found.severity, Severity(fail_on)) for each in examined for found in each.findings)
+def _fails(each: Examined, fail_on: str) -> bool:
+    return fail_on != "never" and any(at_least(found.severity, Severity(fail_on)) for found in each.findings)

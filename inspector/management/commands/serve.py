@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from inspector.environment import os_user
+from inspector.management.demo_database import served
 
 PORTS_TO_TRY = 50
 
@@ -46,7 +47,10 @@ class Command(BaseCommand):
             self.stdout.write(f"Inspector is at {url}")
             self.stderr.write(who_may_use_it(operator) + " Stop it with Ctrl-C.")
         self.stdout.flush()
-        run(listening)
+        with served() as problems:
+            for problem in problems:
+                self.stderr.write(problem)
+            run(listening)
 
 
 def refuse_unready(host: str, port: int) -> None:

@@ -92,6 +92,8 @@ class Command(AnsweringCommand):
                 self.say(f"    {notation.dump_chunk(chunk)}")
         for dropped in reading.dropped:
             self.say(f"left out, seq {span_text(dropped.seqs)}: {dropped.why}")
+        for warning in reading.warnings:
+            self.say(f"warning: {warning}")
         if reading.report:
             self.say("report: " + json.dumps(dict(reading.report)))
 

@@ -1,0 +1,76 @@
+"""What is known of a job of gbrain besides its messages, as lines for its page: where it stands, who holds it, on which path it ran, what its ledger says."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from inspector.conversation.model import Conversation
+from inspector.formats.gbrain_facts import ENCODED, ERROR, GAPS, LEASE, LOCK, PATH, RESTING, STATUS
+from inspector.readers.gbrain import FORMATS
+from inspector.reports.clock import moment
+from inspector.reports.visible import clipped
+
+_ERROR_SHOWN = 400
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """`is_bad`: it says that something is wrong, or that nothing may be written now."""
+
+    name: str
+    text: str
+    is_bad: bool = False
+
+
+def job_facts(found: Conversation, taken_at: int | None) -> tuple[JobLine, ...]:
+    """`taken_at`: epoch milliseconds of the moment that the rows were read at. () for other stores."""
+    if found.format not in FORMATS:
+        return ()
+    status, attempts = found.fact(STATUS), found.fact("attempts")
+    rests = status in RESTING
+    lines = [
+        JobLine("job", f"{found.native_id}, {status or 'no row of it in the jobs'}{_rest(status, rests)}", status in ("failed", "dead"))
+    ]
+    if attempts:
+        lines.append(JobLine("attempts", f"{attempts} used"))
+    if stop := found.fact("stopReason"):
+        lines.append(JobLine("stop reason", stop))
+    lines.append(JobLine("path", found.fact(PATH) or "not told by any block"))
+    if gaps := found.fact(GAPS):
+        lines.append(JobLine("gaps", f"no row at index {_indexes(gaps)}, where the results of a turn belong", True))
+    if encoded := found.fact(ENCODED):
+        lines.append(JobLine("encoded twice", f"the blocks at index {_indexes(encoded)} are a text that holds an array", True))
+    lines += _held(found, taken_at)
+    lines.append(JobLine("ledger", _ledger(found)))
+    if error := found.fact(ERROR):
+        text, left = clipped(error, _ERROR_SHOWN)
+        lines.append(JobLine("error_text", f"{text}{f' … {left:,} characters more' if left else ''}", True))
+    return tuple(lines)
+
+
+def _rest(status: str | None, rests: bool) -> str:
+    if status is None:
+        return ""
+    return ": at rest, nobody takes it up by itself" if rests else ": a worker may take it up at any moment"
+
+
+def _held(found: Conversation, taken_at: int | None) -> list[JobLine]:
+    lines = []
+    for name, what, over in ((LOCK, "lock", "was over"), (LEASE, "call in flight", "its lease was over")):
+        text = found.fact(name)
+        if text is None or not text.lstrip("-").isdecimal():
+            continue
+        until = int(text)
+        is_live = taken_at is None or until > taken_at
+        lines.append(JobLine(what, f"until {moment(until)}{', live when read' if is_live else f', {over} when read'}", is_live))
+    return lines
+
+
+def _indexes(text: str) -> str:
+    return ", ".join(text.split(",")[:12]) + (" and more" if text.count(",") > 11 else "")
+
+
+def _ledger(found: Conversation) -> str:
+    if not found.ledger:
+        return "no runs of tools"
+    counts = Counter(run.status[:20] or "without status" for run in found.ledger)
+    return f"{len(found.ledger):,} run{'s' if len(found.ledger) > 1 else ''} of tools: {', '.join(f'{count:,} {status}' for status, count in counts.most_common(5))}"

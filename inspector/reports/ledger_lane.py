@@ -1,0 +1,119 @@
+"""The lane of a ledger beside the chunks: each run of a tool in the row of the call that it belongs to, and runs that no call has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.conversation.jsontext import compact
+from inspector.conversation.model import Execution, Kind
+from inspector.detectors.base import Case
+from inspector.detectors.gbrain_calls import rows_with_calls
+from inspector.detectors.run_without_call import ONESHOT
+from inspector.readers.gbrain import FORMATS, by_message, by_row
+from inspector.reports.clock import moment
+from inspector.reports.timeline import LedgerCell, Row, Timeline
+
+CELLS_SHOWN = 20
+"""Runs without a call beside one chunk; the others are counted."""
+_TONES = {"complete": "ok", "failed": "", "pending": "warn"}
+_NONE = "no row in the ledger: whether the tool ran is not known"
+_NO_CALL = "no message holds its call"
+_AGAIN = "another run of a call above"
+_BY_DESIGN = "oneshot: written without a call of the model, by design"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """`runs`: key of a call -> its run; `others`: key of a chunk -> runs of no call that belong behind it, as (run, what it is); `loose` belong behind none."""
+
+    runs: Mapping[str, Execution | None]
+    others: Mapping[str, tuple[tuple[Execution, str], ...]]
+    loose: tuple[LedgerCell, ...]
+    total: int
+    without_call: int
+
+
+def lane(case: Case) -> Lane | None:
+    """None for a store without a ledger, and where neither it nor the messages hold anything of tools."""
+    found = case.conversation
+    if found.format not in FORMATS or not (found.ledger or any(chunk.kind is Kind.TOOL_CALL for chunk in found.chunks)):
+        return None
+    runs: dict[str, Execution | None] = {}
+    called: dict[int, set[str]] = {}
+    for row in rows_with_calls(case):
+        runs |= {call.key: run for call, run in row.runs}
+        called[row.index] = {call.call_id for call, _ in row.runs}
+    taken = {run.key for run in runs.values() if run is not None}
+    last = sorted((index, held[-1].key) for index, held in by_row(found.chunks) if index is not None)
+    others: dict[str, list[tuple[Execution, str]]] = {}
+    loose: list[tuple[Execution, str]] = []
+    anchors = iter([*last, None])
+    following, anchor = next(anchors), ""
+    for index, held in by_message(found.ledger).items():
+        while following is not None and following[0] <= index:
+            anchor, following = following[1], next(anchors)
+        left = [(run, _what(run, called.get(index, set()))) for run in held if run.key not in taken]
+        (others.setdefault(anchor, []) if anchor else loose).extend(left)
+    count = sum(what == _NO_CALL for held in (loose, *others.values()) for _, what in held)
+    shown = tuple(_cells(loose))
+    return Lane(runs, {key: tuple(held) for key, held in others.items() if held}, shown, len(found.ledger), count)
+
+
+def _what(run: Execution, called: set[str]) -> str:
+    return _BY_DESIGN if run.call_id.startswith(ONESHOT) else _AGAIN if run.call_id in called else _NO_CALL
+
+
+def with_ledger(shown: Timeline, found: Lane | None) -> Timeline:
+    """The visible rows, each with the runs that stand beside it."""
+    if found is None:
+        return shown
+    return replace(shown, rows=tuple(replace(row, ledger=tuple(_beside(row, found))) for row in shown.rows))
+
+
+def _beside(row: Row, found: Lane) -> Iterator[LedgerCell]:
+    key = row.chunk.key
+    if key in found.runs:
+        run = found.runs[key]
+        yield LedgerCell(note=_NONE) if run is None else _cell(run, _otherwise(row, run))
+    yield from _cells(found.others.get(key, ()))
+
+
+def _cells(runs: Sequence[tuple[Execution, str]]) -> Iterator[LedgerCell]:
+    for run, what in runs[:CELLS_SHOWN]:
+        yield replace(_cell(run, what), shows_tool=True, is_meant=what == _BY_DESIGN)
+    if len(runs) > CELLS_SHOWN:
+        yield LedgerCell(note=f"and {len(runs) - CELLS_SHOWN:,} more runs of no call")
+
+
+def _otherwise(row: Row, run: Execution) -> str:
+    """Where a run that was found for a call says something else than the call."""
+    if run.tool_name != row.chunk.tool_name:
+        return f"the run is one of {run.tool_name}"
+    if run.call_id != row.chunk.call_id:
+        return "found by its place: its id is another than the call's"
+    return ""
+
+
+def _cell(run: Execution, note: str) -> LedgerCell:
+    words = f"cannot be read: {run.reason}" if run.damage else ""
+    if not words and run.status == "complete":
+        words = run.output if isinstance(run.output, str) else compact(run.output)
+    elif not words:
+        words = run.error or ""
+    place = f"{run.message_idx}.{'–' if run.ordinal is None else run.ordinal}"
+    status = run.status or "no status"
+    return LedgerCell(status, _TONES.get(run.status, "warn"), run.tool_name, place, words, _times(run), run.call_id, run.uuid, note)
+
+
+def _times(run: Execution) -> str:
+    """`06-07 10:02:03, 1.2 s`; a run that has not ended says so."""
+    if run.started_at is None:
+        return ""
+    began = moment(run.started_at)[5:]
+    return f"{began}, not ended" if run.ended_at is None else f"{began}, took {_took(run.ended_at - run.started_at)}"
+
+
+def _took(milliseconds: int) -> str:
+    """A clock that was set back gives a negative time, which is shown as it is."""
+    if abs(milliseconds) < 1000:
+        return f"{milliseconds} ms"
+    return f"{milliseconds / 1000:.1f} s" if abs(milliseconds) < 120_000 else f"{milliseconds / 60_000:.0f} min"

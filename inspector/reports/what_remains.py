@@ -1,0 +1,51 @@
+"""What is left to the operator once a repair stands in gbrain's tables: putting the job back into the queue, and what will run then."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.model import Conversation
+from inspector.formats.gbrain_facts import RESTING, STATUS
+from inspector.profiles.judging import judged
+from inspector.readers.gbrain import FORMATS, VERSIONS, Version, read_as
+from inspector.reports.visible import clipped
+
+_SHOWN, _SDK = 60, "ai-sdk-6"
+
+
+def what_remains(conversation: Conversation) -> tuple[str, ...]:
+    """Sentences about the repaired conversation; none for stores whose program needs nothing more."""
+    return tuple(_sentences(conversation)) if conversation.format in FORMATS else ()
+
+
+def _sentences(conversation: Conversation) -> Iterator[str]:
+    status, attempts = conversation.fact(STATUS), conversation.fact("attempts")
+    used = f" ({attempts} attempts are used)" if attempts else ""
+    if status == "completed":
+        yield "The job has ended and nothing will run: the repair is for who reads its history."
+        return
+    if status in RESTING:
+        yield (
+            f"The job stays {status}: Inspector repairs its history and never puts a job back into the queue. To let it go on, set its status to waiting in gbrain "
+            f"and see that attempts are left{used}."
+        )
+    else:
+        yield f"The job is {status}: the next worker that is free takes it up{used}."
+    yield from (_then(version, conversation) for version in VERSIONS)
+
+
+def _then(version: Version, conversation: Conversation) -> str:
+    reading = read_as(version, conversation)
+    if reading.failure:
+        return f"{version.name} cannot load it still: {clipped(reading.failure, 300)[0]}."
+    report = reading.report
+    again = [clipped(str(name), _SHOWN)[0] for name in report.get("wouldRun", ())]
+    if report.get("terminal"):
+        runs = "returns the stored answer without asking the model"
+    elif again:
+        runs = f"runs {'tools' if len(again) > 1 else 'the tool'} {', '.join(map(repr, again[:5]))}{' and more' if len(again) > 5 else ''} again, or ends the job where that is not safe"
+    elif not judged(reading, conversation, _SDK, "ai-sdk")[1].sendable:
+        runs = "runs no tool again, and the SDK refuses the request that it makes: this repair alone is not enough"
+    else:
+        runs = "runs no tool again and asks the model for the next turn"
+    collides = report.get("collides")
+    place = f"; {collides}" if collides else f" at index {report.get('nextMessageIdx')}"
+    return f"{version.name} {runs}{'' if report.get('terminal') and not collides else place}."
