@@ -1,0 +1,92 @@
+"""The blocks of a message while it is put together, bounded."""
+
+from dataclasses import dataclass, field
+
+from inspector.streams.machine import TEXT_KEPT
+from inspector.streams.model import Block
+
+BLOCKS_KEPT = 10_000
+TOTAL_KEPT = 32_000_000
+"""Characters of all blocks together that are kept."""
+SHOWN_NAME = 1_000
+"""Characters of a name or id that are kept."""
+_PIECES = 1024
+
+
+@dataclass(slots=True)
+class Building:
+    """A block that grows: `pieces` are joined now and then, so that a stream of single characters costs what its text costs."""
+
+    kind: str
+    first: int
+    last: int
+    name: str = ""
+    call_id: str = ""
+    signature: str = ""
+    complete: bool = False
+    size: int = 0
+    kept: int = 0
+    pieces: list[str] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.whole) + "".join(self.pieces)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its text is kept."""
+        return self.size == self.kept
+
+
+class Blocks:
+    """Blocks by their index in order of opening; one beyond the limits is counted, not kept."""
+
+    def __init__(self) -> None:
+        self.all: list[Building] = []
+        self.opened = 0
+        self._kept = 0
+
+    def open(self, kind: str, event: int, name: str = "", call_id: str = "") -> int:
+        self.opened += 1
+        if self.opened <= BLOCKS_KEPT:
+            self.all.append(Building(kind, event, event, name[:SHOWN_NAME], call_id[:SHOWN_NAME]))
+        return self.opened - 1
+
+    def get(self, index: int | None) -> Building | None:
+        return self.all[index] if index is not None and 0 <= index < len(self.all) else None
+
+    def add(self, index: int, text: str, event: int) -> None:
+        block = self.get(index)
+        if block is None:
+            return
+        size = kept = len(text)
+        if block.kept + size > TEXT_KEPT or self._kept + size > TOTAL_KEPT:
+            text = text[: max(0, min(TEXT_KEPT - block.kept, TOTAL_KEPT - self._kept))]
+            kept = len(text)
+        block.pieces.append(text)
+        block.size += size
+        block.kept += kept
+        self._kept += kept
+        block.last = event
+        if len(block.pieces) >= _PIECES:
+            block.whole.append("".join(block.pieces))
+            block.pieces.clear()
+
+    def sign(self, index: int, signature: str) -> None:
+        """Where a signature comes twice the later one counts, as for the SDKs."""
+        block = self.get(index)
+        if block is not None:
+            block.signature = signature[: max(0, min(TEXT_KEPT, TOTAL_KEPT - self._kept))]
+            self._kept += len(block.signature)
+
+    def close(self, index: int, event: int) -> None:
+        block = self.get(index)
+        if block is not None:
+            block.complete, block.last = True, event
+
+    def assembled(self) -> tuple[Block, ...]:
+        return tuple(
+            Block(each.kind, each.text, each.first, each.last, each.name, each.call_id, each.signature, each.complete, each.size)
+            for each in self.all
+        )

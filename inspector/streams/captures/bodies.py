@@ -1,0 +1,81 @@
+"""An exchange of one captured HTTP answer, for kinds that keep its body as one value: HAR, VCR, fixtures."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from inspector.streams.captures.base import NEVER_KEPT, blocks_of, from_backend, json_object, member
+from inspector.streams.captures.secrets import address, without_secrets
+from inspector.streams.captures.unpacking import Unpacker
+from inspector.streams.model import Exchange, How, Side
+
+_STREAMS = ("event-stream", "ndjson", "jsonl", "json", "text/plain", "eventstream", "octet-stream")
+_BINARY = "vnd.amazon.eventstream"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`body` is the bytes as kept, None where none were; `request` the request's body as kept; `url` may hold keys, and is not shown."""
+
+    native_id: str
+    body: bytes | None
+    method: str = ""
+    url: str = ""
+    status: int | None = None
+    content_type: str = ""
+    encoding: str = ""
+    request: bytes | str | Mapping[str, Any] | None = None
+    problems: tuple[str, ...] = ()
+    lacks: frozenset[str] = field(default_factory=frozenset)
+
+    def may_stream(self) -> bool:
+        """Pictures, pages and scripts of a browser's archive are not looked at."""
+        return not self.content_type or any(word in self.content_type for word in _STREAMS)
+
+
+def exchange(answer: Answer) -> Exchange:
+    problems = list(answer.problems)
+    body = answer.body or b""
+    if answer.body is None:
+        problems.append(
+            "The capture holds no body of the answer: browsers drop those of long streams. Capture it again with the recorder (docs/captures.md)."
+        )
+    unpacker = Unpacker(answer.encoding)
+    for piece in blocks_of(body):
+        for _ in unpacker.feed(piece):
+            pass
+    problems += unpacker.problems()
+    if _BINARY in answer.content_type:
+        problems.append("The answer is in the binary framing of AWS event streams, which is not taken apart here.")
+    request = answer.request
+    asked = json_object(request) if isinstance(request, bytes | str) else request
+    blocks: Callable[[], Iterator[bytes]] = partial(_unpacked, body, answer.encoding)
+    return Exchange(
+        native_id=answer.native_id,
+        happenings=from_backend(blocks, How.CUT if unpacker.problems() else How.UNKNOWN),
+        sides=(Side.BACKEND,),
+        request=without_secrets(asked) if isinstance(asked, dict) else None,
+        title=f"{answer.method} {address(answer.url)}".strip() or answer.native_id,
+        content_types={Side.BACKEND: answer.content_type} if answer.content_type else {},
+        statuses={} if answer.status is None else {Side.BACKEND: answer.status},
+        problems=tuple(problems),
+        lacks=NEVER_KEPT | answer.lacks | ({"stream"} if _in_one_piece(answer.content_type, asked) else set()),
+    )
+
+
+def _in_one_piece(content_type: str, asked: Any) -> bool:
+    return content_type.partition(";")[0].strip() == "application/json" and member(asked, "stream") is not True
+
+
+def _unpacked(body: bytes, encoding: str) -> Iterator[bytes]:
+    unpacker = Unpacker(encoding)
+    for block in blocks_of(body):
+        yield from unpacker.feed(block)
+
+
+def whole_number(value: Any) -> int | None:
+    """An integer, or the digits of one, as hand-written captures have them."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

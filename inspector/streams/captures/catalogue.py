@@ -1,0 +1,42 @@
+"""The kinds of captures, in the order in which they are told apart: those with a mark of their own first, plain bytes last."""
+
+from collections.abc import Iterator
+
+from inspector.streams.captures import chunk_lines, gemini_responses, har, own, raw, recorded_fixture, txtar, vcr
+from inspector.streams.captures.base import BOM, LOADED, Kind, NoCapture, Opened, head_of
+from inspector.streams.model import Exchange
+
+HEAD = 2**16
+"""First bytes by which a capture is told."""
+
+_WHOLE = f"{LOADED // 2**20} MB"
+
+KINDS = (
+    Kind("stream-capture", "Inspector's capture: both sides, with times", own.sniff, own.exchanges),
+    Kind("har", "HTTP archive (HAR)", har.sniff, har.exchanges, _WHOLE),
+    Kind("vcr", "VCR cassette (YAML or JSON)", vcr.sniff, vcr.exchanges, f"{_WHOLE}, in YAML {vcr.YAML_LOADED // 2**20} MB"),
+    Kind("gemini-responses", "recorded answers of gemini-cli", gemini_responses.sniff, gemini_responses.exchanges),
+    Kind("recorded-fixture", "recorded fixture of Dispatch", recorded_fixture.sniff, recorded_fixture.exchanges, _WHOLE),
+    Kind("txtar", "text archive with a section `streaming`", txtar.sniff, txtar.exchanges, _WHOLE),
+    Kind("chunk-lines", "one JSON event a line, without SSE", chunk_lines.sniff, chunk_lines.exchanges),
+    Kind("raw", "bytes of one answer: SSE or lines of JSON", raw.sniff, raw.exchanges),
+)
+
+
+def kind_named(name: str) -> Kind:
+    """Raises KeyError."""
+    return {kind.name: kind for kind in KINDS}[name]
+
+
+def exchanges(opened: Opened, name: str = "") -> Iterator[Exchange]:
+    """What a capture of any kind holds. Raises NoCapture where it looks like none."""
+    kind = sniffed(opened, name)
+    if kind is None:
+        raise NoCapture(f"It looks like no capture that is known here ({', '.join(kind.name for kind in KINDS)}): see docs/captures.md.")
+    yield from kind.exchanges(opened, name)
+
+
+def sniffed(opened: Opened, name: str = "") -> Kind | None:
+    """What the first bytes look like; None where they look like no capture."""
+    head = head_of(opened, HEAD).removeprefix(BOM)
+    return next((kind for kind in KINDS if kind.sniff(head, name)), None)

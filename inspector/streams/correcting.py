@@ -1,0 +1,113 @@
+"""A captured stream as it should have been: corrected by named strategies, each with what it costs, and written as a capture of its own.
+
+A capture is evidence and stays as it is; what is corrected here is for replays and regression tests. Of two sides the client's is corrected, by the backend's.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.detectors.base import Severity
+from inspector.streams.catalogue import common_finish
+from inspector.streams.corrections import ANEW, FINISH, INCOMPLETE, MENDED, STRATEGIES, Strategy, needed
+from inspector.streams.drafting import PREVIEWED, CannotCorrect, Change, Work, drafted
+from inspector.streams.model import End, Exchange, How, Read, Side
+from inspector.streams.rebuilding import REBUILD
+from inspector.streams.request_rules import asked
+from inspector.streams.spelling import Spoken, spelled
+from inspector.streams.two_sides import judged
+from inspector.streams.violations import BY_NAME, R
+
+__all__ = ["CannotCorrect", "Correction", "correct"]
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """`exchange` is the corrected side alone, the capture itself where nothing was to do. `refused`: what was not done, and why, in sentences."""
+
+    exchange: Exchange
+    used: tuple[Strategy, ...] = ()
+    changes: tuple[Change, ...] = ()
+    total: int = 0
+    refused: tuple[str, ...] = ()
+
+
+def correct(exchange: Exchange, invented: bool = False, strategies: Collection[str] | None = None) -> Correction:
+    """The stream without its errors, but for one that the server itself reports. With `invented`, fields that a call's text does not tell are guessed.
+
+    `strategies` are names: no other is applied, and errors that need others stay. Raises CannotCorrect where the stream cannot be written anew, where a name is
+    none, and where a picked strategy cannot do its work without others, which are named.
+    """
+    picked = _picked(strategies)
+    if not exchange.sides:
+        raise CannotCorrect("The capture holds nothing of either side: there is no stream to correct.")
+    found = judged(exchange)
+    side = Side.CLIENT if Side.CLIENT in exchange.sides else Side.BACKEND
+    names = frozenset(each.row.name for each in found.found(side)) | (found.sides.names if found.sides else frozenset())
+    wrong = {name for name in names if BY_NAME[name].severity is Severity.ERROR and name != "in_band_error"}
+    if not wrong | (names & MENDED):
+        return Correction(exchange)
+    ours = drafted(exchange, side)
+    backend = drafted(exchange, Side.BACKEND) if side is Side.CLIENT and Side.BACKEND in exchange.sides else None
+    work = Work(names, asked(exchange.request), ours, backend, invented, ours.content)
+    used: list[Strategy] = []
+    for strategy in STRATEGIES:
+        if strategy.name in picked and (strategy.always or strategy.rows & names or (strategy.name == REBUILD and work.restored)):
+            before = work.total
+            strategy.apply(work)
+            if work.total > before or strategy.name == ANEW:
+                used.append(strategy)
+    idle = tuple(f"{name} has nothing to do here." for name in strategies or () if name not in {each.name for each in used})
+    if strategies is not None and ANEW not in strategies and not work.total:
+        return Correction(exchange, refused=(*work.refused, *idle))
+    if missing := [each.name for each in STRATEGIES if each.name not in picked and each.name in needed(work)]:
+        others = f"{', '.join(missing[:-1])} and {missing[-1]}" if len(missing) > 1 else missing[0]
+        raise CannotCorrect(
+            f"A corrected stream is spelled anew as a whole, so that {', '.join(each.name for each in used if each.name != ANEW)} cannot be done here without {others}: choose them as well."
+        )
+    error = (backend or ours).error
+    decides = FINISH in picked or any(strategy.name == INCOMPLETE for strategy in used)
+    own = common_finish(ours.dialect, ours.finish, False) if ours.dialect in R else ours.finish
+    is_ended = not error if INCOMPLETE in picked else ours.ended
+    spoken = Spoken(
+        work.content,
+        work.finish if decides else own,
+        is_ended,
+        error,
+        ours.answer.id,
+        ours.answer.model,
+        work.usage,
+    )
+    records = tuple(spelled(ours.dialect, spoken))
+    more = ("The stream has several choices: only the first is written anew.",) if ours.choices else ()
+    return Correction(
+        _exchange(exchange, side, ours.dialect, records),
+        tuple(used),
+        tuple(work.changes),
+        work.total,
+        (*more, *tuple(dict.fromkeys(work.refused))[:PREVIEWED], *idle),
+    )
+
+
+def _picked(strategies: Collection[str] | None) -> frozenset[str]:
+    known = [strategy.name for strategy in STRATEGIES]
+    for name in strategies or ():
+        if name not in known:
+            raise CannotCorrect(f"There is no strategy {name!r} for streams; there are {', '.join(known)}.")
+    return frozenset(known) if strategies is None else frozenset({*strategies, ANEW})
+
+
+def _exchange(exchange: Exchange, side: Side, dialect: str, records: Sequence[bytes]) -> Exchange:
+    def happenings() -> Iterator[Read | End]:
+        for record in records:
+            yield Read(side, record)
+        yield End(side, How.EOF)
+
+    return Exchange(
+        f"{exchange.native_id}-corrected",
+        happenings,
+        (side,),
+        exchange.request,
+        f"{exchange.title} (corrected)" if exchange.title else "",
+        {side: dialect},
+        lacks=frozenset({"times", "read-boundaries"}),
+    )

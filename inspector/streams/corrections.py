@@ -1,0 +1,349 @@
+"""The strategies by which a captured stream is corrected, in the order in which they are applied: each with what it mends and what it costs."""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from inspector.conversation.edits import Safety
+from inspector.projections.base import ANTHROPIC
+from inspector.streams.assembling import arguments, shown
+from inspector.streams.catalogue import FAILED, FILTER, LENGTH, STOP, TOOL_CALLS, common_finish, common_usage
+from inspector.streams.drafting import CONTENT, Work, made_id, shown_item
+from inspector.streams.hearing import meaning
+from inspector.streams.rebuilding import AS_TEXT, REBUILD, rebuild
+from inspector.streams.spelling import Item
+from inspector.streams.violations import L
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """`rows`: names of the rows of the table that it mends. `safety`: what it does beyond moving things."""
+
+    name: str
+    summary: str
+    cost: str
+    rows: frozenset[str]
+    apply: Callable[["Work"], None]
+    safety: frozenset[Safety] = frozenset()
+    always: bool = False
+    """It looks for itself whether there is something to do: what was restored may need it as well."""
+
+
+# Strategies, in the order in which they are applied.
+
+
+def _take_words(work: Work, strategy: str = "take-backend-words") -> None:
+    """What the backend said, in its order, in the place of what the client got; calls that the client got keep their ids."""
+    if work.backend is None or work.restored or _gist(work.content) == _gist(work.backend.content):
+        return
+    ids = _ids(work)
+    had, has = Counter(map(_said, work.content)), Counter(map(_said, work.backend.content))
+    for item in work.content:
+        if had[_said(item)] > has[_said(item)]:
+            had[_said(item)] -= 1
+            work.change(strategy, item, shown_item(item), "")
+    content: list[Item] = []
+    had = Counter(map(_said, work.content))
+    for item in work.backend.content:
+        content.append(replace(item, call_id=ids.pop(0) or item.call_id) if item.kind == "call" else item)
+        had[_said(item)] -= 1
+        if had[_said(item)] < 0:
+            work.change(strategy, item, "", shown_item(item), restored=True)
+    work.content, work.restored = content, True
+
+
+def _ids(work: Work) -> list[str]:
+    """The id that the client got for each call of the backend, "" where it got none: of a call with other arguments too."""
+    ours = [item for item in work.content if item.kind == "call"]
+    calls = [item for item in work.backend.content if item.kind == "call"] if work.backend else []
+    found = [""] * len(calls)
+    for key in (_said, lambda item: (item.name,)):
+        waiting: dict[tuple[str, ...], deque[Item]] = {}
+        for item in ours:
+            waiting.setdefault(key(item), deque()).append(item)
+        for place, item in enumerate(calls):
+            if not found[place] and waiting.get(key(item)):
+                found[place] = waiting[key(item)].popleft().call_id
+        ours = [item for left in waiting.values() for item in left]
+    return found
+
+
+def _decode(work: Work) -> None:
+    if work.backend is not None:
+        _take_words(work, DECODE)
+        return
+    for item in work.content:
+        if "\N{REPLACEMENT CHARACTER}" in item.text:
+            work.change(DECODE, item, "bytes that are no UTF-8", shown_item(item))
+
+
+def _restore_signatures(work: Work) -> None:
+    if work.backend is None:
+        return
+    sent = iter([item for item in work.backend.content if item.kind == "signature"])
+    for place, item in enumerate(work.content):
+        if item.kind == "signature" and (original := next(sent, None)) is not None and original.text != item.text:
+            work.change("restore-signature", item, shown(item.text), shown(original.text))
+            work.content[place] = replace(item, text=original.text, made_by="restore-signature")
+
+
+def _broken_calls(work: Work) -> None:
+    for place, item in enumerate(work.content):
+        if item.kind == "call" and (arguments(item.text).fault or not item.name):
+            text = f"[A call of {item.name or 'a tool'} came broken, and is kept as text: {item.text}]"
+            work.change(BROKEN_CALLS, item, shown_item(item), shown(text))
+            work.content[place] = replace(item, kind="text", text=text, name="", call_id="", made_by=BROKEN_CALLS)
+
+
+def _renumber(work: Work) -> None:
+    ids = set(work.asked.call_ids)
+    number = 0
+    is_named = bool(work.names & _RENUMBERED)
+    for place, item in enumerate(work.content):
+        if item.kind != "call":
+            continue
+        call_id = item.call_id
+        if call_id in ids or (not call_id and work.ours.dialect not in L):
+            call_id = made_id(item.name, item.text, number)
+        ids.add(call_id)
+        if is_named or call_id != item.call_id:
+            before = f"{shown(item.name)} {shown(item.call_id) or 'without id'}"
+            work.change(RENUMBER, item, before, f"call {number} with the id {call_id}")
+        work.content[place] = replace(item, call_id=call_id)
+        number += 1
+
+
+def _drop_unsigned(work: Work) -> None:
+    if work.ours.dialect != ANTHROPIC:
+        return
+    kept: list[Item] = []
+    waiting: list[Item] = []
+    for item in [*work.content, Item("end")]:
+        if item.kind == "thinking":
+            waiting.append(item)
+            continue
+        if item.kind == "signature":
+            kept += waiting
+        else:
+            for each in waiting:
+                work.change("omit-unsigned-thinking", each, shown_item(each), "")
+        waiting = []
+        if item.kind != "end":
+            kept.append(item)
+    work.content = kept
+
+
+def _usage(work: Work) -> None:
+    for item in work.ours.items:
+        if item.kind == "usage":
+            work.change("drop-made-up-usage", item, "a usage of 0", "")
+
+
+def _terminals(work: Work) -> None:
+    terminals = [place for place, item in enumerate(work.ours.items) if item.kind == "terminal"]
+    last = max((place for place, item in enumerate(work.ours.items) if item.kind in CONTENT), default=-1)
+    for number, place in enumerate(terminals):
+        item = work.ours.items[place]
+        if number:
+            work.change(TERMINAL, item, f"the terminal {item.text} again", "")
+        elif place < last or "premature_terminal" in work.names:
+            work.change(TERMINAL, item, f"the terminal {item.text} here", "the terminal behind all content")
+
+
+def _finish(work: Work) -> None:
+    """Decided in `_end`, once all content is in its place."""
+    came = [item for item in work.ours.items if item.kind == "finish"]
+    for item in came[:-1]:
+        work.change(FINISH, item, f"the finish reason {shown(item.text) or 'of nothing'}", "")
+    last = came[-1] if came else None
+    work.change(
+        "one-finish", last, f"the finish reason {shown(last.text)}" if last else "no finish reason", f"{_end_of(work)}, behind all content"
+    )
+
+
+def _end_of(work: Work) -> str:
+    """The common word for the end. `length` where the answer did not end by itself, or nothing says that it did; never an invented stop."""
+    said = [common_finish(draft.dialect, draft.finish, False) for draft in (work.backend, work.ours) if draft is not None]
+    word = next((each for each in said if each), "")
+    if not (work.backend or work.ours).ended or not work.content or word in ("", FAILED):
+        return TOOL_CALLS if not word and (work.backend or work.ours).ended and _has_calls(work) else LENGTH
+    if _has_calls(work):
+        return word if word in (LENGTH, FILTER) else TOOL_CALLS
+    return STOP if word == TOOL_CALLS else word
+
+
+def _has_calls(work: Work) -> bool:
+    return any(item.kind == "call" for item in work.content)
+
+
+def _incomplete(work: Work) -> None:
+    terminal = next((item for item in work.ours.items if item.kind == "terminal"), None)
+    if (work.backend or work.ours).error:
+        if terminal is not None:
+            work.change(INCOMPLETE, terminal, f"the terminal {terminal.text}", "nothing behind the error that the server reports")
+        return
+    if work.backend is not None and work.backend.ended and terminal is None:
+        work.change(INCOMPLETE, None, "no terminal", f"the terminal where the backend ended, with the reason {_end_of(work)}")
+        return
+    before = f"the terminal {terminal.text}" if terminal else "no terminal"
+    work.change(INCOMPLETE, terminal, before, f"a made terminal with the reason {_end_of(work)}: incomplete")
+
+
+def _anew(work: Work) -> None:
+    work.finish = _end_of(work)
+    if "usage_zero_fabricated" not in work.names:
+        sources = [draft.answer.usage for draft in (work.ours, work.backend) if draft is not None]
+        work.usage = next((counts for usage in sources if (counts := common_usage(usage))), {})
+
+
+def _gist(content: list[Item]) -> tuple[object, ...]:
+    """What content says in whatever pieces, signatures aside: those have a strategy of their own."""
+    texts = ["".join(item.text for item in content if item.kind == kind) for kind in ("text", "thinking", "refusal")]
+    return (*texts, [_said(item) for item in content if item.kind == "call"], sum(item.kind == "signature" for item in content))
+
+
+def _said(item: Item) -> tuple[str, ...]:
+    return ("call", item.name, meaning(item.text)) if item.kind == "call" else (item.kind, item.text)
+
+
+DECODE, BROKEN_CALLS, RENUMBER = "decode-anew", "broken-calls-to-text", "renumber-calls"
+TERMINAL, FINISH, INCOMPLETE, ANEW = "one-terminal", "one-finish", "mark-incomplete", "spell-anew"
+_LOSSY, _INVENTED = frozenset({Safety.LOSSY}), frozenset({Safety.INVENTED})
+
+
+def _rows(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_BROKEN = _rows("tool_args_invalid_json tool_args_not_object tool_args_truncated_with_success tool_name_missing")
+_RENUMBERED = _rows("tool_index_missing tool_index_gap tool_index_reused tool_id_missing tool_id_duplicate tool_type_missing")
+
+_ONE_TERMINAL = _rows(
+    "premature_terminal terminal_before_content content_after_terminal duplicate_terminal r_two_terminals after_end_write"
+)
+_ONE_FINISH = _rows("content_after_finish missing_finish_reason duplicate_finish finish_empty_string stop_reason_missing")
+_ENDS_OTHERWISE = _rows("finish_mismatch_stop finish_mismatch_tool finish_altered")
+
+STRATEGIES = (
+    Strategy(
+        "take-backend-words",
+        "Lost words and calls come back from the backend's side, repeated ones go, all in the backend's order.",
+        "What the proxy itself put in or took out on purpose is undone with it.",
+        _rows("content_lost content_replayed content_reordered record_split_by_proxy tool_call_lost tool_call_partial_lost")
+        | _rows("tool_args_altered tool_text_promoted_from_reasoning tool_index_missing tool_index_reused")
+        | _BROKEN,
+        _take_words,
+        always=True,
+    ),
+    Strategy(
+        DECODE,
+        "Characters that were cut by a read are decoded from the bytes of the backend.",
+        "With one side only, what was broken stays U+FFFD: the bytes become UTF-8, the characters do not come back.",
+        _rows("utf8_broken"),
+        _decode,
+        _LOSSY,
+    ),
+    Strategy(
+        "restore-signature",
+        "The signature of thinking becomes the one that the backend sent.",
+        "None, where the thinking was not changed as well.",
+        _rows("a_signature_altered"),
+        _restore_signatures,
+    ),
+    Strategy(
+        REBUILD,
+        "Calls that stand as text become structured ones; their tags and what remained of them go.",
+        "The ids are made here, and the words around a call are joined to one event.",
+        AS_TEXT,
+        rebuild,
+    ),
+    Strategy(
+        BROKEN_CALLS,
+        "A call without a name, or whose arguments mean no object, becomes text that says so.",
+        "The tool is not called: nothing that was not sent is invented for it.",
+        _BROKEN,
+        _broken_calls,
+        _LOSSY,
+        always=True,
+    ),
+    Strategy(
+        RENUMBER,
+        "Calls are numbered from 0 in their order, each with an id of its own.",
+        "Ids that were missing or used twice are made here, and are no server's.",
+        _RENUMBERED,
+        _renumber,
+        always=True,
+    ),
+    Strategy(
+        "omit-unsigned-thinking",
+        "Thinking without a signature is left out.",
+        "It is lost: without the signature the provider would refuse it.",
+        _rows("a_signature_missing"),
+        _drop_unsigned,
+        _LOSSY,
+        always=True,
+    ),
+    Strategy(
+        "drop-made-up-usage",
+        "A usage of 0 that the proxy made up is left out.",
+        "A client that waits for a usage gets none.",
+        _rows("usage_zero_fabricated"),
+        _usage,
+    ),
+    Strategy(
+        TERMINAL,
+        "One terminal, behind all content; what came behind an earlier one is put before it.",
+        "When the client would have closed is not shown any more.",
+        _ONE_TERMINAL,
+        _terminals,
+    ),
+    Strategy(
+        FINISH,
+        "One finish reason, behind all content: tool calls where there are calls, else the backend's.",
+        "Where no reason came, `length` says that nobody knows.",
+        _ONE_FINISH | _ENDS_OTHERWISE,
+        _finish,
+    ),
+    Strategy(
+        INCOMPLETE,
+        "A terminal is added where none came: the backend's where it had one, else one that says that the answer is incomplete (`length`), never `stop`.",
+        "A made terminal is no server's: whoever replays the stream sees an answer that was cut off, and not a broken stream.",
+        _rows("fabricated_terminal missing_terminal r_no_terminal never_terminated empty_stream terminal_swallowed"),
+        _incomplete,
+        _INVENTED,
+    ),
+    Strategy(
+        ANEW,
+        "The stream is spelled anew in its dialect, one record for each thing said.",
+        "Times, read boundaries, comments and members that are no part of the message (log probabilities, fingerprints) are left out.",
+        frozenset(),
+        _anew,
+        always=True,
+    ),
+)
+
+MENDED = frozenset[str]().union(*(strategy.rows for strategy in STRATEGIES))
+"""Rows that are no errors, and are mended all the same."""
+
+_NO_END = _rows("missing_terminal r_no_terminal never_terminated")
+_SPELLED_SO = {DECODE: frozenset({"utf8_broken"}), RENUMBER: _RENUMBERED, TERMINAL: _ONE_TERMINAL, FINISH: _ONE_FINISH}
+"""What a stream that is spelled anew cannot be left with, and the strategies whose work that is."""
+
+
+def needed(work: Work) -> frozenset[str]:
+    """The strategies without which the stream cannot be spelled: a stream that is spelled anew has one end, and numbers its calls."""
+    found = {name for name, rows in _SPELLED_SO.items() if rows & work.names}
+    had = any(item.kind == "call" for item in work.ours.content)
+    if work.ours.ended and had != _has_calls(work):
+        found.add(FINISH)
+    if work.ours.dialect in L and any(item.kind == "call" and arguments(item.text).fault for item in work.content):
+        found.add(BROKEN_CALLS)
+    if not work.ours.finish and work.ours.ended:
+        found.add(FINISH)
+    # A finish reason that no terminal follows would go with it; an error cannot stand beside an ordinary end.
+    if (work.ours.finish and not work.ours.ended) or (work.ours.ended and (work.backend or work.ours).error):
+        found.add(INCOMPLETE)
+    # An end in another framing, or an error in place of the stream, is not spelled anew.
+    if not work.ours.ended and not (work.backend or work.ours).error and not work.names & _NO_END:
+        found.add(INCOMPLETE)
+    return frozenset(found)

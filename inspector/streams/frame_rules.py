@@ -1,0 +1,92 @@
+"""Violations that the frames of one side show, whatever their dialect."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from inspector.streams.assembling import shown
+from inspector.streams.model import Frame, Framing, Violation
+from inspector.streams.records import Holds, Record
+
+NOTES = {
+    "crlf": "Lines end with CR LF.",
+    "bare-cr": "Lines end with CR alone.",
+    "bom": "The stream begins with a byte order mark.",
+}
+_ROWS = {"bare-cr": "bare_cr"}
+_TYPES = {
+    Framing.SSE: ("text/event-stream",),
+    Framing.NDJSON: (
+        "application/x-ndjson",
+        "application/ndjson",
+        "application/jsonl",
+        "application/x-jsonlines",
+        "application/json",
+        "application/stream+json",
+    ),
+}
+_NAMES = {Framing.SSE: "server-sent events", Framing.NDJSON: "lines of JSON"}
+_STATUS = ("statusCode", "status", "status_code", "detail")
+"""Members of an HTTP error's body beside `error`, that no record of a stream has."""
+
+
+class Frames:
+    """Fed with every frame of one side. `declared`: its content type, "" where it is not known. `status`: of the HTTP response, None likewise."""
+
+    def __init__(self, declared: str, status: int | None, lacks: frozenset[str]) -> None:
+        self._declared = declared.partition(";")[0].strip().lower()
+        self._began = status is not None and status < 400
+        self._lacks = "framing" in lacks
+        self._first: Framing | None = None
+        self._noted: set[str] = set()
+        self.mixed = False
+
+    def feed(self, frame: Frame, record: Record) -> tuple[Violation, ...]:
+        # What nearly all frames are: one more record like the first, without marks.
+        if not frame.marks and frame.framing is self._first and record.holds is Holds.JSON and not _has_error(record.value):
+            return ()
+        return tuple(Violation(name, frame.index, text) for name, text in self._found(frame, record))
+
+    def _found(self, frame: Frame, record: Record) -> Iterator[tuple[str, str]]:
+        for mark in frame.marks:
+            if mark in NOTES and mark not in self._noted:
+                self._noted.add(mark)
+                yield _ROWS.get(mark, mark), NOTES[mark]
+        if "bad-utf8" in frame.marks:
+            yield "utf8_broken", "The bytes of the record are no UTF-8."
+        if "unterminated" in frame.marks and frame.framing is Framing.SSE:
+            yield "event_without_blank_line", "The last event has no blank line behind it."
+        if record.holds is Holds.PLAIN:
+            yield "non_data_line", f"The line is no record: {shown(frame.data[:200].decode('utf-8', 'replace'))}"
+        if self._lacks or record.holds not in (Holds.JSON, Holds.DONE):
+            return
+        if self._is_body(frame, record.value):
+            yield "http_error_body_midstream", f"The body of an HTTP error stands in the stream: {shown(record.value)}"
+            return
+        yield from self._framing(frame)
+        self._began = True
+
+    def is_body(self, frame: Frame, record: Record) -> bool:
+        """Whether the record is the body of an HTTP error, in the place of a record of the dialect."""
+        return record.holds is Holds.JSON and _has_error(record.value) and not self._lacks and self._is_body(frame, record.value)
+
+    def _is_body(self, frame: Frame, value: Any) -> bool:
+        if not self._began or not _has_error(value):
+            return False
+        if frame.framing is Framing.SSE:
+            return False
+        return self._first is Framing.SSE or "json-body" in frame.marks or any(name in value for name in _STATUS)
+
+    def _framing(self, frame: Frame) -> Iterator[tuple[str, str]]:
+        if frame.framing is Framing.OTHER:
+            return
+        if self._first is None:
+            self._first = frame.framing
+            if self._declared and self._declared not in _TYPES[frame.framing]:
+                yield "framing_wrong_content_type", f"{shown(self._declared)} is declared, and {_NAMES[frame.framing]} came."
+        elif frame.framing is not self._first and not self.mixed:
+            self.mixed = True
+            yield "framing_mixed", f"The stream began with {_NAMES[self._first]}, and {_NAMES[frame.framing]} come."
+
+
+def _has_error(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value.get("error"))

@@ -1,0 +1,185 @@
+"""One side of an exchange as it is held against the other: what was said in words, which calls, how it ended, and when. Bounded, in one pass."""
+
+import hashlib
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from inspector.conversation import js_json, jsontext
+from inspector.streams.assembling import arguments
+from inspector.streams.model import Assembled, End, Exchange, Frame, Framing, Means, Observed, Read, Side
+from inspector.streams.run import Ran, run
+
+TEXT_KEPT = 4_000_000
+"""Characters of a side's words that are compared."""
+NOTED = 10_000
+"""Events of one sort that are remembered."""
+MALFORMED = 100
+"""Records that cannot be read whose words are looked for on the other side."""
+SAYS = {Means.TEXT: "text", Means.REFUSAL: "text", Means.THINKING: "thinking"}
+PAYLOAD = frozenset({*SAYS, Means.CALL, Means.ARGUMENTS, Means.FINISH, Means.USAGE})
+"""What a client must have got before its stream may end."""
+_SPELLED = re.compile(
+    rb"""["']?\b(?:content|text|response|thinking|reasoning_content|reasoning)\b["']?\s{0,9}:\s{0,9}("(?:[^"\\]|\\.)*")"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An event, and the number of the happening that completed it: numbers of both sides count together."""
+
+    event: int
+    moment: int
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """`meant` is equal for calls of one meaning: name and arguments as a value, or as text where they are none."""
+
+    name: str
+    meant: str
+    event: int
+
+
+class Heard:
+    """All that one side said: iterated when it is made. `before` is a moment up to which events are counted."""
+
+    def __init__(self, exchange: Exchange, side: Side, before: int | None = None) -> None:
+        self.side = side
+        self.after_end = 0
+        """Bytes behind the end of this side."""
+        self.ran: Ran = run(replace(exchange, happenings=partial(self._numbered, exchange)), side)
+        self.records = 0
+        self.records_before = 0
+        self.size = 0
+        self.runs: list[tuple[str, int]] = []
+        """Kind of words and where each run of it begins, in order."""
+        self.pieces: set[str] = set()
+        self.terminal: Place | None = None
+        self.terminal_word = ""
+        self.at_terminal = 0
+        """Characters said before the terminal."""
+        self.behind_terminal = False
+        self.finished: Place | None = None
+        self.error: Place | None = None
+        self.last_payload: Place | None = None
+        """The last event with content, of those before the terminal."""
+        self.split: set[int] = set()
+        self.broken = False
+        """Some of its bytes are no UTF-8."""
+        self.signatures: list[tuple[str, int]] = []
+        """Hash and event of each, "" for an empty one."""
+        self.usage_event = -1
+        self.malformed: list[tuple[str, int]] = []
+        self.body_event = -1
+        self._texts: list[str] = []
+        self._kept = 0
+        self._starts, self._events = array("q"), array("q")
+        self._before = before
+        for observed in self.ran:
+            self._hear(observed)
+        self.words = "".join(self._texts)
+        self._texts.clear()
+
+    @property
+    def answer(self) -> Assembled:
+        return self.ran.answers[0] if self.ran.answers else Assembled(())
+
+    @property
+    def calls(self) -> list[Called]:
+        return [Called(block.name, meaning(block.text), block.first) for block in self.answer.blocks if block.kind == "tool-call"]
+
+    @property
+    def ended_badly(self) -> bool:
+        """It ended as a stream does, and its terminal is missing."""
+        return any(each.name in ("missing_terminal", "r_no_terminal") for each in self.ran.closing)
+
+    def event_at(self, place: int) -> int:
+        """The event that said the character at `place`."""
+        found = bisect_right(self._starts, place) - 1
+        return self._events[found] if found >= 0 else 0
+
+    def kind_at(self, place: int) -> str:
+        found = bisect_right([start for _, start in self.runs], place) - 1
+        return self.runs[found][0] if found >= 0 else "text"
+
+    def _numbered(self, exchange: Exchange) -> Iterator[Read | End]:
+        """The happenings with the number of each for its time, so that events of both sides can be put in order."""
+        ended = False
+        for number, happening in enumerate(exchange.happenings()):
+            if happening.side is self.side:
+                if isinstance(happening, End):
+                    ended = True
+                elif ended:
+                    self.after_end += len(happening.data)
+            yield replace(happening, at=float(number))
+
+    def _hear(self, observed: Observed) -> None:
+        frame = observed.frame
+        moment = int(frame.at) if frame.at is not None else -1
+        here = Place(frame.index, moment)
+        if frame.framing is not Framing.OTHER and frame.data:
+            self.records += 1
+            self.records_before += self._before is not None and moment < self._before
+        self.broken = self.broken or "bad-utf8" in frame.marks
+        if "split" in frame.marks and len(self.split) < NOTED:
+            self.split.add(frame.index)
+        for violation in observed.violations:
+            if violation.name == "malformed_record" and len(self.malformed) < MALFORMED and (words := spelled(frame)):
+                self.malformed.append((words, frame.index))
+            elif violation.name == "http_error_body_midstream" and self.body_event < 0:
+                self.body_event = frame.index
+        for delta in observed.deltas:
+            means = delta.means
+            if means in SAYS:
+                self._say(SAYS[means], delta.text, frame.index)
+            elif means is Means.SIGNATURE and len(self.signatures) < NOTED:
+                digest = hashlib.sha256(delta.text.encode("utf-8", "surrogatepass")).hexdigest()
+                self.signatures.append((digest if delta.text else "", frame.index))
+            elif means is Means.ERROR and self.error is None:
+                self.error = here
+            elif means is Means.USAGE:
+                self.usage_event = frame.index
+            elif means is Means.FINISH and delta.text:
+                self.finished = here
+            elif means is Means.TERMINAL and self.terminal is None:
+                self.terminal, self.terminal_word, self.at_terminal = here, delta.text, self.size
+            if means in PAYLOAD and (delta.text or means is not Means.FINISH):
+                if self.terminal is None or self.terminal.event == frame.index:
+                    self.last_payload = here
+                elif means is not Means.USAGE and means is not Means.FINISH:
+                    self.behind_terminal = True
+
+    def _say(self, kind: str, text: str, event: int) -> None:
+        if (not self.runs or self.runs[-1][0] != kind) and len(self.runs) < NOTED:
+            self.runs.append((kind, self.size))
+        if self._kept < TEXT_KEPT:
+            piece = text[: TEXT_KEPT - self._kept]
+            self._texts.append(piece)
+            self._starts.append(self._kept)
+            self._events.append(event)
+            self._kept += len(piece)
+        if len(text) < 16 and len(self.pieces) < NOTED:
+            self.pieces.add(text.strip())
+        self.size += len(text)
+
+
+def meaning(text: str) -> str:
+    """Argument text as what it means."""
+    read = arguments(text)
+    return js_json.canonical(dict(read.input)) if read.input is not None else text
+
+
+def spelled(frame: Frame) -> str:
+    """What a record that cannot be read spells as its content all the same; "" where nothing can be told."""
+    found = _SPELLED.search(frame.data[:2000])
+    if found is None:
+        return ""
+    try:
+        value = jsontext.parse(found[1].decode("utf-8", "replace"))
+    except jsontext.Unreadable:
+        return ""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,192 @@
+"""Where calls are spelled in a text, and how they stand there: a look for openers, then the parser of the dialect."""
+
+import re
+from collections import deque
+from dataclasses import dataclass
+from functools import lru_cache
+
+from inspector.streams.dialects.base import Call, Dialect, Sort, Tools, skip
+from inspector.streams.dialects.catalogue import BY_ID, DIALECTS
+
+MOST_TRIED = 1000
+"""Openers of one text that a parser looks at: each look may go through the rest of the text."""
+MOST_FOUND = 200
+_MOST_TOOLS = 2000
+LINE = 2000
+"""Characters of a line that are looked at."""
+
+
+@dataclass(slots=True)
+class Spelled:
+    """`last`: where the group ends that it belongs to. `alone`: nothing but blanks (or a closing think mark) stands before it in its line."""
+
+    dialect: Dialect
+    call: Call
+    start: int
+    fenced: bool
+    quoted: bool
+    alone: bool
+    last: int
+
+
+_OPENERS: dict[str, list[Dialect]] = {}
+for _dialect in DIALECTS:
+    for _opener in _dialect.openers:
+        _OPENERS.setdefault(_opener, []).append(_dialect)
+# `<tool_calls` is tried before `<tool_call`, which it begins with. Openers that begin as words do would be tried at every such word:
+# they are only looked for in texts that hold one of them.
+_BY_LENGTH = sorted(_OPENERS, key=len, reverse=True)
+_WORDS = tuple(opener for opener in _BY_LENGTH if opener[0].isalpha())
+_MARKS, _NO_WORDS = (
+    "|".join(re.escape(opener) for opener in openers) for openers in (_BY_LENGTH, [each for each in _BY_LENGTH if each not in _WORDS])
+)
+_FENCE = re.compile(r"```|^[ \t]{0,8}~~~", re.MULTILINE)
+_QUOTES = "`\"'“‘«„"
+_CLOSED_THINKING = re.compile(r"\s*</(?:think|thinking|mm:think|ifm\|think)>|\s*\[/THINK\]|\s*◁/think▷")
+
+
+@lru_cache(maxsize=32)
+def _marks(names: frozenset[str], has_words: bool) -> re.Pattern[str]:
+    marks = _MARKS if has_words else _NO_WORDS
+    own = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if re.fullmatch(r"[A-Za-z_][\w.-]*", name))
+    return re.compile(f"{marks}|<(?P<tool>{own})(?=[\\s/>])" if own else marks)
+
+
+def spelled_calls(text: str, tools: Tools) -> list[Spelled]:
+    """All that a dialect's parser takes for a call or its beginning, in order and apart from each other, at most MOST_FOUND."""
+    found = _as_whole(text, tools)
+    if found:
+        return found
+    names = frozenset(tools) if tools is not None and len(tools) <= _MOST_TOOLS else frozenset[str]()
+    marks, at, tried, is_fenced, seen = _marks(names, any(word in text for word in _WORDS)), 0, 0, False, 0
+    while tried < MOST_TRIED and len(found) < MOST_FOUND and (mark := marks.search(text, at)):
+        start, at = mark.start(), mark.end()
+        is_tag = mark.lastgroup == "tool"
+        if is_tag and not _stands_alone(text, start, found):
+            continue
+        tried += 1
+        # Fences within a call are part of it: only those outside are counted.
+        is_fenced ^= sum(1 for _ in _FENCE.finditer(text, seen, start)) % 2 == 1
+        seen = start
+        is_alone, is_quoted = _placement(text, start, found)
+        dialects = [BY_ID["D35"]] if is_tag else _OPENERS[mark[0]]
+        dialect, calls = next(((each, calls) for each in dialects if (calls := each.parser(text, start, tools))), (dialects[0], ()))
+        if is_tag and calls and calls[-1].closed and _goes_on_as_document(text, calls[-1].end, names):
+            continue
+        if not calls and dialect.sort is not Sort.LOOSE and is_alone and not (is_fenced or is_quoted) and no_sentence(text, at):
+            calls = (_damaged(text, mark),)
+        found += [Spelled(dialect, call, call.start, is_fenced, is_quoted, is_alone, last=calls[-1].end) for call in calls]
+        at = max(at, calls[-1].end) if calls else at
+        seen = max(seen, calls[-1].end) if calls and calls[-1].closed else seen
+    return found[:MOST_FOUND]
+
+
+def _placement(text: str, start: int, found: list[Spelled]) -> tuple[bool, bool]:
+    """Whether nothing stands before `start` in its line, and whether it is quoted. What follows a call stands as that does."""
+    last = found[-1].call.end if found else start + 1
+    if last <= start and skip(text, last) == start and "\n" not in text[last:start]:
+        return found[-1].alone, found[-1].quoted
+    before = text[max(text.rfind("\n", max(0, start - LINE), start) + 1, start - LINE) : start]
+    is_quoted = before[-1:] in tuple(_QUOTES) or before.count("`") % 2 == 1 or before.lstrip().startswith(">")
+    return not before.strip() or _closes_thinking(before), is_quoted
+
+
+_WHOLE_STARTS = ("[", "{", "`", "")
+
+
+def _as_whole(text: str, tools: Tools) -> list[Spelled]:
+    """The forms without an opener: they are calls only where nothing else stands in the text, except thinking in front."""
+    if tools is None:
+        return []
+    begin = skip(text, 0)
+    marks = deque(
+        _THINK.finditer(text) if text[begin : begin + 1] not in _WHOLE_STARTS or text.startswith("[THINK]", begin) else (), maxlen=1
+    )
+    if marks and marks[0].lastgroup == "close":
+        begin = skip(text, marks[0].end())
+    for dialect in DIALECTS:
+        calls = dialect.whole(text, begin, tools) if dialect.whole else ()
+        if calls:
+            return [Spelled(dialect, call, call.start, False, False, True, calls[-1].end) for call in calls]
+    return []
+
+
+def _damaged(text: str, mark: re.Match[str]) -> Call:
+    return Call(
+        mark.start(),
+        mark.end(),
+        "",
+        None,
+        text[mark.end() : mark.end() + 200],
+        closed=False,
+        trouble="What follows its opening is not its syntax.",
+    )
+
+
+_SENTENCE = re.compile(r"[^\W\d_]{2,}[ ,;:.]+[^\W\d_]{2,}")
+
+
+def no_sentence(text: str, at: int) -> bool:
+    """Whether the text ends soon behind `at`, with no two words in a row: an opening that broke off, and no sentence about it."""
+    return len(text) - at <= 200 and not _SENTENCE.search(text, at)
+
+
+def _closes_thinking(before: str) -> bool:
+    match = _CLOSED_THINKING.match(before)
+    return match is not None and not before[match.end() :].strip()
+
+
+def _stands_alone(text: str, start: int, found: list[Spelled]) -> bool:
+    """Whether a tool's tag is no part of a document of tags: none stands before it, but for another call or the end of thinking."""
+    before = text[max(0, start - 200) : start].rstrip()
+    if not before.endswith(">"):
+        return True
+    return bool(found and skip(text, found[-1].call.end) == start) or re.search(r"</[\w:|]*think(?:ing)?>\Z|◁/think▷\Z", before) is not None
+
+
+def _goes_on_as_document(text: str, end: int, names: frozenset[str]) -> bool:
+    after = re.compile(r"\s*</?([\w.-]*)").match(text, end)
+    return after is not None and after[1] not in names and not after[1].endswith(("think", "thinking"))
+
+
+_THINK = re.compile(
+    r"(?P<open><(?:think|thinking|mm:think|ifm\|think)>|\[THINK\]|◁think▷|<\|channel>thought|<\|channel\|>analysis<\|message\|>)"
+    r"|(?P<close></(?:think|thinking|mm:think|ifm\|think)>|\[/THINK\]|◁/think▷|<channel\|>|<\|end\|>)"
+)
+
+
+@dataclass(slots=True)
+class Region:
+    start: int
+    end: int
+    closed: bool
+
+
+def thinking(text: str, closed_calls: list[Call]) -> list[Region]:
+    """Where reasoning stands within the text, by its marks outside of calls. A closing mark without an opening one closes what is before it."""
+    regions, opened, last = list[Region](), -1, 0
+    spans = iter([(call.start, call.end) for call in closed_calls])
+    span = next(spans, None)
+    for mark in _THINK.finditer(text):
+        while span and span[1] <= mark.start():
+            span = next(spans, None)
+        if (span and span[0] <= mark.start()) or (mark.start() and text[mark.start() - 1] in _QUOTES):
+            continue
+        if mark.lastgroup == "open":
+            opened = mark.start() if opened < 0 else opened
+        elif opened >= 0 or mark[0] not in ("<channel|>", "<|end|>"):
+            regions.append(Region(opened if opened >= 0 else last, mark.end(), True))
+            opened, last = -1, mark.end()
+    if opened >= 0:
+        regions.append(Region(opened, len(text), False))
+    return regions
+
+
+def region_at(regions: list[Region], at: int) -> Region | None:
+    return next((region for region in regions if region.start <= at < region.end), None)
+
+
+def marker_of(text: str, start: int) -> str:
+    """The opener with which the call at `start` begins."""
+    mark = re.compile(_MARKS).match(text, skip(text, start))
+    return mark[0] if mark else text[start : start + 20]

@@ -1,0 +1,323 @@
+"""OpenAI's Chat Completions as events, and what the many that speak it do to it.
+
+The assembled message is that of the first choice; others are judged in the same way.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.projections.base import OPENAI_CHAT
+from inspector.streams.assembling import MISSED, Answer, fields, items, place, shown, words
+from inspector.streams.blocks import BLOCKS_KEPT
+from inspector.streams.model import How, Means
+
+DONE = "terminal-record"
+"""What a kind of capture may lack: the `[DONE]` line."""
+MOST_CHOICES = 128
+TOOLS = ("tool_calls", "function_call")
+KNOWN = frozenset({"stop", "length", "content_filter", *TOOLS})
+_CUT = frozenset({"length", "content_filter", "model_length"})
+"""Finish reasons behind which a call may be cut off, and is no fault of the stream."""
+# 2001 to 5138 in seconds; what is smaller is of 1970, what is larger counts milliseconds.
+_SECONDS = (10**9, 10**11)
+
+
+@dataclass(slots=True)
+class _Choice:
+    main: bool
+    """The first choice: the assembled message is made of it."""
+    first: bool = True
+    always: bool = True
+    """Every delta so far has a role."""
+    produced: bool = False
+    role: str = ""
+    finish: str = ""
+    calls: dict[int, int] = field(default_factory=dict)
+    """Index of the call in the stream -> its block."""
+    custom: set[int] = field(default_factory=set)
+    open: set[int] = field(default_factory=set)
+    last: int = -1
+
+
+class OpenAIChat(Answer):
+    dialect = OPENAI_CHAT
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._choices: dict[int, _Choice] = {}
+        self._usage_records = 0
+        self._usage_came = False
+        self._created: Any = None
+
+    def hear(self, value: Mapping[str, Any], name: str) -> None:
+        if self._goes_on(value):
+            return
+        if value.get("error"):
+            self.failed(value["error"])
+            return
+        choices = value.get("choices")
+        if not isinstance(choices, list):
+            self.once("event_unknown", f"A record has no list of choices: {shown(list(value)[:8])}")
+            self.say(Means.OTHER)
+            return
+        if not self.id and not self.model:
+            self.say(Means.START, value={"id": words(value.get("id")), "model": words(value.get("model"))})
+        self.named_as(words(value.get("id")), words(value.get("model")))
+        created = self._created = value.get("created")
+        if isinstance(created, int | float) and created and not _SECONDS[0] <= created < _SECONDS[1]:
+            self.once("created_unit_wrong", f"`created` is {shown(created)}: no time in seconds of these years.")
+        for each in choices:
+            if isinstance(each, dict):
+                self._choice(each, isinstance(value.get("usage"), dict))
+        self._usage(value.get("usage"), bool(choices))
+
+    def _goes_on(self, value: Mapping[str, Any]) -> bool:
+        """Whether the record is what nearly all are: more words of the text under way and nothing else. It is said then, as `_choice` would."""
+        choices = value.get("choices")
+        if self._usage_records or self.ended or type(choices) is not list or len(choices) != 1 or type(choices[0]) is not dict:
+            return False
+        (each,) = choices
+        delta, index = each.get("delta"), self.blocks.opened - 1
+        block = self.blocks.get(index)
+        choice = self._choices.get(0)
+        if (
+            block is None
+            or block.kind != "text"
+            or block.complete
+            or choice is None
+            or not choice.main
+            or choice.finish
+            or type(delta) is not dict
+            or len(delta) != 1
+            or each.get("finish_reason") is not None
+            or each.get("index") != 0
+            or value.get("id") != self.id
+            or value.get("model") != self.model
+            or value.get("created") != self._created
+            or value.get("usage")
+            or value.get("error")
+        ):
+            return False
+        text = delta.get("content")
+        if type(text) is not str or not text:
+            return False
+        choice.always = False
+        self.blocks.add(index, text, self.event)
+        self.say(Means.TEXT, index, text)
+        return True
+
+    def _choice(self, value: Mapping[str, Any], counted: bool) -> None:
+        """One choice of a record; `counted`: the record has the usage too."""
+        index = place(value.get("index", 0)) or 0
+        if index not in self._choices and len(self._choices) >= MOST_CHOICES:
+            return
+        if index not in self._choices:
+            self._choices[index] = _Choice(main=not self._choices)
+        choice = self._choices[index]
+        # A whole answer in place of a delta: some servers end a stream with it, or send nothing else.
+        delta = fields(value["delta"] if "delta" in value else value.get("message"))
+        # OpenRouter's usage comes beside the last choice once more, with its role and its finish reason: no second end.
+        if (
+            counted
+            and choice.finish
+            and value.get("finish_reason") == choice.finish
+            and not any(_said(delta))
+            and not delta.get("tool_calls")
+        ):
+            self.say(Means.OTHER, name="finish")
+            return
+        self._roles(choice, delta)
+        for kind, means, text in _said(delta):
+            self._before(choice, "text" if means is Means.TEXT else means.value)
+            if choice.main:
+                self.grow(kind, means, text)
+            else:
+                self.say(Means.OTHER, text=text, name=f"choice {index}")
+        signature = next((each["signature"] for each in items(delta.get("reasoning_details")) if words(fields(each).get("signature"))), "")
+        if signature and choice.main:
+            last = self.blocks.get(self.blocks.opened - 1)
+            at = self.blocks.opened - 1 if last is not None and last.kind == "thinking" else self.blocks.open("thinking", self.event)
+            self.sign(at, signature)
+        for each in items(delta.get("tool_calls")):
+            if isinstance(each, dict):
+                self._call(choice, each)
+        legacy = delta.get("function_call")
+        if isinstance(legacy, dict):
+            self._call(choice, {"index": 0, "id": "function_call", "type": "function", "function": legacy}, legacy=True)
+        finish = value.get("finish_reason")
+        if finish == "":
+            self.once("finish_empty_string", "finish_reason is an empty text, where null is meant.")
+        elif isinstance(finish, str):
+            self._finish(choice, finish[:100])
+
+    def _roles(self, choice: _Choice, delta: Mapping[str, Any]) -> None:
+        role = words(delta.get("role"))[:100]
+        if choice.first and not role and delta:
+            self.once("role_missing_or_repeated", "The first delta has no role.")
+        # Perplexity and others give every delta its role: that is their way, and no second beginning.
+        if role and choice.role and (choice.finish or not choice.always):
+            self.once("role_missing_or_repeated", "The role is sent again.")
+        elif role and not choice.role:
+            choice.role = self.role = role
+            self.say(Means.ROLE, text=role)
+        if delta:
+            choice.first, choice.always = False, choice.always and bool(role)
+
+    def _before(self, choice: _Choice, what: str) -> None:
+        """Where content may stand."""
+        choice.produced = True
+        if self.late(what):
+            return
+        if choice.finish:
+            self.found("content_after_finish", f"{what.capitalize()} comes behind the finish reason {choice.finish}.")
+        if self._usage_records:
+            self.once("usage_not_last", "Content comes behind the usage record.")
+        if not choice.finish:
+            self.state = "answer"
+
+    def _call(self, choice: _Choice, entry: Mapping[str, Any], legacy: bool = False) -> None:
+        is_custom = isinstance(entry.get("custom"), dict)
+        function = fields(entry.get("custom") if is_custom else entry.get("function"))
+        name, call_id, given = words(function.get("name")), words(entry.get("id")), function.get("input" if is_custom else "arguments")
+        text = given if isinstance(given, str) else "" if given is None else jsontext.compact(given)
+        index = place(entry.get("index"))
+        if index is None:
+            self.found("tool_index_missing", "An entry of tool_calls has no index.")
+            begins = not choice.calls or (call_id and call_id not in self.ids) or (name and not call_id)
+            index = max(choice.calls, default=-1) + 1 if begins else choice.last
+        block = self.blocks.get(choice.calls.get(index))
+        again = block is not None and (
+            bool(call_id and block.call_id and call_id != block.call_id) or bool(name and block.name and name != block.name and block.size)
+        )
+        if not (name or text or call_id or index not in choice.calls):
+            return
+        # Some send a last entry without anything new in it.
+        if index in choice.calls and not again and not text and choice.finish:
+            return
+        self._before(choice, "a call")
+        if again and block is not None:
+            self.found(
+                "tool_index_reused", f"The call {shown(name or call_id)} comes under index {index}, which is that of {shown(block.name)}."
+            )
+        if index not in choice.calls or again:
+            if len(choice.calls) >= BLOCKS_KEPT:
+                return
+            self._begin(choice, index, name, "" if legacy else call_id, entry, again)
+            if is_custom:
+                choice.custom.add(index)
+        elif text and index != choice.last:
+            self.once("parallel_calls_interleaved", f"Arguments of call {index} come behind those of call {choice.last}.")
+        elif block is not None:
+            block.name, block.call_id = (block.name or name)[:1000], (block.call_id or call_id)[:1000]
+        choice.last = index
+        if given is not None and not isinstance(given, str):
+            self.found("tool_args_invalid_json", "The arguments of a call are sent as a value, where the dialect has text.")
+        if text:
+            self.blocks.add(choice.calls[index], text, self.event)
+            self.say(Means.ARGUMENTS if choice.main else Means.OTHER, choice.calls[index], text)
+
+    def _begin(self, choice: _Choice, index: int, name: str, call_id: str, entry: Mapping[str, Any], again: bool) -> None:
+        wrong = (
+            ("tool_id_missing", not words(entry.get("id"))),
+            ("tool_name_missing", not name),
+            ("tool_type_missing", not words(entry.get("type"))),
+        )
+        for row, is_so in wrong:
+            if is_so and not again:
+                self.found(row, f"The call with index {index} begins without its {row.split('_')[1]}.")
+        if not again and index != len(choice.calls) and place(entry.get("index")) is not None:
+            self.found("tool_index_gap", f"The call number {len(choice.calls) + 1} has the index {index}.")
+        self.settle()
+        choice.calls[index] = self.call(name, call_id, choice.main)
+        choice.open.add(choice.calls[index])
+
+    def _finish(self, choice: _Choice, word: str) -> None:
+        twice = bool(choice.finish)
+        if twice and not self.ended:
+            self.found("duplicate_finish", f"The finish reason {shown(word)} comes behind {shown(choice.finish)}.")
+        self.say(Means.FINISH if choice.main else Means.OTHER, text=word)
+        self._calls_end(choice, word)
+        if choice.calls and word == "stop" and not self.asked.forced:
+            self.found("finish_mismatch_stop", f"The finish reason is stop, and there are {len(choice.calls):,} tool calls.")
+        elif word in TOOLS and not choice.calls:
+            self.found("finish_mismatch_tool", f"The finish reason is {word}, and there is no tool call.")
+        elif word not in KNOWN:
+            self.found("finish_unknown", f"The finish reason {shown(word)} is none of OpenAI's.")
+        if self._usage_records:
+            self.once("usage_not_last", "The finish reason comes behind the usage record.")
+        choice.finish = word
+        if choice.main:
+            self.finish = word
+        self.state = "ended" if self.ended else "finished"
+
+    def _calls_end(self, choice: _Choice, word: str) -> None:
+        custom = {choice.calls[index] for index in choice.custom if index in choice.calls}
+        for at in sorted(choice.open):
+            if at in custom:
+                block = self.blocks.get(at)
+                self.blocks.close(at, self.event)
+                self.say(Means.BLOCK_END, at, value={"input": {"input": block.text if block else ""}})
+            elif word in _CUT:
+                self.say(Means.BLOCK_END, at)
+            else:
+                self.faulty(self.blocks.get(at), self.called(at), success=bool(word))
+        choice.open.clear()
+        if choice.main:
+            self.settle()
+
+    def _usage(self, usage: Any, beside: bool) -> None:
+        if not isinstance(usage, dict) or not usage:
+            return
+        if self.ended:
+            self.found("content_after_terminal", "The usage record comes behind the terminal.")
+        self._usage_came, self.usage = True, usage
+        self.say(Means.USAGE, value=usage)
+        # Beside content it is a running count, as vLLM and Perplexity send it.
+        if not beside:
+            self._usage_records += 1
+            if self._usage_records > 1:
+                self.found("usage_duplicate", "The usage record comes a second time.")
+            self.state = "ended" if self.ended else "usage"
+
+    def done_line(self) -> None:
+        if not self.terminal("[DONE]"):
+            return
+        for index, choice in self._choices.items():
+            if choice.produced and not choice.finish and not self.error:
+                self.found("missing_finish_reason", f"Choice {index} has said something and got no finish reason.")
+            self._calls_end(choice, "")
+        if self.asked.wants_usage and not self._usage_came and not self.error:
+            self.found("usage_missing", "The request asked for a usage record, and none came.")
+
+    def close(self, how: How) -> None:
+        if how in MISSED and DONE not in self.lacks and not self.ended and not self.error:
+            self.found("missing_terminal", f"{MISSED[how]} without [DONE].")
+
+
+def _said(delta: Mapping[str, Any]) -> Iterator[tuple[str, Means, str]]:
+    """What a delta says in words: kind of block, meaning, text."""
+    # The same words may stand under two names: OpenRouter's `reasoning` and its details, others' `reasoning_content`.
+    names = ("reasoning_content", "reasoning")
+    thought = next((delta[name] for name in names if isinstance(delta.get(name), str) and delta[name]), "")
+    thought = thought or "".join(words(fields(each).get("text")) for each in items(delta.get("reasoning_details")))
+    if thought:
+        yield "thinking", Means.THINKING, thought
+    content = delta.get("content")
+    if isinstance(content, str) and content:
+        yield "text", Means.TEXT, content
+    for part in items(content):
+        yield from _part(fields(part))
+    if words(delta.get("refusal")):
+        yield "refusal", Means.REFUSAL, delta["refusal"]
+
+
+def _part(part: Mapping[str, Any]) -> Iterator[tuple[str, Means, str]]:
+    """A part of content as Mistral sends it."""
+    thinking = part.get("thinking")
+    thought = thinking if isinstance(thinking, str) else "".join(words(fields(each).get("text")) for each in items(thinking))
+    if thought:
+        yield "thinking", Means.THINKING, thought
+    elif words(part.get("text")):
+        yield "text", Means.TEXT, part["text"]

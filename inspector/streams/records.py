@@ -1,0 +1,52 @@
+"""The JSON record that one frame carries."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.streams.model import Frame, Framing
+
+
+class Holds(StrEnum):
+    """`done`: the `[DONE]` line of OpenAI; `nothing`: a comment, or an event without data; `plain`: a line outside of all records."""
+
+    JSON = "json"
+    DONE = "done"
+    NOTHING = "nothing"
+    MALFORMED = "malformed"
+    PLAIN = "plain"
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Record:
+    """`reason` says why a malformed one could not be read."""
+
+    holds: Holds
+    value: Any = None
+    reason: str = ""
+
+
+_CUT = frozenset({"unterminated", "no-line-end"})
+_DONE = b"[DONE]"
+_NOTHING = Record(Holds.NOTHING)
+
+
+def record(frame: Frame) -> Record:
+    """What the frame carries; never raises."""
+    data = frame.data.strip()
+    if frame.marks and "over-limit" in frame.marks:
+        return Record(Holds.MALFORMED, reason="over the size that is read here")
+    if not data:
+        return _NOTHING
+    if frame.framing is Framing.OTHER and "json-body" not in frame.marks:
+        return Record(Holds.PLAIN)
+    if data == _DONE:
+        return Record(Holds.DONE)
+    try:
+        return Record(Holds.JSON, jsontext.parse(data.decode("utf-8", "replace")))
+    except jsontext.Unreadable as error:
+        # What the end of the bytes cuts off is no complete record: the missing terminal says it.
+        if _CUT & set(frame.marks):
+            return _NOTHING
+        return Record(Holds.MALFORMED, reason=error.reason)

@@ -1,0 +1,160 @@
+"""What the request says that an answer can be held against: its tools, its earlier calls, what it forced."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import jsonschema
+from referencing import Registry
+
+MOST_CALLS = 20_000
+MOST_STEPS = 500_000
+"""Keywords of schemas that are applied to all calls of an answer together, seconds of work; calls behind that are not judged by their schemas."""
+_OPEN_LISTS = ("previous_response_id", "conversation", "prompt", "mcp_servers", "container")
+"""Members under which a request may bring tools that stand elsewhere."""
+_MORE_TOOLS = ("mcp", "tool_search", "namespace", "mcp_toolset")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`tools`: name -> schema of its arguments, None where the request was not captured; `open`: there may be tools that it does not list.
+
+    `forced`: it named the tool to call. `wants_usage`: it asked for a usage record. `hides_thinking`: it asked for thinking without words.
+    """
+
+    tools: Mapping[str, Any] | None = None
+    open: bool = False
+    call_ids: frozenset[str] = frozenset()
+    forced: bool = False
+    wants_usage: bool = False
+    hides_thinking: bool = False
+    _checked: dict[str, bool] = field(default_factory=dict, compare=False)
+    _steps: Iterator[int] = field(default_factory=lambda: iter(range(MOST_STEPS)), compare=False, repr=False)
+
+    def judged(self, name: str, given: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+        """Violations of a call against the tools: (name of the row, sentence)."""
+        if self.tools is None:
+            return
+        if name not in self.tools:
+            if not self.open:
+                yield "tool_unknown_name", f"The request declares no tool {name[:80]!r}."
+            return
+        if given is not None and (reason := self._mismatch(name, given)):
+            yield "tool_args_schema_mismatch", f"The arguments of {name[:80]} break its schema: {reason}"
+
+    def _mismatch(self, name: str, given: Mapping[str, Any]) -> str:
+        schema = (self.tools or {})[name]
+        if not isinstance(schema, dict) or not schema:
+            return ""
+        # Schemas come from captures: one that is wrong, endless or refers to elsewhere judges nothing.
+        try:
+            if name not in self._checked:
+                self._checked[name] = _can_judge(schema)
+            found = next(iter(_validator(schema, self._steps).iter_errors(given)), None) if self._checked[name] else None
+        except Exception:
+            self._checked[name] = False
+            return ""
+        return "" if found is None else str(found.message)[:200]
+
+
+NOTHING_ASKED = Asked()
+
+
+_EXTEND: Any = jsonschema.validators.extend
+
+
+def _can_judge(schema: Mapping[str, Any]) -> bool:
+    if _holds(schema, "patternProperties") or _holds(schema, "$dynamicRef"):
+        return False
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return True
+
+
+def _validator(schema: Mapping[str, Any], steps: Iterator[int]) -> Any:
+    def counted(keyword: Any) -> Any:
+        def applied(validator: Any, value: Any, instance: Any, whole: Any) -> Iterator[Any]:
+            if next(steps, None) is None:
+                raise RecursionError
+            yield from keyword(validator, value, instance, whole) or ()
+
+        return applied
+
+    # A pattern may take for ever on the right text, and the comparison of all items with all others long enough.
+    left_out = dict.fromkeys(("pattern", "uniqueItems", "format"), _not_judged)
+    kind = _EXTEND(
+        jsonschema.Draft202012Validator,
+        {name: counted(keyword) for name, keyword in jsonschema.Draft202012Validator.VALIDATORS.items()} | left_out,
+    )
+    # An own registry: the library's default one fetches references from the network.
+    return kind(schema, registry=Registry())
+
+
+def _not_judged(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[Any]:
+    return ()
+
+
+def _holds(schema: Any, name: str) -> bool:
+    waiting = [schema]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if name in each:
+                return True
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return False
+
+
+def asked(request: Mapping[str, Any] | None) -> Asked:
+    """What a request body of any supported dialect asks for; of one that was not captured nothing is known."""
+    if request is None:
+        return NOTHING_ASKED
+    listed = [each for name in ("tools", "functions") for each in _list(request.get(name)) if isinstance(each, dict)]
+    tools = dict(pair for each in listed for pair in _tool(each))
+    more = any(str(each.get("type", "")).startswith(_MORE_TOOLS) or each.get("defer_loading") for each in listed)
+    options, choice, thinking = request.get("stream_options"), request.get("tool_choice"), request.get("thinking")
+    return Asked(
+        MappingProxyType(tools),
+        more or any(request.get(name) for name in _OPEN_LISTS if name != "prompt" or isinstance(request.get(name), dict)),
+        frozenset(_call_ids(request)),
+        isinstance(choice, dict) or isinstance(request.get("function_call"), dict),
+        isinstance(options, dict) and options.get("include_usage") is True,
+        isinstance(thinking, dict) and thinking.get("display") == "omitted",
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _tool(tool: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for holder in (tool, tool.get("function"), tool.get("custom")):
+        if isinstance(holder, dict) and isinstance(holder.get("name"), str):
+            yield holder["name"], holder.get("parameters", holder.get("input_schema"))
+    if isinstance(tool.get("type"), str) and not isinstance(tool.get("name"), str) and tool["type"] != "function":
+        # A server's own tool: the call has the name of the type.
+        yield tool["type"], None
+
+
+def _call_ids(request: Mapping[str, Any]) -> Iterator[str]:
+    left = MOST_CALLS
+    for name in ("messages", "input"):
+        for message in _list(request.get(name)):
+            if not isinstance(message, dict):
+                continue
+            if message.get("type") in ("function_call", "custom_tool_call"):
+                yield from _text(message.get("call_id"))
+            called = [each for each in _list(message.get("tool_calls")) if isinstance(each, dict)]
+            used = [each for each in _list(message.get("content")) if isinstance(each, dict) and each.get("type") == "tool_use"]
+            for each in called + used:
+                yield from _text(each.get("id"))
+            left -= len(called) + len(used) + 1
+            if left < 0:
+                return
+
+
+def _text(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value:
+        yield value

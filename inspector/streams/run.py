@@ -1,0 +1,249 @@
+"""One side of an exchange from its bytes to what is wrong with it: frames, dialect, machine, and the rules that look at frames, clock and words."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from inspector.streams import text_rules
+from inspector.streams.assembling import Answer
+from inspector.streams.catalogue import DIALECTS, UNKNOWN, Told, sniff
+from inspector.streams.clock import Clock
+from inspector.streams.frame_rules import Frames
+from inspector.streams.framing import frames
+from inspector.streams.model import Assembled, End, Exchange, Frame, How, Means, Observed, Read, Side, Violation
+from inspector.streams.records import Holds, Record, record
+from inspector.streams.request_rules import asked
+from inspector.streams.violations import BY_NAME, Row
+
+LOOKED_AT = 64
+"""Frames that are looked at before a dialect is taken from what the capture says."""
+EVIDENCE = 5
+ANSWERS_KEPT = 100
+_NO_END = ("missing_terminal", "missing_finish_reason", "r_no_terminal")
+
+
+class Ran:
+    """One pass over one side: iterate it once, then read what is left. Memory is bounded by what the machine keeps.
+
+    `dialect` is "" until the first records told it, and `unsupported` says what it is where no machine reads it. `answers` are the messages: several where the kind of
+    capture keeps events of several answers one behind the other. `closing` are the violations that only the end shows.
+    """
+
+    def __init__(self, exchange: Exchange, side: Side) -> None:
+        self.exchange, self.side = exchange, side
+        self.dialect = ""
+        self.unsupported = ""
+        self.problems: list[str] = list(exchange.problems)
+        self.closing: tuple[Violation, ...] = ()
+        self.state = "start"
+        self.how = How.UNKNOWN
+        self.answers: list[Assembled] = []
+        self._end: End | None = None
+        self._asked = asked(exchange.request)
+        self._machine: Answer | None = None
+        self._clock = Clock()
+        self._frames = Frames(exchange.content_types.get(side, ""), exchange.statuses.get(side), exchange.lacks)
+        self._foreign_end = False
+        self._binary = False
+        self._closing: list[Violation] = []
+
+    def __iter__(self) -> Iterator[Observed]:
+        waiting: list[tuple[Frame, Record]] = []
+        hint: Told | None = None
+        decided = False
+        for frame in frames(self._reads(), self.side, self.exchange.keeps_reads):
+            given = record(frame)
+            if not decided:
+                waiting.append((frame, given))
+                told = sniff(given.value, frame.name) if given.holds is Holds.JSON else None
+                hint = told if hint is None or (told is not None and told.sure) else hint
+                decided = (told is not None and told.sure) or len(waiting) >= LOOKED_AT
+                if decided:
+                    self._decide(hint, waiting)
+                    for each in waiting:
+                        yield self._observed(*each)
+                    waiting.clear()
+                continue
+            yield self._observed(frame, given)
+        if not decided:
+            self._decide(hint, waiting)
+            for each in waiting:
+                yield self._observed(*each)
+        self._close()
+
+    def _reads(self) -> Iterator[Read | End]:
+        for happening in self.exchange.happenings():
+            if isinstance(happening, End) and happening.side is self.side:
+                self._end = happening
+            yield happening
+
+    def _decide(self, told: Told | None, waiting: list[tuple[Frame, Record]]) -> None:
+        said = self.exchange.dialects.get(self.side, "")
+        status = self.exchange.statuses.get(self.side, 200)
+        if status >= 400:
+            self.problems.append(f"The {self.side.value} side was answered with HTTP {status}: what came is an error, and no stream.")
+        if told is None and not said and any(given.holds is Holds.DONE for _, given in waiting):
+            said = "openai-chat"
+        # A line that may be either of Ollama's is what the capture says.
+        sure = told if told is not None and (told.sure or said not in DIALECTS) else None
+        name = sure.name if sure else said or UNKNOWN
+        if sure is not None and sure.supported and said and said != sure.name:
+            self.problems.append(
+                f"The capture says that the {self.side.value} side speaks {said}; its events are {sure.name}, and are read as such."
+            )
+        if name in DIALECTS:
+            self.dialect = name
+            self._machine = self._new()
+        else:
+            binary = "eventstream" in self.exchange.content_types.get(self.side, "")
+            # Without a record of JSON nothing says that these are lines of text at all.
+            self._binary = binary or not any(given.holds in (Holds.JSON, Holds.DONE) for _, given in waiting)
+            self.dialect, self.unsupported = UNKNOWN, "an Amazon event stream, which is binary" if binary else name
+            name = self.unsupported
+            self.problems.append(
+                f"The events of the {self.side.value} side are in no dialect that is read here ({name})"
+                + ("." if self._binary else ": only their framing is judged.")
+            )
+
+    def _new(self) -> Answer:
+        return DIALECTS[self.dialect].machine(self._asked, self.exchange.lacks)
+
+    def _observed(self, frame: Frame, given: Record) -> Observed:
+        machine = self._machine
+        body = self._frames.is_body(frame, given)
+        violations = self._clock.feed(frame) + self._frames.feed(frame, given)
+        if machine is None:
+            if self._binary:
+                return Observed(frame, UNKNOWN)
+            if given.holds is Holds.MALFORMED:
+                violations += (Violation("malformed_record", frame.index, f"The record cannot be read: {given.reason}."),)
+            return Observed(frame, UNKNOWN, (), violations)
+        if machine.ended and self._next_begins(given, frame):
+            self._finish_answer(How.UNKNOWN)
+            machine = self._machine = self._new()
+        elif self._frames.mixed and given.holds is Holds.JSON and (told := sniff(given.value, frame.name)) and told.name != self.dialect:
+            # A record of another dialect under another framing says nothing to a client of this one, but it may be the end that was meant.
+            self._foreign_end = self._foreign_end or given.value.get("done") is True or told.name == "openai-chat"
+            return Observed(frame, machine.state, (), violations)
+        observed = machine.take(frame, given)
+        self.state = observed.state
+        if violations or body:
+            found = [each for each in observed.violations if not (body and each.name == "in_band_error")]
+            observed.violations = (*violations, *found)
+        return observed
+
+    def _next_begins(self, given: Record, frame: Frame) -> bool:
+        """Whether another answer begins, in a kind of capture that keeps events only and may hold several answers."""
+        if "framing" not in self.exchange.lacks or given.holds is not Holds.JSON:
+            return False
+        kind = given.value.get("type") if isinstance(given.value, dict) else None
+        return kind in ("message_start", "response.created")
+
+    def _close(self) -> None:
+        self.how = self._end.how if self._end is not None else How.CUT
+        self._finish_answer(self.how)
+        self.closing = tuple(self._closing)
+
+    def _finish_answer(self, how: How) -> None:
+        machine = self._machine
+        if machine is None:
+            return
+        found = list(machine.end(how))
+        if self._foreign_end:
+            found = [each for each in found if each.name not in _NO_END]
+        found += self._clock.end(self._end, machine.ended or bool(machine.error))
+        assembled = machine.assembled()
+        found += text_rules.found(assembled, self._asked, is_read_by_client(self.exchange, self.side))
+        if len(self.answers) < ANSWERS_KEPT:
+            self.answers.append(assembled)
+        if len(self.answers) == 2:
+            self.problems.append("The capture holds several answers one behind the other: each is judged on its own.")
+        self._closing += found
+
+
+def run(exchange: Exchange, side: Side) -> Ran:
+    """The events of one side, each with the state of the machine behind it. Raises nothing on any bytes."""
+    return Ran(exchange, side)
+
+
+def is_read_by_client(exchange: Exchange, side: Side) -> bool:
+    """Whether what this side holds is what a client read: the backend's side is not, where a proxy stands between."""
+    return side is Side.CLIENT or Side.CLIENT not in exchange.sides
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A row of the table as it was violated: the first of the violations, and how many there are."""
+
+    row: Row
+    first: tuple[Violation, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneSide:
+    """What one side shows by itself. `counts`: deltas by what they mean. `found` in the order of the table."""
+
+    side: Side
+    dialect: str
+    unsupported: str
+    state: str
+    how: How
+    events: int
+    counts: Mapping[Means, int]
+    found: tuple[Evidence, ...]
+    answers: tuple[Assembled, ...]
+    problems: tuple[str, ...] = ()
+    names: frozenset[str] = field(default=frozenset())
+
+    @property
+    def assembled(self) -> Assembled:
+        """The message of the only answer, or of the first one."""
+        return self.answers[0] if self.answers else Assembled(())
+
+
+class Gathered:
+    """Violations by row, bounded."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, list[Violation]] = {}
+        self._total: Counter[str] = Counter()
+
+    def add(self, violation: Violation) -> None:
+        self._total[violation.name] += 1
+        first = self._first.setdefault(violation.name, [])
+        if len(first) < EVIDENCE:
+            first.append(violation)
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        rows = sorted((BY_NAME[name] for name in self._first), key=lambda row: row.number)
+        return tuple(Evidence(row, tuple(self._first[row.name]), self._total[row.name]) for row in rows)
+
+
+def one_side(exchange: Exchange, side: Side) -> OneSide:
+    """All that one side shows by itself."""
+    ran, gathered, said, events = run(exchange, side), Gathered(), dict[str, int](), 0
+    for observed in ran:
+        events += 1
+        for delta in observed.deltas:
+            # By the plain word: the hash of an enum's member is a function of Python.
+            word = delta.means._value_
+            said[word] = said.get(word, 0) + 1
+        for violation in observed.violations:
+            gathered.add(violation)
+    for violation in ran.closing:
+        gathered.add(violation)
+    found = gathered.evidence()
+    return OneSide(
+        side,
+        ran.dialect,
+        ran.unsupported,
+        ran.state,
+        ran.how,
+        events,
+        Counter({Means(word): count for word, count in said.items()}),
+        found,
+        tuple(ran.answers),
+        tuple(ran.problems),
+        frozenset(each.row.name for each in found),
+    )

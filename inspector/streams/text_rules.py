@@ -1,0 +1,141 @@
+"""Violations that the words of one side show when they are put together: tags, tokens and calls that a server should have taken out."""
+
+import re
+from collections.abc import Iterator
+
+from inspector.streams.assembling import arguments, shown
+from inspector.streams.leaked_calls import Where, found_calls
+from inspector.streams.model import Assembled, Block, Violation
+from inspector.streams.request_rules import Asked
+
+THINK = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("[THINK]", "[/THINK]"),
+    ("<mm:think>", "</mm:think>"),
+    ("<ifm|think>", "</ifm|think>"),
+    ("◁think▷", "◁/think▷"),
+)
+"""Opening and closing tags of thinking, by which models write it into their text."""
+HARMONY = ("<|channel|>", "<|channel>", "<|message|>", "<|start|>", "<|constrain|>")
+TOKENS = (
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|start_header_id|>",
+    "<|end_header_id|>",
+    "<|begin_of_text|>",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<|eos|>",
+    "<｜begin▁of▁sentence｜>",
+    "<｜end▁of▁sentence｜>",
+    "<｜User｜>",
+    "<｜Assistant｜>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<|END_RESPONSE|>",
+    "[/INST]",
+)
+_OF_THEWRAPPER = "D36"
+WRAPPERS = ("toolbridge_calls", "toolbridge:calls")
+_TAG = re.compile("|".join(re.escape(tag) for tag in sorted({tag for pair in THINK for tag in pair} | set(HARMONY), key=len, reverse=True)))
+_TOKEN = re.compile("|".join(re.escape(token) for token in TOKENS))
+WRAPPER = re.compile(rf"</?(?:{'|'.join(WRAPPERS)})>")
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_CODE = re.compile(r"`[^`\n]{1,500}`")
+MOST = 20
+"""Places of one block that are named."""
+
+
+def found(answer: Assembled, asked: Asked, read_by_client: bool) -> Iterator[Violation]:
+    """Violations in the words of an answer. What a proxy asks the model for and takes out again is judged only where the reader of this side is no proxy."""
+    called = ""
+    for number, block in enumerate(answer.blocks):
+        if block.kind == "tool-call":
+            called = block.name or "?"
+        elif block.kind == "text":
+            prose = without_code(block.text)
+            yield from _thinking(block, prose)
+            for match in _first(_TOKEN, prose):
+                yield Violation("special_token_leak", block.last, f"The special token {match[0]} stands in the text.")
+            if read_by_client:
+                for match in _first(WRAPPER, prose):
+                    yield Violation("wrapper_unparsed", block.last, f"{match[0]} stands in the text.")
+                if called and is_fragment(block.text.strip(), called):
+                    yield Violation(
+                        "wrapper_fragment_leak", block.first, f"Behind the call stands {shown(block.text.strip())}, a piece of its tags."
+                    )
+        if read_by_client and block.kind in ("text", "thinking"):
+            yield from _calls(answer, number, asked)
+
+
+def _calls(answer: Assembled, number: int, asked: Asked) -> Iterator[Violation]:
+    """Calls that were made as text, and that no structured call follows."""
+    block, behind = answer.blocks[number], answer.blocks[number + 1 :]
+    if any(each.kind == "tool-call" for each in behind):
+        return
+    calls = tuple((each.name, arguments(each.text).input) for each in answer.blocks if each.kind == "tool-call")
+    thinking = block.kind == "thinking"
+    where = Where(
+        part="thinking" if thinking else "content",
+        closed=thinking and bool(behind or block.signature),
+        after="answer" if any(each.kind == "text" and each.text.strip() for each in behind) else "nothing",
+        finish=answer.finish,
+        structured=calls,
+    )
+    for each in found_calls(block.text, None if asked.open else asked.tools, where):
+        # What is cut off, or names no declared tool, is shown on the page and claimed by none. The wrapper of a proxy has a row of its own.
+        if each.is_call and each.confidence != "low" and (thinking or each.dialect != _OF_THEWRAPPER):
+            row = "tool_text_in_reasoning" if thinking else "tool_text_in_content"
+            yield Violation(
+                row,
+                block.last,
+                f"A call of {shown(each.name) or 'a tool'} stands as text ({each.dialect}, {each.confidence} confidence). {each.reasons[0]}",
+            )
+
+
+def without_code(text: str) -> str:
+    """`text` with code, fenced or between backticks, blanked: what stands there is talked about. Places stay."""
+    pieces, at = [], 0
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opened is None:
+            opened = fence
+        elif fence[1].startswith(opened[1]):
+            pieces += [text[at : opened.start()], " " * (fence.end() - opened.start())]
+            at, opened = fence.end(), None
+    end = text[at : opened.start()] if opened else text[at:]
+    whole = "".join(pieces) + end
+    return _CODE.sub(lambda match: " " * len(match[0]), whole)
+
+
+def _first(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    seen: set[str] = set()
+    for match in pattern.finditer(text):
+        if match[0] not in seen and len(seen) < MOST:
+            seen.add(match[0])
+            yield match
+
+
+def _thinking(block: Block, prose: str) -> Iterator[Violation]:
+    tags = [match[0] for match in _first(_TAG, prose)]
+    unclosed = {opening for opening, closing in THINK if opening in tags and prose.rfind(closing) < prose.rfind(opening)}
+    # Cut text may have had its end where it is not kept any more.
+    if block.size <= len(block.text):
+        for opening in sorted(unclosed):
+            yield Violation("think_unclosed", block.last, f"{opening} stands in the text, and nothing closes it.")
+    for tag in tags:
+        if tag not in unclosed:
+            yield Violation("think_tag_leak", block.last, f"{tag} stands in the text.")
+
+
+def is_fragment(text: str, name: str) -> bool:
+    """Whether a whole text is the end or the beginning of a tag that a call was written with."""
+    tags = [f"</{each}>" for each in (*WRAPPERS, name)]
+    return any(text == tag or (text and tag.endswith(text)) or (len(text) > 2 and tag.startswith(text)) for tag in tags)

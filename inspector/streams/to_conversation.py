@@ -1,0 +1,56 @@
+"""An assembled message as a conversation, so that its rules look at what came back as they do at what is stored."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.streams.assembling import arguments
+from inspector.streams.model import Assembled, Block
+
+STREAM = "stream"
+"""The name of the format."""
+
+
+def conversation(answers: Sequence[Assembled], native_id: str, title: str = "") -> Conversation:
+    """One assistant message an answer. A chunk is keyed by the event that began it: `event-7`, and `event-7.1` where one event began several."""
+    return Conversation(native_id, STREAM, tuple(_chunks(answers)), title=title)
+
+
+def _chunks(answers: Sequence[Assembled]) -> Iterator[Chunk]:
+    keys: dict[str, int] = {}
+    seq = 0
+    for number, answer in enumerate(answers):
+        place = 0
+        for block in answer.blocks:
+            made = _payload(block)
+            if made is None:
+                continue
+            key = f"event-{block.first}"
+            again = keys.get(key, 0)
+            keys[key] = again + 1
+            kind, payload = made
+            yield Chunk(f"{key}.{again}" if again else key, seq, "assistant", kind, payload, msg_idx=number, chunk_idx=place)
+            seq, place = seq + 1, place + 1
+        if answer.error:
+            key = f"error-{number}"
+            yield Chunk(key, seq, "assistant", Kind.ERROR, {"type": "error", "message": answer.error}, msg_idx=number, chunk_idx=place)
+            seq += 1
+
+
+def _payload(block: Block) -> tuple[Kind, Mapping[str, Any]] | None:
+    """None for a block without content: thinking that was announced and never said."""
+    match block.kind:
+        case "text":
+            return Kind.TEXT, {"type": "text", "text": block.text}
+        case "refusal":
+            return Kind.TEXT, {"type": "text", "text": block.text, "extra": {"field": "refusal"}, "wire": STREAM}
+        case "thinking":
+            signed = {"signature": block.signature} if block.signature else {}
+            return (Kind.THINKING, {"type": "thinking", "text": block.text} | signed) if block.text or signed else None
+        case "redacted-thinking":
+            return Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": block.text}
+        case "tool-call":
+            read = arguments(block.text).input if block.size == len(block.text) else None
+            given = block.text if read is None else dict(read)
+            return Kind.TOOL_CALL, {"type": "tool-call", "toolCallId": block.call_id, "toolName": block.name, "input": given}
+    return Kind.CONTROL, {"type": "control", "block": {"type": block.name, "text": block.text}, "wire": STREAM}

@@ -1,0 +1,78 @@
+"""Streams of real providers: what is legal is silent, and any split of the bytes gives the same."""
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.detectors.base import Severity
+from inspector.streams.captures.catalogue import sniffed
+from inspector.streams.model import End, Exchange, How, Read, Side
+from inspector.streams.run import OneSide, one_side
+
+CORPUS = Path(os.environ.get("INSPECTOR_CORPUS") or Path(__file__).parent.parent.parent / "var" / "corpus").absolute() / "streams"
+PATHS = sorted(CORPUS.rglob("*.chunks.txt"))
+BROKEN = {
+    "duplicate-message-start.chunks.txt": {"start_repeated"},
+    "spliced-message-start.chunks.txt": {"start_repeated", "a_block_left_open", "id_or_model_changed"},
+}
+"""Those that were made to be broken, and how."""
+UNREAD = {"Gemini", "Gemini interactions", "Cohere", "Bedrock Converse"}
+
+CASSETTES = sorted(path for path in (CORPUS.parent / "vcr-cassettes").rglob("*") if path.suffix in (".yaml", ".yml", ".json", ".har"))
+
+pytestmark = [pytest.mark.corpus, pytest.mark.skipif(not PATHS, reason="INSPECTOR_CORPUS names no folder with streams")]
+
+
+def exchanges(path: Path) -> list[Exchange]:
+    data = path.read_bytes()
+    kind = sniffed(lambda offset=0: iter([data[offset:]]), path.name)
+    assert kind is not None
+    return list(kind.exchanges(lambda offset=0: iter([data[offset:]]), path.name))
+
+
+def split(exchange: Exchange, sizes: Iterator[int]) -> OneSide:
+    whole = b"".join(each.data for each in exchange.happenings() if isinstance(each, Read))
+
+    def happenings() -> Iterator[Read | End]:
+        at = 0
+        while at < len(whole):
+            size = next(sizes)
+            yield Read(Side.BACKEND, whole[at : at + size])
+            at += size
+        yield End(Side.BACKEND, How.UNKNOWN)
+
+    return one_side(Exchange("x", happenings, exchange.sides, exchange.request, lacks=exchange.lacks), Side.BACKEND)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_what_is_legal_is_silent(path: Path) -> None:
+    for exchange in exchanges(path):
+        found = one_side(exchange, Side.BACKEND)
+
+        assert found.names == BROKEN.get(path.name, set()), [each.first for each in found.found]
+        assert bool(found.assembled.blocks) or found.unsupported in UNREAD
+        assert all(each.complete or path.name in BROKEN for answer in found.answers for each in answer.blocks)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_any_split_gives_the_same(path: Path) -> None:
+    dice = random.Random(path.name)
+    for exchange in exchanges(path):
+        found = one_side(exchange, Side.BACKEND)
+        for sizes in (iter(lambda: 1, 0), iter(lambda: dice.randrange(1, 400), 0)):
+            again = split(exchange, sizes)
+
+            assert (again.answers, again.found, again.counts, again.events) == (found.answers, found.found, found.counts, found.events)
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.name)
+def test_recorded_answers_have_no_errors(path: Path) -> None:
+    for exchange in exchanges(path):
+        for side in exchange.sides:
+            found = one_side(exchange, side)
+
+            assert [each.first for each in found.found if each.row.severity is Severity.ERROR] == []
+            assert found.assembled.blocks or found.unsupported
