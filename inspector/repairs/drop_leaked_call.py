@@ -6,7 +6,7 @@ from inspector.conversation.edits import Edit, Remove, Safety
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import calls, turns
 from inspector.detectors.base import Case
-from inspector.detectors.tool_call_in_thinking import leaked_call
+from inspector.detectors.tool_call_in_thinking import declared, leaked_call
 from inspector.repairs.base import Strategy
 
 
@@ -14,18 +14,17 @@ def propose(case: Case) -> Iterator[Edit]:
     yield from (Remove(chunk) for chunk in leaked(case))
 
 
-def leaked(case: Case, most: int | None = None) -> Iterator[Chunk]:
-    """The chunks with which turns end, from the last one back, as long as each is a leaked call; `most` of each turn."""
+def leaked(case: Case) -> Iterator[Chunk]:
+    """The chunks with which turns end, from the last one back, as long as each is a leaked call."""
     all_turns = turns(case.messages)
     for turn in all_turns[:-1] if case.running else all_turns:
-        count = 0
+        tools = declared(case, turn) if turn[-1].role == "assistant" else None
         for message in reversed(turn):
             if message.role != "assistant" or calls(message):
                 break
             for chunk in reversed(message.chunks):
-                if count == most or not leaked_call(chunk):
+                if not leaked_call(chunk, tools):
                     break
-                count += 1
                 yield chunk
             else:
                 continue

@@ -41,11 +41,15 @@ def propose(case: Case) -> Iterator[Edit]:
         return made_up(case, _OWN.get(case.conversation.format, PLAIN_WORDS))
     return inserted(
         case,
-        [
-            (end_of_results(case, index), (replace(interrupted_result(call), key=f"new:{call.key}"),))
-            for index, call in queries.unanswered_calls(case.messages)
-        ],
+        [(end_of_results(case, index), (interrupted(case, call),)) for index, call in queries.unanswered_calls(case.messages)],
     )
+
+
+def interrupted(case: Case, call: Chunk) -> Chunk:
+    """The result of one call in the words of the program that keeps the store."""
+    if is_dispatch(case):
+        return replace(interrupted_result(call), key=f"new:{call.key}")
+    return _result(call, _OWN.get(case.conversation.format, PLAIN_WORDS))
 
 
 def made_up(case: Case, words: Words) -> Iterator[Edit]:

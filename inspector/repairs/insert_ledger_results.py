@@ -51,12 +51,13 @@ def not_mistaken(case: Case, chosen: Collection[str]) -> frozenset[str]:
 def propose(case: Case) -> Iterator[Edit]:
     settled_now = settled_runs(case)
     fit = not_mistaken(case, {answer.call.key for answer, _ in settled_now})
-    results = [(answer.batch_end, _result(answer.call, run)) for answer, run in settled_now if answer.call.key in fit]
+    results = [(answer.batch_end, ledger_result(answer.call, run)) for answer, run in settled_now if answer.call.key in fit]
     if results:
         yield from placed(case, results, {})
 
 
-def _result(call: Chunk, run: Execution) -> Chunk:
+def ledger_result(call: Chunk, run: Execution) -> Chunk:
+    """What the run gave, as the answer to `call`."""
     return replace(settled(call, run), key=f"{FROM_LEDGER}{run.key}", seq=0, at=run.ended_at or call.at)
 
 

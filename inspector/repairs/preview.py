@@ -19,7 +19,7 @@ from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.readers.catalogue import reader
 from inspector.repairs.base import Strategy
-from inspector.repairs.promote_leaked_call import promoted_calls
+from inspector.repairs.promote_leaked_call import names, promoted_calls
 from inspector.repairs.truncate_before_incomplete import NAME as TRUNCATES
 from inspector.repairs.truncate_before_incomplete import forgotten
 
@@ -251,11 +251,14 @@ def _verdict(side: Side, judge: Profile, other: Profile, projection_name: str) -
 
 def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
     """What stays broken, what gets worse, and what the next turn on an unfixed server does."""
-    warnings = [
-        f"On resume the program sees the call {call.tool_name} with {jsontext.compact(call.payload.get('input'))[:500]}, closed as interrupted. "
-        "Inspector runs nothing; the model may make the call again, and then the program runs it."
-        for call in promoted_calls(before.case.conversation, later.case.conversation)
-    ]
+    warnings = []
+    for call, is_recorded in promoted_calls(before.case.conversation, later.case.conversation) if names(plan.strategies) else ():
+        seen = f"On resume the program sees the call {call.tool_name} with {jsontext.compact(call.payload.get('input'))[:500]}"
+        warnings.append(
+            f"{seen}, and the result that is recorded of it."
+            if is_recorded
+            else f"{seen}, closed as interrupted. Inspector runs nothing; the model may make the call again, and then the program runs it."
+        )
     if TRUNCATES in plan.strategies:
         warnings += forgotten(before.case.conversation, apply(before.case.conversation, plan.edits))
     if later.case.conversation.format == "dispatch":

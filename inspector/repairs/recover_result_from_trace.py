@@ -29,7 +29,7 @@ def propose(case: Case) -> Iterator[Edit]:
         return
     known = recorded_results(case.trace, wanted)
     yield from inserted(
-        case, [(end_of_results(case, index), (_row(call, known[call.call_id]),)) for index, call in calls if call.call_id in known]
+        case, [(end_of_results(case, index), (result_row(call, known[call.call_id]),)) for index, call in calls if call.call_id in known]
     )
 
 
@@ -42,11 +42,11 @@ def recorded_results(trace: Trace, wanted: set[str]) -> dict[str, Mapping[str, A
     requests: dict[str, list[Mapping[str, Any]]] = {}
     for step in trace.steps():
         prompt, request = observe.prompt_body(trace, step), observe.parsed_request(trace, step)
-        for message in _dicts(prompt and prompt["messages"]):
-            for chunk in _dicts(message.get("chunks")):
+        for message in dicts(prompt and prompt["messages"]):
+            for chunk in dicts(message.get("chunks")):
                 if chunk.get("type") == "tool-result":
                     _note(prompts, wanted, chunk.get("toolCallId"), chunk)
-        for message in _dicts(request and request.get("messages")):
+        for message in dicts(request and request.get("messages")):
             if message.get("role") == "tool":
                 _note(requests, wanted, message.get("tool_call_id"), message)
     errors = {
@@ -70,11 +70,12 @@ def _note(found: dict[str, list[Mapping[str, Any]]], wanted: set[str], call_id: 
         found.setdefault(call_id, []).append(chunk)
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
+def dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _row(call: Chunk, known: Mapping[str, Any]) -> Chunk:
+def result_row(call: Chunk, known: Mapping[str, Any]) -> Chunk:
+    """The row that a recorded result (`recorded_results`) is as the answer to `call`."""
     payload: dict[str, Any] = {
         "type": "tool-result",
         "toolCallId": call.call_id,

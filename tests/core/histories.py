@@ -24,6 +24,7 @@ TEXTS = (
     "-",
     "<function=run_shell>",
     "I look.\n<function=ls>\n<parameter=path>/</parameter>\n</function>",
+    "<function=head>\n<parameter=lines>7</parameter>\n</function>",
     "```\n<function=run>\n```",
     "\\u0023 \\ud800 \\",
     "x" * 300,

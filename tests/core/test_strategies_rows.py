@@ -448,12 +448,21 @@ def test_an_id_that_is_taken_is_not_given_again() -> None:
             "ls",
             {"t": "```x```"},
         ),
+        ('a\n[TOOL_CALLS]ls[ARGS]{"n": 1.0}', "a\n", "ls", {"n": 1}),
+        ("<tool_call>ls\n<arg_key>path</arg_key>\n<arg_value>/</arg_value>\n</tool_call>", "", "ls", {"path": "/"}),
+        ("<toolbridge_calls><ls><n>1</n></ls></toolbridge_calls>", "", "ls", {"n": 1}),
+        (
+            '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>ls\n```json\n{"path":"/"}\n```\n<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+            "",
+            "ls",
+            {"path": "/"},
+        ),
     ],
 )
 def test_each_form_is_read_exactly(text: str, before: str, name: str, input: dict[str, Any]) -> None:
     found = recovered(text)
     assert found is not None
-    assert (found.before, found.name, found.input) == (before, name, input)
+    assert [(found.before, call.name, call.input) for call in found.calls] == [(before, name, input)]
 
 
 @pytest.mark.parametrize(
@@ -463,7 +472,6 @@ def test_each_form_is_read_exactly(text: str, before: str, name: str, input: dic
         "<function=ls><parameter=path>/</parameter>",
         "<function=ls><parameter=path>/</function>",
         "<function=ls></function> and then",
-        "<function=ls></function>\n<function=pwd></function>",
         "<function=ls><parameter=a>1</parameter><parameter=a>2</parameter></function>",
         "<function=ls><parameter=a>x<parameter=b>y</parameter></function>",
         "<function=ls><parameter=a>x</parameter> </parameter></function>",
@@ -476,7 +484,7 @@ def test_each_form_is_read_exactly(text: str, before: str, name: str, input: dic
         '<tool_call>{"name":"ls","arguments":[]}</tool_call>',
         '<tool_call>{"name":"ls","arguments":{},"id":1}</tool_call>',
         '<tool_call>{"name":"","arguments":{}}</tool_call>',
-        '<tool_call>{"name":"ls","arguments":{}}</tool_call><tool_call>{"name":"ls","arguments":{}}</tool_call>',
+        "<function=ls></function>\nand\n<function=pwd></function>",
         '<tool_call>{"name":"ls","arguments":' + '{"a":' * 500 + "1" + "}" * 501 + "</tool_call>",
         "<tool_call></tool_call>",
         "</tool_call><tool_call>",
