@@ -12,7 +12,8 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 import inspector
-from inspector.actions import audit
+from inspector.actions import audit, import_streams
+from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
 from inspector.actions.seal_bundle import known_judges
 from inspector.conversation.model import Chunk
@@ -32,6 +33,7 @@ from inspector.reports.row_words import arguments
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 from inspector.sources import places, reading
+from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
@@ -56,7 +58,7 @@ _FIELDS = ("extension_id", "name", "message", "level", "span_id", "parent_span_i
 
 @dataclass
 class Imported:
-    """What one target brought; `unchanged` counts conversations that are as they were."""
+    """What one target brought; `unchanged` counts conversations or streams that are as they were."""
 
     source: Source
     conversations: int = 0
@@ -64,6 +66,7 @@ class Imported:
     unchanged: int = 0
     gone: int = 0
     records: int = 0
+    streams: int = 0
     problems: int = 0
     fresh: dict[str, Stored] = field(default_factory=dict)
     rejudged: dict[str, Stored] = field(default_factory=dict)
@@ -104,7 +107,7 @@ def import_targets(
     as_traces: Sequence[str] = (),
     only: str = "",
 ) -> list[Imported]:
-    """Imports every path, or none of them. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
+    """Imports every path, or none of them. Captures are tied to nothing. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
 
     `came_from` says where the files were copied from; None leaves what was said before. `as_traces` are those of `paths` that must be
     traces. `only`: of a database server this conversation alone, so that one of many thousands is repaired without the others being read.
@@ -121,8 +124,9 @@ def import_targets(
     for path, found in zip(paths, contents, strict=True):
         if path in as_traces and isinstance(found, Store):
             raise NoTraces(place(path), found.format.name)
+    ready = [import_streams.prepared(found) if isinstance(found, Captures) else found for found in contents]
     with one_writer():
-        done = [_import_store(found, demo, only) if isinstance(found, Store) else _import_traces(found, demo) for found in contents]
+        done = [_imported(found, demo, only) for found in ready]
         if came_from is not None:
             said = visible(" ".join(came_from.split()))[:FROM_KEPT]
             for imported in done:
@@ -143,10 +147,21 @@ def import_targets(
                 ids[conversation.source_id] = loading.ids_of(conversation.source)
             examine(conversation, contents_of.get(conversation.oid), ids[conversation.source_id])
         for imported in done:
-            audit.record(
-                operator, "import", source_path=imported.source.path, conversations=imported.conversations, records=imported.records
-            )
+            # Captures name their streams as well; the lines of other imports stay as they were.
+            counts: dict[str, Any] = {"conversations": imported.conversations, "records": imported.records}
+            counts |= {"streams": imported.streams} if imported.source.is_capture else {}
+            audit.record(operator, "import", source_path=imported.source.path, **counts)
     return done
+
+
+def _imported(found: Store | Traces | PreparedCaptures, demo: bool, only: str) -> Imported:
+    if isinstance(found, Store):
+        return _import_store(found, demo, only)
+    if isinstance(found, Traces):
+        return _import_traces(found, demo)
+    source = _source(found.found.path, found.found.kind, True, demo)
+    streams, unchanged, gone = import_streams.write(source, found)
+    return Imported(source, streams=streams, unchanged=unchanged, gone=gone, problems=len(found.found.problems))
 
 
 def _one_of(where: Dsn, format_name: str | None, native_id: str) -> Store:
@@ -398,7 +413,7 @@ def _attach(sources: Iterable[Source]) -> set[int]:
     stores = [source for source in sources if not source.is_trace and source.format != bundle.NAME]
     touched: set[int] = set()
     for source in sources:
-        if not source.is_trace:
+        if not source.is_trace or source.is_capture:
             continue
         ids = _native_ids(source)
         matching = Conversation.objects.filter(native_id__in=ids) if len(ids) < 30000 else Conversation.objects.all()

@@ -13,7 +13,9 @@ from inspector.seeds.branch_incident import openclaw_files, pi_files
 from inspector.seeds.dispatch_incident import CONVERSATION, trace_records
 from inspector.seeds.dispatch_others import OTHERS
 from inspector.seeds.rollouts_incident import SESSION
+from inspector.seeds.stream_incident import IDS, capture_files
 from inspector.sources import folders
+from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn
 from inspector.sources.reading import Store, Traces
 from inspector.traces.record_id import record_id
@@ -21,9 +23,17 @@ from inspector.traces.record_id import record_id
 TREES: Mapping[str, Mapping[str, bytes]] = {openclaw.NAME: openclaw_files(), pi.NAME: pi_files()}
 """Format, which is the name of the folder too -> path below it -> content as the demo writes it."""
 
+STREAMS = "streams"
+"""Name of the folder with the captures."""
 
-def is_ours(held: Store | Traces) -> bool:
+CAPTURES: Mapping[str, bytes] = capture_files()
+"""Name of each file in it -> content as the demo writes it."""
+
+
+def is_ours(held: Store | Traces | Captures) -> bool:
     """A demo's store holds all its conversations, whatever was repaired in them; its trace is never written to."""
+    if isinstance(held, Captures):
+        return {exchange.native_id for exchange in held.exchanges} == {IDS.get(held.path.name)}
     if isinstance(held, Traces):
         return {record.id for record in held.records} == {record_id(record) for record in trace_records()}
     if {held.path.name, held.format.name} & TREES.keys():

@@ -8,6 +8,7 @@ from django.core.management.base import CommandError
 
 from inspector.actions.own_database import refuse_own_database
 from inspector.sources import files
+from inspector.sources.captures import Captures
 from inspector.sources.opening import MAGIC
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
@@ -35,12 +36,23 @@ def _body(traces: Sequence[Traces], name: str) -> bytes | None:
 
 
 def read_traces(name: str) -> Traces:
+    """Raises CommandError, SourceProblem."""
+    found = read_observed(name)
+    if isinstance(found, Traces):
+        return found
+    raise CommandError(
+        f"{shown(name, 4096)} holds captured streams ({found.kind}): only scan holds them against a store; name it as TARGET."
+    )
+
+
+def read_observed(name: str) -> Traces | Captures:
+    """Traces, or captured streams. Raises CommandError, SourceProblem."""
     if name == PIPE:
         return _piped_traces()
     path = place(name)
     refuse_own_database(path)
     found = read(path)
-    if isinstance(found, Traces):
+    if isinstance(found, Traces | Captures):
         return found
     raise CommandError(f"{shown(str(path), 4096)} holds conversations ({found.format.name}), no traces: name it as TARGET.")
 

@@ -15,17 +15,18 @@ from inspector.conversation.model import Conversation
 from inspector.detectors.base import Case, case_of
 from inspector.formats import bundle
 from inspector.formats.base import Format, Stored
-from inspector.management.observed import PIPE, read_traces, trace_of
+from inspector.management.observed import PIPE, read_observed, read_traces, trace_of
 from inspector.management.piped import read_body
 from inspector.models import loading
 from inspector.models.identity import short_id
 from inspector.profiles.answering import own_judges
 from inspector.reports.visible import visible
 from inspector.sources import places, reading
+from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import Missing, shown
-from inspector.sources.reading import Store, Traces, read_store
+from inspector.sources.reading import ACapture, Store, Traces, read_store
 from inspector.traces.model import Trace
 
 NAMED = 5
@@ -89,42 +90,61 @@ def add_target_arguments(parser: CommandParser, several: bool = False, optional:
         "target",
         metavar="TARGET",
         nargs="+" if several else "?" if optional else None,
-        help="the path of a store or request body, - for a request body on standard input, or the id of an imported conversation "
-        "(its first characters will do); an existing path wins",
+        help="the path of a store, request body or capture, - for a body or capture on standard input, or the id of an imported conversation "
+        "or stream (its first characters will do); an existing path wins",
     )
     add_options_of_target(parser)
 
 
 def add_options_of_target(parser: CommandParser) -> None:
     parser.add_argument("--format", metavar="NAME", help="read the target as this format instead of detecting it (see `formats`)")
-    parser.add_argument("--conversation", metavar="ID", help="pick one conversation: its own id or the start of it, or ours")
+    parser.add_argument("--conversation", metavar="ID", help="pick one conversation or stream: its own id or the start of it, or ours")
     parser.add_argument(
         "--traces",
         metavar="TARGET",
         action="append",
         default=[],
-        help="a trace database or journal that belongs to the store; - reads a journal from standard input; may be repeated",
+        help="a trace database or journal that belongs to the store (- reads a journal from standard input), or for scan the capture of a stream "
+        "that is stored there; may be repeated",
     )
 
 
-def load(options: Mapping[str, Any]) -> Target:
-    """The target that a command's options name. Raises CommandError, SourceProblem, UnknownFormat."""
+def load(options: Mapping[str, Any], observed: Sequence[Traces] | None = None) -> Target:
+    """The target that a command's options name; `observed` are its traces, where they are read already.
+
+    Raises CommandError, SourceProblem, UnknownFormat; of a capture ACapture, with its streams.
+    """
     name, wanted = options["target"], options["conversation"]
-    if name == PIPE and PIPE in options["traces"]:
-        raise CommandError("Standard input can be the TARGET or the traces, not both: save one of them to a file and name that.")
-    traces = [read_traces(each) for each in options["traces"]]
+    _refuse_one_pipe_for_both(options)
+    traces = [read_traces(each) for each in options["traces"]] if observed is None else observed
     if name == PIPE:
         return _chosen(PIPE, PIPE, read_body(options["format"]), wanted, traces)
     if places.exists(place(name)):
         return _of_path(place(name), options["format"], wanted, traces)
     if _looks_like_a_path(name):
         raise Missing(Path(name))
-    return _of_row(imported(name), options["format"], wanted, traces)
+    try:
+        row = imported(name)
+    except CommandError:
+        stream = _imported_stream(name)
+        if stream is None:
+            raise
+        path = Path(stream.source.path)
+        raise ACapture(path, Captures(path, stream.source.format, (loading.exchange(stream),))) from None
+    return _of_row(row, options["format"], wanted, traces)
+
+
+def _refuse_one_pipe_for_both(options: Mapping[str, Any]) -> None:
+    if options["target"] == PIPE and PIPE in options["traces"]:
+        raise CommandError("Standard input can be the TARGET or the traces, not both: save one of them to a file and name that.")
 
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A target whose conversations are read one after the other and need not be held together: `conversations` can be used once."""
+    """A target whose conversations are read one after the other and need not be held together: `conversations` can be used once.
+
+    `captures` are the streams that were named beside it.
+    """
 
     path: str
     format: str
@@ -132,19 +152,23 @@ class Each:
     problems: tuple[tuple[str, str], ...] = ()
     total: int | None = None
     """None: not known before the last."""
+    captures: tuple[Captures, ...] = ()
 
 
 def load_each(options: Mapping[str, Any]) -> Each:
     """As `load`, for who looks at each conversation once: the jobs of a database server pass by without being held. Raises as `load`, in the middle too."""
     name = options["target"]
     where = place(name) if is_dsn(name) else None
+    _refuse_one_pipe_for_both(options)
+    observed = [read_observed(each) for each in options["traces"]]
+    traces = [found for found in observed if isinstance(found, Traces)]
+    captures = tuple(found for found in observed if isinstance(found, Captures))
     if not isinstance(where, Dsn) or options["conversation"] is not None:
-        target = load(options)
-        return Each(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations))
+        target = load(options, traces)
+        return Each(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations), captures)
     refuse_own_database(where)
-    traces = [read_traces(each) for each in options["traces"]]
     found = reading.format_of(where, options["format"])
-    return Each(where.name, found.name, _passing(where, found, traces))
+    return Each(where.name, found.name, _passing(where, found, traces), captures=captures)
 
 
 def _passing(where: Dsn, format_: Format, traces: Sequence[Traces]) -> Iterator[Chosen]:
@@ -170,6 +194,21 @@ def imported(name: str) -> models.Conversation:
         ids = ", ".join(conversation.oid for conversation in found[:NAMED])
         raise CommandError(f"{shown(name)!r} may be any of {count} imported conversations ({ids}{_more(count)}): name one of these ids.")
     return found[0]
+
+
+def _imported_stream(name: str) -> models.Stream | None:
+    """The imported stream with this id (ours, or the start of it), or native id. Raises CommandError where it may be several."""
+    typed = visible(name)
+    known = models.Stream.objects.select_related("source")
+    found = (
+        list((known.filter(native_id=typed) or known.filter(oid__startswith=typed.lower())).order_by("oid")[: NAMED + 1]) if typed else []
+    )
+    if len(found) > 1:
+        ids = ", ".join(stream.oid for stream in found[:NAMED])
+        raise CommandError(
+            f"{shown(name)!r} may be any of several imported streams ({ids}{'' if len(found) <= NAMED else ', …'}): name one of these ids."
+        )
+    return found[0] if found else None
 
 
 def _looks_like_a_path(name: str) -> bool:
@@ -288,5 +327,15 @@ def sources_named(names: Sequence[str]) -> list[str]:
         elif _looks_like_a_path(name):
             raise Missing(Path(name))
         else:
-            paths.append(imported(name).source.path)
+            paths.append(_imported_path(name))
     return list(dict.fromkeys(paths))
+
+
+def _imported_path(name: str) -> str:
+    try:
+        return imported(name).source.path
+    except CommandError:
+        stream = _imported_stream(name)
+        if stream is None:
+            raise
+        return stream.source.path

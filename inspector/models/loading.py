@@ -1,6 +1,6 @@
 """Rows of the database as the core's values. A revision never changes, so what was read from one is kept for the next page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
@@ -16,8 +16,13 @@ from inspector.formats.catalogue import format_named
 from inspector.models.conversation import Conversation, Payload, Record, Revision
 from inspector.models.identity import indexed
 from inspector.models.source import Source
+from inspector.models.stream import Stream, StreamPart
 from inspector.models.trace import TraceRecord
 from inspector.reports.branches import with_leaf
+from inspector.reports.stream_report import Analysis, analysed
+from inspector.sources import captures
+from inspector.streams.captures import own
+from inspector.streams.model import Exchange
 from inspector.traces import model as traces
 from inspector.traces.bodies import Body, decompress
 from inspector.traces.tree import build
@@ -124,3 +129,49 @@ def archive(source: Source, found: Core) -> Core | None:
 def held(source: Source, native_id: str) -> Conversation | None:
     """The conversation with this id, where the source still holds it."""
     return source.conversations.filter(oid=Conversation.oid_of(source, native_id), is_gone=False).first()
+
+
+def exchange(stream: Stream) -> Exchange:
+    """The captured exchange; its happenings are read anew at every call. Raises SourceProblem for one that stands in its file only, in the middle too."""
+    return _kept(stream) if stream.is_kept else _in_its_file(stream)
+
+
+def _kept(stream: Stream) -> Exchange:
+    pk = stream.pk
+    found = next(own.exchanges(lambda offset=0: _parts(pk, offset), stream.native_id))
+    # What was said of the file when it was read is kept beside it; of our own lines there is nothing to say.
+    return replace(found, problems=tuple(stream.problems))
+
+
+def _parts(stream_id: int, offset: int) -> Iterator[bytes]:
+    rows = StreamPart.objects.filter(stream_id=stream_id).order_by("position")
+    at = 0
+    for pk, size in list(rows.values_list("pk", "payload__size")):
+        if at + size > offset:
+            payload = Payload.objects.get(streampart__pk=pk)
+            data = decompress(Body(payload.digest, bytes(payload.data), payload.gzipped, payload.size))
+            yield data[max(0, offset - at) :]
+        at += size
+
+
+def _in_its_file(stream: Stream) -> Exchange:
+    found = captures.read_again(stream.source.path, stream.source.format, (stream.file_size, stream.file_time))
+    if stream.position >= len(found.exchanges):
+        raise captures.WentOn(found.path)
+    return found.exchanges[stream.position]
+
+
+def refuse_another_file(stream: Stream) -> None:
+    """Raises SourceProblem where the stream stands in its file only, and that is another one by now: what was kept of it for pages is then not shown either."""
+    if not stream.is_kept:
+        captures.refuse_another(stream.source.path, (stream.file_size, stream.file_time))
+
+
+def analysis(stream: Stream) -> Analysis:
+    """What is wrong with the stream, and the message that it brought. Raises SourceProblem as `exchange`."""
+    return _analysis(stream.pk, stream.digest)
+
+
+@lru_cache(maxsize=4)
+def _analysis(stream_id: int, digest: str) -> Analysis:
+    return analysed(exchange(Stream.objects.select_related("source").get(pk=stream_id)))

@@ -5,6 +5,7 @@ from django.db import models
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.reports.provenance import provenance
+from inspector.sources.captures import NAMES
 from inspector.sources.places import short
 from inspector.sources.reading import THE_FILE
 
@@ -15,6 +16,7 @@ class Source(models.Model):
     """Unique through `oid`, its hash: an index has no room for the longest paths."""
     format = models.CharField(max_length=40)
     is_trace = models.BooleanField(default=False)
+    """It holds what was observed, traces or captured streams: it is evidence, and nothing is ever written to it."""
     is_demo = models.BooleanField(default=False)
     write_enabled = models.BooleanField(default=False)
     reader = models.CharField(max_length=80, blank=True)
@@ -39,6 +41,10 @@ class Source(models.Model):
     @property
     def name(self) -> str:
         return short(self.path)
+
+    @property
+    def is_capture(self) -> bool:
+        return self.format in NAMES
 
     @property
     def provenance(self) -> str:

@@ -101,6 +101,15 @@ def written_at(path: Path) -> float | None:
     return max((time for time in times if 0 <= time < _YEAR_9999), default=None)
 
 
+def size(path: Path) -> int:
+    """Bytes of a file. Raises Missing, NotAFile, NotReadable."""
+    found = regular(path)
+    try:
+        return found.stat().st_size
+    except OSError as error:
+        raise problem(error, path) from error
+
+
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     """The whole file. Raises TooLarge when it holds more than `limit` bytes."""
     try:

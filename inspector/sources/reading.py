@@ -12,16 +12,19 @@ from inspector.formats.request_layout import NotARequest
 from inspector.formats.request_names import WIRES
 from inspector.formats.session_files import SessionFiles
 from inspector.formats.session_folder import is_session
-from inspector.sources import bundles, files, folders, postgres, sqlite, stores
+from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores
+from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import Elsewhere
 from inspector.sources.problems import NotAFile, SourceProblem, shown
+from inspector.streams.captures.base import Kind
+from inspector.streams.captures.catalogue import kind_named
 from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
 THE_FILE, THE_KEYS, BESIDE = "the file", "its keys", "files beside the sessions"
-_NAMED = 5
+_NAMED, _LOOKED_AT = 5, 50
 """Where a problem of a store lies: damage that SQLite finds, records of which the format knows no meaning, and files that it does not read."""
 
 
@@ -34,7 +37,19 @@ class NotRecognised(SourceProblem):
     @property
     def sentence(self) -> str:
         held = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
-        return f"{self.place} is no store, request body, trace database or journal that Inspector knows{held}: `formats` lists what it reads, --format NAME forces one."
+        return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{held}: `formats` lists what it reads, --format NAME forces one."
+
+
+@dataclass(eq=False)
+class FolderOfCaptures(SourceProblem):
+    """Captures are named one by one: each is evidence of its own."""
+
+    names: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        named = ", ".join(shown(name) for name in self.names[:_NAMED]) + (", …" if len(self.names) > _NAMED else "")
+        return f"{self.place} is a folder with captures of streams ({named}): name one of these files; import_source takes several at once."
 
 
 @dataclass(eq=False)
@@ -70,6 +85,18 @@ class NotAStore(SourceProblem):
         return f"{self.place} holds traces ({self.format}), no conversations: name the store, and this file with --traces."
 
 
+@dataclass(eq=False)
+class ACapture(SourceProblem):
+    """A capture of streams where a store is wanted; who takes captures as well finds them here."""
+
+    captures: Captures
+
+    @property
+    def sentence(self) -> str:
+        kind = self.captures.kind
+        return f"{self.place} holds captured streams ({kind}), no conversations: scan, show, repair and import_source take it, and --traces beside a store."
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """`problems`: what SQLite's own check says of the file (where it finds damage, rows may be missing without a trace), and unknown keys.
@@ -97,8 +124,12 @@ class Traces:
     files: tuple[Path, ...] = field(default=())
 
 
-def read(path: Place, format_name: str | None = None) -> Store | Traces:
-    """Detects the shape (unless named) and reads it. Raises SourceProblem, UnknownFormat."""
+def read(path: Place, format_name: str | None = None) -> Store | Traces | Captures:
+    """Detects the shape (unless named) and reads it: formats win over traces, and both over captures. Raises SourceProblem, UnknownFormat."""
+    if format_name in captures.NAMES:
+        if isinstance(path, Dsn):
+            raise stores.NotServed(path)
+        return captures.read(path, kind_named(format_name))
     shape = stores.identify(path)
     if format_name is None:
         scores: list[tuple[float, str]] = [(found.sniff(shape), found.name) for found in FORMATS]
@@ -107,9 +138,10 @@ def read(path: Place, format_name: str | None = None) -> Store | Traces:
         if score <= 0:
             if isinstance(path, Dsn):
                 raise _strange(path, shape)
-            if not _may_be_a_request(shape):
-                raise NotRecognised(path, tuple(shape.tables))
-            format_name = _request_format(path)
+            other = _request_or_capture(path, shape)
+            if isinstance(other, Kind):
+                return captures.read(path, other)
+            format_name = other
     if isinstance(path, Dsn):
         return _served(path, format_named(format_name))
     if format_name == dispatch_traces.NAME:
@@ -128,6 +160,8 @@ def read_store(path: Place, format_name: str | None = None) -> Store:
     found = read(path, format_name)
     if isinstance(found, Traces):
         raise NotAStore(path, found.format)
+    if isinstance(found, Captures):
+        raise ACapture(path, found)
     return found
 
 
@@ -219,6 +253,40 @@ def _may_be_a_request(shape: Shape) -> bool:
         return False
     starts_as_json = shape.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
     return starts_as_json or request_layout.is_mistaken(shape.head)
+
+
+def _request_or_capture(path: Path, shape: Shape) -> str | Kind:
+    """Raises NotRecognised, NoRequest and other SourceProblem."""
+    if names := _captures_within(path, shape):
+        raise FolderOfCaptures(path, names)
+    if shape.tables or shape.files:
+        raise NotRecognised(path, tuple(shape.tables))
+    kind = captures.kind_of(captures.of_path(path), path.name)
+    if not _may_be_a_request(shape):
+        if kind is None:
+            raise NotRecognised(path, tuple(shape.tables))
+        return kind
+    if kind is not None and files.size(path) > request_layout.LIMIT:
+        return kind
+    try:
+        return _request_format(path)
+    except NoRequest:
+        if kind is None:
+            raise
+        return kind
+
+
+def _captures_within(path: Path, shape: Shape) -> tuple[str, ...]:
+    """Of a folder the files that are captures by their first bytes, as far as its first 50 by name go."""
+    below = [name.partition("/")[2] for name in shape.files[:_LOOKED_AT]] if folders.is_folder(path) else []
+    return tuple(name for name in below if _is_capture(path / name))
+
+
+def _is_capture(path: Path) -> bool:
+    try:
+        return captures.kind_of(captures.of_path(path), path.name) is not None
+    except SourceProblem:
+        return False
 
 
 def _request_format(path: Path) -> str:

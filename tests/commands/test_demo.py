@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from inspector.models import Conversation, Source
+from inspector.models import Conversation, Source, Stream
 from inspector.seeds.branch_incident import BRANCHED, SESSIONS, openclaw_files
 from inspector.seeds.branch_incident_pi import FOLDER, FUSED
+from inspector.seeds.stream_incident import LEAKED, MENDED, PREMATURE
 from tests.commands.running import CONVERSATION, everything, incident, make, run, traces
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,7 @@ def store(tmp_path: Path, settings: Settings) -> Path:
 
 def test_demo_writes_and_imports_the_incident(store: Path) -> None:
     ran = run("demo", "--json")
-    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db", "rollouts", "openclaw", "pi", "gbrain.sql"]
+    assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db", "rollouts", "openclaw", "pi", "gbrain.sql", "streams"]
     assert ran.json["conversations"] == 6
     conversation = Conversation.objects.get(oid=ran.json["incident"])
     assert conversation.native_id == CONVERSATION and conversation.read_count == 3
@@ -54,6 +55,19 @@ def test_demo_writes_and_imports_the_incident(store: Path) -> None:
     branched = Conversation.objects.get(oid=ran.json["branched"])
     assert Conversation.objects.get(oid=ran.json["job"]).native_id == "4107"
     assert branched.native_id == BRANCHED and [found.code for found in branched.findings.all()] == ["TREE106"]
+
+
+def test_demo_writes_and_imports_three_captures(store: Path) -> None:
+    ran = run("demo", "--json")
+    found = {stream.native_id: stream for stream in Stream.objects.all()}
+    assert set(found) == {PREMATURE, MENDED, LEAKED} and found[PREMATURE].oid == ran.json["premature"]
+    codes = {name: [finding.rule for finding in stream.findings.all()] for name, stream in found.items()}
+    assert codes[PREMATURE] == ["premature_terminal", "content_lost"] and codes[MENDED] == []
+    assert "tool_text_in_reasoning" in codes[LEAKED]
+    mine = store.parent / "streams" / f"{PREMATURE}.capture.jsonl"
+    mine.write_bytes(mine.read_bytes().replace(PREMATURE.encode(), b"my-own"))
+    refused = run("demo", "--fresh")
+    assert refused.status == 2 and "is not a file of the demo" in refused.err and b"my-own" in mine.read_bytes()
 
 
 def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:

@@ -13,12 +13,14 @@ from inspector.environment import os_user, program
 from inspector.formats import openclaw, pi
 from inspector.management import demo_database
 from inspector.management.answering import AnsweringCommand
-from inspector.management.demo_ownership import TREES, is_ours
+from inspector.management.demo_ownership import CAPTURES, STREAMS, TREES, is_ours
+from inspector.models import Stream
 from inspector.models.identity import short_id
 from inspector.seeds import gbrain_incident
 from inspector.seeds.branch_incident import BRANCHED
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
 from inspector.seeds.rollouts_incident import SESSION, incident_files
+from inspector.seeds.stream_incident import PREMATURE
 from inspector.sources import creation, files, folders
 from inspector.sources.private_postgres import CannotStart
 from inspector.sources.problems import SourceProblem, shown
@@ -40,10 +42,11 @@ class Command(AnsweringCommand):
         folder = Path(options["folder"] or settings.VAR_DIR / "demo")
         store, traces, rollouts = folder / "dispatch.db", folder / "traces.db", folder / "rollouts"
         trees = (folder / openclaw.NAME, folder / pi.NAME)
+        streams = [folder / STREAMS / name for name in CAPTURES]
         export = folder / "gbrain.sql"
         paths = (store, traces, rollouts, *trees, export)
         server = folder / "postgres"
-        for path in paths:
+        for path in (*paths, *streams):
             _refuse_foreign(path)
         demo_database.refuse_foreign(server)
         if options["fresh"]:
@@ -52,7 +55,11 @@ class Command(AnsweringCommand):
             export.unlink(missing_ok=True)
             for path in (rollouts, *trees):
                 folders.remove(path)
+            for path in streams:
+                _remove(path)
         written = [path.name for path in paths if not files.exists(path)]
+        captured = {path.name: CAPTURES[path.name] for path in streams if not files.exists(path)}
+        written += [STREAMS] if captured else []
         if store.name in written:
             creation.write_dispatch_store(store, store_rows())
         if traces.name in written:
@@ -62,12 +69,15 @@ class Command(AnsweringCommand):
         for path in trees:
             if path.name in written:
                 _write(path, TREES[path.name])
+        _write(folder / STREAMS, captured)
         if export.name in written:
             _write(folder, {export.name: gbrain_incident.script().encode()})
         imported, _ = import_targets([str(store), str(traces)], os_user(), demo=True)
         # By itself: traces belong to every store of the same call.
         (sessions,) = import_targets([str(rollouts)], os_user(), demo=True)
         (branches,), (damaged,) = (import_targets([str(path)], os_user(), demo=True) for path in trees)
+        held = import_targets([str(path) for path in streams], os_user(), demo=True)
+        premature = Stream.oid_of(held[0].source, PREMATURE)
         jobs, loaded, no_server = _jobs(export, server, options["fresh"])
         incident = short_id(imported.source.path, imported.source.format, CONVERSATION)
         refused = short_id(sessions.source.path, sessions.source.format, SESSION)
@@ -79,9 +89,10 @@ class Command(AnsweringCommand):
                 "traces": str(traces),
                 "rollouts": str(rollouts),
                 **{path.name: str(path) for path in trees},
+                STREAMS: str(folder / STREAMS),
                 "gbrain": jobs[0],
             }
-            ids = {"incident": incident, "refused": refused, "branched": branched, "job": job}
+            ids = {"incident": incident, "refused": refused, "branched": branched, "premature": premature, "job": job}
             self.say_json({**places, "written": written, "conversations": imported.conversations, **ids})
             return
         self.say(f"{'Wrote' if written else 'Kept'} {_near(store)} and {_near(traces)}: {imported.conversations} conversations.")
@@ -89,6 +100,9 @@ class Command(AnsweringCommand):
         kept = "Wrote" if {path.name for path in trees} & {*written} else "Kept"
         counts = f"{branches.conversations} sessions that are trees ({branched} has a result on another branch), {damaged.conversations} with damaged lines"
         self.say(f"{kept} {_near(trees[0])} and {_near(trees[1])}: {counts}.")
+        self.say(
+            f"{'Wrote' if captured else 'Kept'} {_near(folder / STREAMS)}: {len(streams)} captured streams ({premature} was ended too early)."
+        )
         self.say(
             f"{'Wrote' if loaded or export.name in written else 'Kept'} {_near(export)}: {len(gbrain_incident.JOBS_MADE)} jobs of gbrain ({job} dies on every retry), {no_server}."
         )
@@ -104,6 +118,7 @@ class Command(AnsweringCommand):
         self.say(f"  {program()} show {branched} --as tree")
         self.say(f"  {program()} repair {branched} --strategy reparent-to-result --plan")
         self.say(f"  {program()} scan {_near(trees[1])}")
+        self.say(f"  {program()} scan {_near(streams[0])}")
         self.say(f"  {program()} repair {_near(export)} --conversation {gbrain_incident.FAILED} --strategy insert-ledger-results --plan")
 
 

@@ -16,6 +16,7 @@ from inspector.profiles.base import EVIDENCE
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.crash_alignment import Alignment, aligned
 from inspector.reports.explain import Explanation, calls_named, explained, explanation_report, same_refusal
+from inspector.reports.stream_report import rows_that_say
 from inspector.reports.visible import visible
 from inspector.sources.problems import shown
 
@@ -52,9 +53,14 @@ class Command(AnsweringCommand):
             self.note(
                 f"{shown(crash.stored.conversation.native_id)} is the request that was refused so; what the error counts is counted there."
             )
+        said_by_clients = rows_that_say(text)
         if options["json"]:
-            self.say_json(explanation_report(text, found))
+            streams = [{"code": row.code, "rule": row.name, "summary": row.summary, "why": row.why} for row in said_by_clients]
+            self.say_json(explanation_report(text, found) | ({"streams": streams} if streams else {}))
         else:
+            for row in said_by_clients:
+                self.say(f"{row.code} {row.name}: what a client says of a stream. {row.summary} {row.why}")
+                self.say("  `scan CAPTURE` shows where, of a captured stream (docs/captures.md says how to get one).")
             mends = session or chosen
             self._print(found, case is not None, mends.case() if mends and found else None)
             if crash is not None and session is not None:
@@ -63,7 +69,7 @@ class Command(AnsweringCommand):
                 self.say(f"Looked for in {shown(chosen.stored.conversation.native_id)} ({chosen.oid}).")
             elif found:
                 self.say("Where it is in a history: --target with its store, its request body or an imported conversation.")
-        if not found:
+        if not found and not said_by_clients:
             if not options["json"]:
                 self.note(
                     "No known rule answers so: `profiles` lists the texts that are known; give more of the error, or the whole log line."

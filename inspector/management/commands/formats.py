@@ -7,7 +7,7 @@ from inspector.reports.catalogues import formats
 
 
 class Command(AnsweringCommand):
-    help = "Lists the stored shapes that can be read, and the modes in which a repair can be written to each."
+    help = "Lists the stored shapes and kinds of captures that can be read, and the modes in which a repair can be written to each."
 
     def answer(self, options: dict[str, Any]) -> None:
         if options["json"]:
@@ -19,5 +19,7 @@ class Command(AnsweringCommand):
                 self.say(
                     f"    read as {found['reader']}, sent as {found['projection']}, judged by {found['profile']} unless told otherwise"
                 )
+            elif found["holds"] == "streams":
+                self.say("    a capture of streams: evidence, which is never written to; a corrected one is a new capture")
             for mode in found["modes"]:
                 self.say(f"    --mode {mode['name']} ({mode['alias']}): {mode['summary']}")

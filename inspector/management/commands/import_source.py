@@ -1,4 +1,4 @@
-"""Loads stores and traces into Inspector's database."""
+"""Loads stores, traces and captures into Inspector's database."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from inspector.management.target import add_target_arguments, sources_named
 class Command(AnsweringCommand):
     """`import_source TARGET... [--traces TARGET] [--format NAME] [--from TEXT]`; all of them or none."""
 
-    help = "Loads stores, trace databases and journals, so that pages show them and repairs can be made; the files are only read."
+    help = "Loads stores, trace databases, journals and captures of streams, so that pages show them and repairs can be made; the files are only read."
 
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser, several=True)
@@ -42,12 +42,17 @@ def _report(imported: Imported) -> dict[str, Any]:
         "unchanged": imported.unchanged,
         "gone": imported.gone,
         "records": imported.records,
+        "streams": imported.streams,
         "problems": imported.problems,
     }
 
 
 def _sentence(imported: Imported) -> str:
     source = imported.source
+    if source.is_capture:
+        same = f", {imported.unchanged:,} as they were" if imported.unchanged else ""
+        gone = f", {imported.gone:,} no longer there" if imported.gone else ""
+        return f"{source.path}: {_count(imported.streams, 'captured stream')} ({source.format}){same}{gone}"
     if source.is_trace:
         problems = f", {imported.problems:,} of them damaged" if imported.problems else ""
         return f"{source.path}: {imported.records:,} trace records{problems} ({source.format})"

@@ -17,7 +17,7 @@ from inspector.detectors.base import DISPATCH, Finding, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Scripted
 from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
-from inspector.management import body_output, piped
+from inspector.management import body_output, corrected, piped
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import apply_now
 from inspector.management.observed import PIPE
@@ -33,12 +33,15 @@ from inspector.reports.plan import plan_report
 from inspector.reports.span_words import count
 from inspector.reports.what_remains import what_remains
 from inspector.sources.problems import shown
+from inspector.sources.reading import ACapture
 
 
 class Command(AnsweringCommand):
     """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] [--leaf ENTRY] (--plan | --apply | --out PATH)`; status 1: nothing to do.
 
     Of a database server, or an export of one, `--out FILE.sql` is the write as a script, and FILE.undo.sql takes it back.
+
+    Of a capture, `repair CAPTURE [--strategy NAME...] (--plan | --out NEW)`: without names, all that mends it.
 
     Or `repair [TARGET] --apply-plan FILE`, where FILE is what `--plan --json` or `--out PATH --json` printed.
     """
@@ -73,6 +76,11 @@ class Command(AnsweringCommand):
             default="",
             help="of a tree, mend the path to this entry, which becomes the live one (see `show --as tree`)",
         )
+        parser.add_argument(
+            "--accept-invented",
+            action="store_true",
+            help="of a capture, guess what the text of a call does not tell (the types of its arguments)",
+        )
 
     def answer(self, options: dict[str, Any]) -> None:
         if options["apply_plan"] is not None:
@@ -80,19 +88,23 @@ class Command(AnsweringCommand):
             return
         if options["target"] is None:
             raise CommandError("Name the store or the conversation to repair as TARGET; only --apply-plan knows it from its file.")
-        if not options["strategy"] and not options["goal"]:
-            raise CommandError("Say what to do with --strategy NAME (`strategies` lists them), or --for PROFILE for what is recommended.")
         if options["out"] is not None and options["mode"]:
             raise CommandError("--out writes a copy of the store and repairs it in place: leave --mode out.")
         if options["out"] == "":
             raise CommandError("Name the new file behind --out, for example repaired.db.")
         for name in options["strategy"] or ():
-            strategy(name)
+            if name not in corrected.STRATEGY_NAMES:
+                strategy(name)
         if options["goal"]:
             profile(options["goal"])
         if options["reader"]:
             reader(options["reader"])
-        target = load(options)
+        try:
+            target = load(options)
+        except ACapture as found:
+            corrected.repair(self, found.captures, options)
+            return
+        _refuse_what_is_for_captures(options)
         chosen = target.one()
         try:
             self._repair(target, chosen, _request(chosen, options), options)
@@ -210,6 +222,18 @@ class Command(AnsweringCommand):
         for warning in preview.warnings:
             self.say(f"  warning: {warning}")
         self.say(preview.shown_diff)
+
+
+def _refuse_what_is_for_captures(options: dict[str, Any]) -> None:
+    """Raises CommandError, UnknownStrategy."""
+    if options["accept_invented"]:
+        raise CommandError(
+            "--accept-invented is for captures: what a repair of a conversation makes up stands in its plan, and is approved with it."
+        )
+    if not options["strategy"] and not options["goal"]:
+        raise CommandError("Say what to do with --strategy NAME (`strategies` lists them), or --for PROFILE for what is recommended.")
+    for name in options["strategy"] or ():
+        strategy(name)
 
 
 def _where(found: Finding) -> str:

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Case, Finding, Severity, at_least, findings, rank
 from inspector.detectors.catalogue import RULES
+from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load_each
 from inspector.profiles.base import Judgement
@@ -23,6 +24,7 @@ from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 from inspector.sources import spool as spooling
 from inspector.sources.problems import shown
+from inspector.sources.reading import ACapture
 
 MANY = 100
 RECORDED_SHOWN = 5
@@ -86,10 +88,16 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         names = list(dict.fromkeys(_profile_names(options["profile"])))
-        target = load_each(options)
+        try:
+            target = load_each(options)
+        except ACapture as found:
+            captured.scan(self, found.captures, options)
+            return
+        streams = captured.Streams.of(target.captures)
         with spooling.spool() as spool:
             told: list[Told] = []
             for number, chosen in enumerate(target.conversations, start=1):
+                streams.hold_against(chosen)
                 told.append(_told(_examine(chosen, options["reader"], names), options["json"], options["fail_on"], spool))
                 if number % MANY == 0:
                     self.note(f"{number:,}{'' if target.total is None else f' of {target.total:,}'} conversations looked at")
@@ -97,12 +105,14 @@ class Command(AnsweringCommand):
             if options["json"]:
                 problems = [{"where": where, "reason": reason} for where, reason in target.problems]
                 source = {**source_report(target.path, target.format), "problems": problems}
-                self._print_json({"source": source, "conversations": [], "streams": []}, told, spool)
+                self._print_json({"source": source, "conversations": [], "streams": streams.reports}, told, spool)
             else:
                 for where, reason in target.problems:
                     self.say(f"Problem, {shown(where)}: {shown(reason, 600)}")
                 self._print(target.path, told, options["fail_on"], spool)
-        if any(each.fails for each in told):
+                captured.say_streams(self, streams.looked, options["fail_on"])
+        streams.say_strangers(self)
+        if any(each.fails for each in told) or streams.fail(options["fail_on"]):
             sys.exit(1)
 
     def _print(self, path: str, told: list[Told], fail_on: str, spool: spooling.Spool) -> None:

@@ -10,6 +10,7 @@ from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import LEAF
 from inspector.detectors.base import Case, case_of
+from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
@@ -20,6 +21,9 @@ from inspector.reports.own_leaves import own_leaves
 from inspector.reports.show import messages_report, prompt_report
 from inspector.reports.tree_text import tree_lines, tree_report
 from inspector.sources.problems import shown
+from inspector.sources.reading import ACapture
+
+OF_STREAMS = ("events", "message", "capture")
 
 
 class Command(AnsweringCommand):
@@ -36,7 +40,8 @@ class Command(AnsweringCommand):
             metavar="SHAPE",
             default="notation",
             help="notation (one line a chunk, the default), messages (as the reader has them), tree (the branches of a session that is one: "
-            "one line an entry, * on the path), or a projection (see `projections`)",
+            "one line an entry, * on the path), or a projection (see `projections`); of a capture events (one line each, folded, the default), "
+            "message (what they assemble to) or capture (our own format)",
         )
         parser.add_argument(
             "--leaf", metavar="ENTRY", default="", help="of a tree, read the path to this entry instead of the reader's own"
@@ -45,8 +50,16 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         shape = options["shape"]
-        wanted = None if shape in ("notation", "messages", "tree") else projection(shape)
-        chosen = load(options).one()
+        wanted = None if shape in ("notation", "messages", "tree", *OF_STREAMS) else projection(shape)
+        try:
+            chosen = load(options).one()
+        except ACapture as found:
+            captured.show(self, found.captures, options)
+            return
+        if shape in OF_STREAMS:
+            raise CommandError(
+                f"--as {shape} shows a captured stream, and this is a conversation: choose notation, messages, tree or a projection."
+            )
         conversation = _revision(chosen, options["revision"])
         if shape == "notation":
             leaf = options["leaf"]

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.management.answering import AnsweringCommand
-from inspector.reports.catalogues import strategies, strategy
+from inspector.reports.catalogues import strategies, strategy, stream_strategies, stream_strategy
 
 
 class Command(AnsweringCommand):
@@ -17,13 +17,24 @@ class Command(AnsweringCommand):
         parser.add_argument("name", metavar="NAME", nargs="?", help="the name of a strategy")
 
     def answer(self, options: dict[str, Any]) -> None:
-        if options["name"]:
+        of_streams = stream_strategy(options["name"] or "")
+        if of_streams is not None and options["name"] not in {found["name"] for found in strategies()}:
+            self.say_json(of_streams) if options["json"] else self._print_of_streams(of_streams)
+        elif options["name"]:
             found = strategy(options["name"])
             self.say_json(found) if options["json"] else self._print(found)
+            if of_streams is not None and not options["json"]:
+                # One word for one thing, in stores and in captures.
+                self.say()
+                self._print_of_streams(of_streams)
         elif options["json"]:
-            self.say_json({"strategies": strategies()})
+            self.say_json({"strategies": strategies(), "stream_strategies": stream_strategies()})
         else:
             for found in strategies():
+                self.say(f"{found['name']} ({_marks(found)}): {found['summary']}")
+            self.say()
+            self.say("Of captured streams (`repair CAPTURE`), which are written as a new capture:")
+            for found in stream_strategies():
                 self.say(f"{found['name']} ({_marks(found)}): {found['summary']}")
 
     def _print(self, found: dict[str, Any]) -> None:
@@ -32,6 +43,12 @@ class Command(AnsweringCommand):
         for label in ("cost", "noticed_by_user", "argued_for", "argued_against"):
             self.say(f"{label.replace('_', ' ').capitalize()}: {found[label]}")
         self.say(f"Repairs: {', '.join(found['repairs']) or 'nothing that a rule names'}")
+
+    def _print_of_streams(self, found: dict[str, Any]) -> None:
+        self.say(f"{found['name']} ({_marks(found)}, of captured streams)")
+        self.say(found["summary"])
+        self.say(f"Cost: {found['cost']}")
+        self.say(f"Corrects: {', '.join(found['repairs']) or 'whatever the others change'}")
 
 
 def _marks(found: dict[str, Any]) -> str:

@@ -1,0 +1,184 @@
+"""Loads captured streams into the models. Every stream is read and judged before the first row is written: of a large one that takes a minute."""
+
+import hashlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from django.utils import timezone
+
+import inspector
+from inspector.models import Payload, Source, Stream, StreamFinding, StreamPart
+from inspector.models.bulk import insert
+from inspector.models.identity import short_id
+from inspector.reports.stream_report import Analysis, analysed
+from inspector.reports.visible import visible
+from inspector.sources import files, places
+from inspector.sources.captures import Captures
+from inspector.streams.captures import own
+from inspector.streams.model import Exchange, Read
+
+KEPT = 64 * 2**20
+"""Bytes of the largest file whose streams are kept; larger ones stay where they are."""
+PART = 4 * 2**20
+"""Bytes of a part, unpacked."""
+PROBLEMS_KEPT = 50
+TITLE_KEPT = 300
+_MOST_UNPACKED = 4 * KEPT
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    digest: str
+    packed: bytes
+    size: int
+
+
+@dataclass(slots=True)
+class Prepared:
+    """One exchange as it will stand in the database; `analysis` is None where it stands there already, and was judged by these rules."""
+
+    exchange: Exchange
+    position: int
+    oid: str
+    digest: str
+    size: int
+    analysis: Analysis | None
+    parts: tuple[Part, ...] | None = None
+    """None: too large to be kept."""
+
+
+@dataclass(slots=True)
+class PreparedCaptures:
+    found: Captures
+    streams: list[Prepared] = field(default_factory=list)
+    stamp: tuple[int, int] = (0, 0)
+
+
+def prepared(found: Captures) -> PreparedCaptures:
+    """Reads every exchange to its end. Writes nothing. Raises SourceProblem where the file goes away meanwhile."""
+    source = Source(path=visible(places.real(found.path)))
+    done = PreparedCaptures(found, stamp=found.stamp)
+    known = _known(source.path)
+    for position, exchange in enumerate(found.exchanges):
+        oid = Stream.oid_of(source, exchange.native_id)
+        digest, size, parts = _packed(exchange, files.size(found.path) <= KEPT)
+        is_same = known.get(oid) == (digest, inspector.__version__, parts is not None)
+        analysis = None if is_same else analysed(exchange)
+        done.streams.append(Prepared(exchange, position, oid, digest, size, analysis and analysis.without_words(), parts))
+    return done
+
+
+def _known(path: str) -> dict[str, tuple[str, str, bool]]:
+    rows = Stream.objects.filter(source__oid=Source.oid_of(path), is_gone=False).values_list("oid", "digest", "judged_by", "is_kept")
+    return {oid: (digest, version, kept) for oid, digest, version, kept in rows}
+
+
+def _packed(exchange: Exchange, keeps: bool) -> tuple[str, int, tuple[Part, ...] | None]:
+    """Digest, bytes read, and the parts where they are kept. One pass; held are the parts, packed."""
+    sha, total, size = hashlib.sha256(), 0, 0
+    parts: list[Part] | None = [] if keeps else None
+    held = bytearray()
+
+    def counted() -> Iterator[Any]:
+        nonlocal size
+        for happening in exchange.happenings():
+            size += len(happening.data) if isinstance(happening, Read) else 0
+            yield happening
+
+    for line in own.written(replace(exchange, happenings=counted)):
+        sha.update(line)
+        total += len(line)
+        if parts is None:
+            continue
+        if total > _MOST_UNPACKED:
+            parts, held = None, bytearray()
+            continue
+        held += line
+        while len(held) >= PART:
+            parts.append(_part(bytes(held[:PART])))
+            del held[:PART]
+    if parts is not None:
+        parts.append(_part(bytes(held)))
+    return sha.hexdigest(), size, None if parts is None else tuple(parts)
+
+
+def _part(data: bytes) -> Part:
+    packer = zlib.compressobj(wbits=31)
+    return Part(hashlib.sha256(data).hexdigest(), packer.compress(data) + packer.flush(), len(data))
+
+
+def write(source: Source, ready: PreparedCaptures) -> tuple[int, int, int]:
+    """Counts of streams: all, those that are as they were, those that are no longer there. Within the caller's transaction."""
+    source.problems = [asdict(problem) for problem in ready.found.problems[:PROBLEMS_KEPT]]
+    source.save()
+    known = {stream.oid: stream for stream in source.streams.all()}
+    now, unchanged = timezone.now(), 0
+    for each in ready.streams:
+        stream = known.pop(each.oid, None) or Stream(oid=each.oid, source=source)
+        stream.position, stream.seen_at, stream.is_gone = each.position, now, False
+        stream.file_size, stream.file_time = ready.stamp
+        if each.analysis is None and stream.pk:
+            unchanged += 1
+            stream.save(update_fields=["position", "seen_at", "is_gone", "file_size", "file_time"])
+            continue
+        # Somebody else may have removed it since it was looked at.
+        _fill(stream, each, each.analysis or analysed(ready.found.exchanges[each.position]))
+    gone = Stream.objects.filter(pk__in=[stream.pk for stream in known.values()], is_gone=False).update(is_gone=True)
+    return len(ready.streams), unchanged, gone
+
+
+def _fill(stream: Stream, each: Prepared, analysis: Analysis) -> None:
+    exchange = each.exchange
+    is_other = stream.digest != each.digest or stream.is_kept != (each.parts is not None)
+    stream.native_id, stream.title = visible(exchange.native_id), visible(exchange.title)[:TITLE_KEPT]
+    stream.sides = ",".join(side.value for side in exchange.sides)
+    stream.dialect, stream.events, stream.verdict = visible(analysis.dialect)[:200], analysis.events, visible(analysis.verdict)
+    stream.worst = analysis.worst.value if analysis.worst else ""
+    stream.has_silent = any(found.silent and found.severity.value != "note" for found in analysis.findings)
+    stream.judged_by, stream.digest, stream.size, stream.is_kept = inspector.__version__, each.digest, each.size, each.parts is not None
+    stream.problems = [visible(problem) for problem in exchange.problems[:PROBLEMS_KEPT]]
+    stream.save()
+    if is_other:
+        _keep(stream, each.parts or ())
+    stream.findings.all().delete()
+    StreamFinding.objects.bulk_create(_findings(stream, analysis), batch_size=_BATCH)
+
+
+def _keep(stream: Stream, parts: tuple[Part, ...]) -> None:
+    stream.parts.all().delete()
+    insert(
+        Payload,
+        ("digest", "data", "gzipped", "size"),
+        ((part.digest, part.packed, True, part.size) for part in parts),
+        ignore_known=True,
+    )
+    StreamPart.objects.bulk_create(
+        [StreamPart(stream=stream, position=number, payload_id=part.digest) for number, part in enumerate(parts)], batch_size=_BATCH
+    )
+
+
+def _findings(stream: Stream, analysis: Analysis) -> list[StreamFinding]:
+    seen: dict[tuple[str, str], int] = {}
+    made = []
+    for found in analysis.findings:
+        anchor = (found.code, found.side)
+        seen[anchor] = seen.get(anchor, 0) + 1
+        made.append(
+            StreamFinding(
+                oid=short_id("stream-finding", stream.oid, *anchor, str(seen[anchor])),
+                stream=stream,
+                code=found.code,
+                rule=found.rule,
+                severity=found.severity.value,
+                silent=found.silent,
+                fault=found.fault.value,
+                message=visible(found.message),
+                side=found.side,
+                events=list(found.events),
+                total=found.total,
+            )
+        )
+    return made

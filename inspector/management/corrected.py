@@ -1,0 +1,128 @@
+"""What `repair` does with a captured stream: the corrected one is shown, or written as a capture of its own."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from inspector.management.answering import AnsweringCommand
+from inspector.management.captured import one, place_of, put, refuse_options
+from inspector.management.observed import PIPE
+from inspector.reports.stream_report import Analysis, Json, analysed, finding_report
+from inspector.sources import captures
+from inspector.sources.captures import Captures
+from inspector.sources.problems import shown
+from inspector.streams.captures import own
+from inspector.streams.correcting import CannotCorrect, Correction, correct
+from inspector.streams.corrections import STRATEGIES
+from inspector.streams.model import End, Exchange, Read, Side
+
+CHANGED = 400
+"""Characters of a change that are shown, on one line."""
+STRATEGY_NAMES = tuple(strategy.name for strategy in STRATEGIES)
+EVIDENCE_SENTENCE = (
+    "A capture is evidence and is never written to: --plan shows the corrected stream, --out NEW writes it as a capture of its own."
+)
+
+
+def repair(command: AnsweringCommand, found: Captures, options: dict[str, Any]) -> None:
+    """Shows or writes the corrected stream. Raises CommandError, SourceProblem; exits with 1 where there is nothing to do."""
+    if options["apply"] or options["apply_plan"] is not None:
+        raise CommandError(EVIDENCE_SENTENCE)
+    named = {"goal": "--for", "mode": "--mode", "reader": "--reader", "leaf": "--leaf", "traces": "--traces"}
+    refuse_options(options, named)
+    for name in options["strategy"] or ():
+        if name not in STRATEGY_NAMES:
+            names = ", ".join(STRATEGY_NAMES)
+            raise CommandError(
+                f"There is no strategy {shown(name)!r} for captures: choose from {names}, or leave --strategy out for all that mend it."
+            )
+    oid, exchange = one(found, options["conversation"])
+    before = analysed(exchange)
+    try:
+        correction = correct(exchange, options["accept_invented"], options["strategy"])
+    except CannotCorrect as problem:
+        raise CommandError(str(problem)) from None
+    if not correction.used:
+        for sentence in correction.refused:
+            command.note(sentence)
+        command.note("Nothing to do: the stream has no error that a correction mends.")
+        sys.exit(1)
+    after = analysed(_beside_backend(exchange, correction))
+    if options["out"] == PIPE:
+        if options["json"]:
+            raise CommandError("--out - prints the corrected capture and nothing else: leave --json out, or name a file with --out PATH.")
+        put(own.written(correction.exchange), command.stdout)
+        return
+    if options["out"] is not None:
+        captures.write_new(Path(options["out"]), own.written(correction.exchange))
+    if options["json"]:
+        command.say_json(correction_report(oid, before, correction, after))
+        return
+    _say_correction(command, oid, before, correction, after)
+    if options["out"] is not None:
+        command.say(f"The corrected capture is {shown(options['out'], 4096)}; {place_of(found)} is as it was.")
+
+
+def _beside_backend(exchange: Exchange, correction: Correction) -> Exchange:
+    """The corrected side with the backend's as it was captured, so that what is still lost against it is seen. Their order in time is not known."""
+    (side,) = correction.exchange.sides
+    if side is Side.BACKEND or Side.BACKEND not in exchange.sides:
+        return correction.exchange
+
+    def happenings() -> Iterator[Read | End]:
+        yield from (each for each in exchange.happenings() if each.side is Side.BACKEND)
+        yield from correction.exchange.happenings()
+
+    dialects = {**exchange.dialects, **correction.exchange.dialects}
+    return replace(exchange, happenings=happenings, dialects=dialects, content_types={}, ordered=False, lacks=correction.exchange.lacks)
+
+
+def correction_report(oid: str, before: Analysis, correction: Correction, after: Analysis) -> Json:
+    return {
+        "stream": oid,
+        "strategies": [strategy.name for strategy in correction.used],
+        "safety": sorted({mark for strategy in correction.used for mark in strategy.safety}),
+        "cost": [strategy.cost for strategy in correction.used],
+        "changes": [
+            {
+                "strategy": change.strategy,
+                "event": change.event,
+                "of": Side.BACKEND.value if change.restored else correction.exchange.sides[0].value,
+                "before": change.before,
+                "after": change.after,
+            }
+            for change in correction.changes
+        ],
+        "total": correction.total,
+        "refused": list(correction.refused),
+        "findings_before": [finding_report(found) for found in before.findings],
+        "findings_after": [finding_report(found) for found in after.findings],
+    }
+
+
+def _say_correction(command: AnsweringCommand, oid: str, before: Analysis, correction: Correction, after: Analysis) -> None:
+    (side,) = correction.exchange.sides
+    command.say(f"The {side} side of {shown(before.exchange.native_id)} ({oid}), corrected:")
+    for strategy in correction.used:
+        marks = ", ".join(sorted(strategy.safety)) or "safe"
+        command.say(f"  {strategy.name} ({marks}): {strategy.summary}")
+        command.say(f"      cost: {strategy.cost}")
+    for change in correction.changes:
+        of = "backend event" if change.restored else "event"
+        where = "behind the events" if change.event is None else f"{of} {change.event}"
+        command.say(
+            f"  {where}: {shown(change.before, CHANGED) or 'nothing'} -> {shown(change.after, CHANGED) or 'nothing'} ({change.strategy})"
+        )
+    if correction.total > len(correction.changes):
+        command.say(f"  and {correction.total - len(correction.changes):,} more changes")
+    for sentence in correction.refused:
+        command.say(f"  not done: {sentence}")
+    for word, analysis in (("before", before), ("after", after)):
+        for found in analysis.findings:
+            command.say(f"  {word}: {found.code} {found.rule} ({found.severity}, {found.side}), {found.message}")
+        if not analysis.findings:
+            command.say(f"  {word}: no findings")

@@ -1,0 +1,204 @@
+"""Captures of streams as sources: which kind a file is, and its bytes as often as they are asked for, never held."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from inspector.sources import files
+from inspector.sources.problems import SourceProblem, shown
+from inspector.streams.captures import raw
+from inspector.streams.captures.base import BOM, Kind, NoCapture, Opened, head_of, json_object
+from inspector.streams.captures.catalogue import HEAD, KINDS, kind_named
+from inspector.streams.captures.unpacking import GZIP, Unpacker
+from inspector.streams.catalogue import sniff
+from inspector.streams.model import Exchange
+from inspector.traces.model import Problem
+
+NAMES = frozenset(kind.name for kind in KINDS)
+MOST = 10_000
+"""Exchanges of one file that are read; those behind are counted."""
+
+ID_KEPT = 500
+"""Characters of an exchange's own id."""
+
+_BLOCK = 2**18
+_RAW = "raw"
+
+
+@dataclass(eq=False)
+class NotRead(SourceProblem):
+    """A capture of which nothing can be read."""
+
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} cannot be read as a capture. {shown(self.reason, 1000)}"
+
+
+@dataclass(eq=False)
+class WentOn(SourceProblem):
+    """A capture that stands in its file only, and that file is another one by now."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} has changed since it was imported, and is too large to be kept here: import it again."
+
+
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """`kind` is one of `captures.catalogue`; ids of exchanges differ within the file. What is said of a single exchange stands with it."""
+
+    path: Path
+    kind: str
+    exchanges: tuple[Exchange, ...]
+    problems: tuple[Problem, ...] = ()
+    stamp: tuple[int, int] = (0, 0)
+    """Of the file before anything was read: one that grows meanwhile is then another one."""
+
+
+def of_path(path: Path) -> Opened:
+    """The bytes that the file has now; what is appended later is not looked at, so that every pass sees the same. Raises SourceProblem."""
+    found = files.regular(path)
+    try:
+        size = found.stat().st_size
+    except OSError as error:
+        raise files.problem(error, path) from error
+
+    def blocks(offset: int = 0) -> Iterator[bytes]:
+        try:
+            with found.open("rb") as file:
+                yield from _blocks(file, offset, size)
+        except OSError as error:
+            raise files.problem(error, path) from error
+
+    return blocks
+
+
+def stamp(path: Path) -> tuple[int, int]:
+    """Bytes of the file, and when it was written, in nanoseconds since the epoch: what says that it is still the one that was read. Raises SourceProblem."""
+    found = files.regular(path)
+    try:
+        now = found.stat()
+    except OSError as error:
+        raise files.problem(error, path) from error
+    return now.st_size, now.st_mtime_ns
+
+
+def of_file(file: IO[bytes], size: int) -> Opened:
+    """The bytes of an open file that has no name, as what came through a pipe."""
+    return lambda offset=0: _blocks(file, offset, size)
+
+
+def of_bytes(data: bytes) -> Opened:
+    """What was pasted or uploaded."""
+    return lambda offset=0: iter((data[offset:],))
+
+
+def _blocks(file: IO[bytes], offset: int, size: int) -> Iterator[bytes]:
+    at = offset
+    while at < size:
+        # Of one open file several passes may run side by side.
+        file.seek(at)
+        block = file.read(min(_BLOCK, size - at))
+        if not block:
+            return
+        at += len(block)
+        yield block
+
+
+def spooled(pipe: IO[bytes], limit: int) -> tuple[Opened, int]:
+    """What comes through a pipe, kept in a file without a name, and its size: over `limit` bytes the rest is not read."""
+    # It goes with the last who may read it.
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    size = 0
+    while size <= limit and (block := pipe.read(min(_BLOCK, limit + 1 - size))):
+        file.write(block)
+        size += len(block)
+    return of_file(file, size), size
+
+
+def write_new(out: Path, lines: Iterable[bytes]) -> None:
+    """Writes a capture to a new file, whole or not at all. Raises AlreadyThere and other SourceProblem."""
+    with files.new_file(out) as descriptor:
+        try:
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                file.writelines(lines)
+        except OSError as error:
+            raise files.problem(error, out) from error
+
+
+def kind_of(opened: Opened, name: str) -> Kind | None:
+    """The kind that the first bytes show. Plain bytes are taken for a capture only where they hold events: nearly every text could be one else."""
+    head = head_of(opened, HEAD).removeprefix(BOM)
+    found = next((kind for kind in KINDS if kind.sniff(head, name)), None)
+    return None if found is not None and found.name == _RAW and not _holds_events(head) else found
+
+
+def _holds_events(head: bytes) -> bool:
+    if head.startswith(GZIP):
+        head = b"".join(Unpacker("gzip").feed(head))[:HEAD]
+    if not raw.sniff(head, ""):
+        return False
+    lines = head.removeprefix(BOM).lstrip().splitlines()
+    if any(line.startswith((b"data:", b"event:")) for line in lines):
+        return True
+    value = json_object(lines[0])
+    told = None if value is None else sniff(value)
+    # A document of its own is an answer only where a dialect that is read here sends such records.
+    return told is not None and (told.supported or len(lines) > 1)
+
+
+def read(path: Path, kind: Kind) -> Captures:
+    """Raises NotRead and other SourceProblem."""
+    before = stamp(path)
+    return replace(read_from(of_path(path), path, path.name, kind), stamp=before)
+
+
+def read_again(name: str, kind: str, read_at: tuple[int, int]) -> Captures:
+    """The file as it was imported, `read_at` being its stamp then. Raises WentOn and other SourceProblem."""
+    return read(refuse_another(name, read_at), kind_named(kind))
+
+
+def refuse_another(name: str, read_at: tuple[int, int]) -> Path:
+    """The path of a file that is still as it was imported. Raises WentOn and other SourceProblem."""
+    path = Path(name)
+    if stamp(path) != read_at:
+        raise WentOn(path)
+    return path
+
+
+def read_from(opened: Opened, path: Path, name: str, kind: Kind) -> Captures:
+    """`path` is for sentences. Raises NotRead and other SourceProblem."""
+    found: list[Exchange] = []
+    problems: list[Problem] = []
+    taken: dict[str, int] = {}
+    try:
+        for exchange in kind.exchanges(opened, name):
+            if len(found) == MOST:
+                problems.append(Problem("the file", f"It holds more than {MOST:,} exchanges, of which the first {MOST:,} are read."))
+                break
+            found.append(_alone(exchange, taken))
+    except NoCapture as problem:
+        if not found:
+            raise NotRead(path, str(problem)) from None
+        problems.append(Problem("the file", str(problem)))
+    if not found:
+        raise NotRead(path, "It holds no answer of a model.")
+    return Captures(path, kind.name, tuple(found), tuple(problems))
+
+
+def _alone(exchange: Exchange, taken: dict[str, int]) -> Exchange:
+    """With an id that no earlier exchange of the file has: writers may give one to several. `taken`: id -> the last number given to it."""
+    wanted = exchange.native_id[:ID_KEPT]
+    name, number = wanted, taken.get(wanted, 1)
+    # From where the last of this id ended: ten thousand that are all named alike would else be looked for fifty million times.
+    while name in taken:
+        number += 1
+        name = f"{wanted} ({number})"
+    taken[wanted] = number
+    taken.setdefault(name, 1)
+    return exchange if name == exchange.native_id else replace(exchange, native_id=name)
