@@ -15,6 +15,7 @@ from inspector.views import (
     prompts,
     repairs,
     sources,
+    streams,
     traces,
     whatif,
 )
@@ -42,6 +43,16 @@ urlpatterns = [
     path("conversations/<slug:oid>/trace/body/<slug:digest>/raw/", traces.body_raw, name="trace-body-raw"),
     path("conversations/<slug:oid>/repairs/new/", repairs.new, name="new-repair"),
     path("conversations/<slug:oid>/repairs/new.json", repairs.new_json),
+    # Captured streams
+    path("streams/", streams.stream_list, name="streams"),
+    path("streams.json", streams.stream_list_json),
+    path("streams/<slug:oid>/", streams.stream, name="stream"),
+    path("streams/<slug:oid>.json", streams.stream_json),
+    path("streams/<slug:oid>.md", streams.stream_md),
+    path("streams/<slug:oid>/capture.jsonl", streams.capture),
+    path("streams/<slug:oid>/events/<slug:side>/<int:number>/raw/", streams.event_raw),
+    path("streams/<slug:oid>/corrected/", streams.corrected),
+    path("streams/<slug:oid>/corrected/capture.jsonl", streams.corrected_capture),
     # What a provider said, and what it would say
     path("explain/", explain.explain, name="explain"),
     path("explain.json", explain.explain_json),
@@ -75,6 +86,7 @@ urlpatterns = [
     path("rules/<slug:code>/", catalogues.rule, name="rule"),
     path("rules/<slug:code>.json", catalogues.rule_json),
     path("rules/<slug:code>.md", catalogues.rule_md),
+    path("strategies/", catalogues.strategy_list, name="strategies"),
     path("strategies/<slug:name>/", catalogues.strategy, name="strategy"),
     path("strategies/<slug:name>.json", catalogues.strategy_json),
     path("whatif/", whatif.whatif, name="whatif"),

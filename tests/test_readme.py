@@ -11,7 +11,12 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import READERS
 from inspector.repairs.catalogue import STRATEGIES
+from inspector.reports.stream_report import STORED
 from inspector.sources.reading import TRACE_FORMATS
+from inspector.streams.captures.catalogue import KINDS
+from inspector.streams.corrections import STRATEGIES as CORRECTIONS
+from inspector.streams.dialects.catalogue import DIALECTS
+from inspector.streams.violations import ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -45,6 +50,27 @@ def test_readers_projections_and_profiles() -> None:
 def test_rules() -> None:
     wanted = [(rule.code, rule.name, rule.severity.value, "silent" if rule.silent else "loud") for rule in RULES]
     assert table(README, "code") == wanted
+
+
+def test_captures() -> None:
+    assert [row[0] for row in table(README, "capture")] == [kind.name for kind in KINDS]
+    wanted = [(f"STREAM{number}", name, severity.value, summary) for number, name, severity, summary in STORED.values()]
+    assert table(README, "stored answer") == wanted
+
+
+def test_corrections() -> None:
+    wanted = [(found.name, " and ".join(sorted(found.safety)) or "safe", found.summary.replace("`", "")) for found in CORRECTIONS]
+    assert table(README, "correction") == wanted
+
+
+def test_violations_of_streams() -> None:
+    wanted = [(row.code, row.name, row.severity.value, "both sides" if row.two_sided else "one side", row.summary) for row in ROWS]
+    assert table(README, "stream") == wanted
+
+
+def test_forms_of_calls_in_text() -> None:
+    named = [form for row in table(README, "family") for form in row[1].split(", ")]
+    assert sorted(named) == sorted(dialect.id for dialect in DIALECTS)
 
 
 def test_strategies() -> None:

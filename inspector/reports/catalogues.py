@@ -11,6 +11,8 @@ from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import READERS
 from inspector.repairs import catalogue as repairs
 from inspector.repairs.base import Strategy
+from inspector.reports import stream_report
+from inspector.streams.captures.catalogue import KINDS
 
 Json = dict[str, Any]
 
@@ -21,7 +23,7 @@ _TRACES = (
 
 
 def formats() -> list[Json]:
-    """`holds` is `conversations` or `traces`; the first mode is the one that a repair takes unless told otherwise."""
+    """`holds` is `conversations`, `traces` or `streams`; the first mode is the one that a repair takes unless told otherwise."""
     stores = [
         {
             "name": found.name,
@@ -35,7 +37,8 @@ def formats() -> list[Json]:
         for found in FORMATS
     ]
     none = {"reader": "", "projection": "", "profile": "", "modes": []}
-    return stores + [{"name": name, "title": title, "holds": "traces", **none} for name, title in _TRACES]
+    traces = [{"name": name, "title": title, "holds": "traces", **none} for name, title in _TRACES]
+    return stores + traces + [{"name": kind.name, "title": kind.title, "holds": "streams", **none} for kind in KINDS]
 
 
 def readers() -> list[Json]:
@@ -90,6 +93,16 @@ def rule(code: str) -> Json:
     return _rule(detectors.rule(code))
 
 
+def stream_rules() -> list[Json]:
+    """The table of what can be wrong with a captured stream."""
+    return stream_report.rows()
+
+
+def stream_rule(code: str) -> Json | None:
+    """By code or name; None where the table has no such row."""
+    return next((row for row in stream_rules() if code.upper() == row["code"] or code.lower() == row["rule"]), None)
+
+
 def strategies() -> list[Json]:
     """In the order in which a repair composes them."""
     return [_strategy(found) for found in repairs.STRATEGIES]
@@ -98,6 +111,16 @@ def strategies() -> list[Json]:
 def strategy(name: str) -> Json:
     """Raises UnknownStrategy."""
     return _strategy(repairs.strategy(name))
+
+
+def stream_strategies() -> list[Json]:
+    """The ways to correct a capture, in the order in which they are applied."""
+    return stream_report.strategies()
+
+
+def stream_strategy(name: str) -> Json | None:
+    """None where there is no such way."""
+    return next((found for found in stream_strategies() if found["name"] == name), None)
 
 
 def _rule(found: Rule) -> Json:

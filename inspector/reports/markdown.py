@@ -81,6 +81,28 @@ def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links
     return _joined([*parts, *_evidence(chunk_lines), *_links(links)])
 
 
+def stream_md(report: Json, event_lines: Sequence[str], links: Mapping[str, str]) -> str:
+    """A captured stream, `report` as `scan` has it; `event_lines` are the evidence, one line an event or a run of them."""
+    sides = ", ".join(f"{each['side']} {code(each['dialect'])} ({each['events']:,} events, end: {each['end']})" for each in report["sides"])
+    rows = [
+        (
+            f"{found['code']} {found['rule']}",
+            _weight(found),
+            f"{found['side']} {_seqs(found['events'], found['total'])}",
+            prose(f"{found['message']} {found['why']}".strip()),
+        )
+        for found in report["findings"][:ROWS_SHOWN]
+    ]
+    parts = [f"**{prose(report['verdict'])}**", f"Stream {code(report['native_id'])} ({code(report['id'])}): {sides}"]
+    if rows:
+        parts.append(table(("finding", "severity", "events", "what"), rows))
+    if len(report["findings"]) > ROWS_SHOWN:
+        parts.append(f"and {len(report['findings']) - ROWS_SHOWN} more findings")
+    if report["remarks"]:
+        parts.append("\n".join(f"- {prose(remark)}" for remark in report["remarks"][:ROWS_SHOWN]))
+    return _joined([*parts, *_evidence(event_lines), *_links(links)])
+
+
 def repair_md(plan: Json, facts: Mapping[str, str], links: Mapping[str, str] | None = None) -> str:
     """`plan` as `repair` has it; `facts` are rows of what happened to it (state, who, when, outcome)."""
     before, after = (_counted(plan[name]) for name in ("findings_before", "findings_after"))
@@ -118,6 +140,15 @@ def rule_md(rule: Json) -> str:
     if rule["references"]:
         parts.append("\n".join(f"- {prose(reference)}" for reference in rule["references"]))
     return _joined(parts)
+
+
+def stream_rule_md(row: Json) -> str:
+    """A row of the table of streams, as the catalogue has it."""
+    shown_by = "only both sides prove it" if row["shown_by"] == "sides" else f"shown by {row['shown_by']}"
+    parts = [f"**{row['code']} {code(row['rule'])}**: {prose(row['summary'])}", f"{_weight(row)}, {shown_by}", prose(row["why"])]
+    if row["repaired_by"]:
+        parts.append(f"A copy of the capture is mended by {', '.join(code(name) for name in row['repaired_by'])}")
+    return _joined([part for part in parts if part])
 
 
 def prose(text: str) -> str:

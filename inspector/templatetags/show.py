@@ -1,7 +1,7 @@
 """How stored things are shown: text made visible, code by Pygments, times, sizes, links that keep the query."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from shlex import quote
@@ -18,8 +18,9 @@ from inspector.conversation.model import Chunk, Reading
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Finding
 from inspector.projections.base import WireMessage
-from inspector.reports import row_words, timeline, wire_pieces
+from inspector.reports import row_words, stream_words, timeline, wire_pieces
 from inspector.reports import visible as text
+from inspector.streams.model import How
 
 register = template.Library()
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
@@ -125,6 +126,34 @@ def seqs(value: object) -> str:
 def clock(value: int | None) -> str:
     """Epoch milliseconds as UTC time; "unknown" where nothing gives one."""
     return "unknown" if value is None else datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+@register.filter
+def moment(value: float | None) -> str:
+    """A time within a capture: milliseconds since it began."""
+    return stream_words.when(value)
+
+
+@register.filter
+def lasted(span: tuple[float, float]) -> str:
+    return stream_words.when(span[1] - span[0])
+
+
+@register.filter
+def ended(how: How) -> str:
+    return stream_words.HOWS[how]
+
+
+@register.filter
+def safety(value: Collection[object]) -> str:
+    """What a strategy does beyond moving things."""
+    return " and ".join(sorted(map(str, value))) or "safe"
+
+
+@register.filter
+def minus(total: int, shown: Sequence[object]) -> int:
+    """How many there are beside those that are shown."""
+    return total - len(shown)
 
 
 @register.filter

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Count
 from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
 
 from inspector.detectors.base import Rule
 from inspector.detectors.case_notation import load_case
@@ -14,7 +15,7 @@ from inspector.detectors.catalogue import rule as rule_named
 from inspector.formats.base import Format, InFiles, WriteMode
 from inspector.formats.catalogue import FORMATS
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation
+from inspector.models import Conversation, Stream, StreamFinding
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.base import Projection
@@ -24,7 +25,11 @@ from inspector.readers.catalogue import READERS
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES, UnknownStrategy
 from inspector.repairs.catalogue import strategy as strategy_named
-from inspector.reports import catalogues, markdown
+from inspector.reports import catalogues, markdown, stream_report
+from inspector.streams.captures.base import Kind
+from inspector.streams.captures.catalogue import KINDS
+from inspector.streams.corrections import STRATEGIES as CORRECTIONS
+from inspector.streams.corrections import Strategy as Correction
 from inspector.views.conversation_list import Row, newest_first, open_findings, rows_of
 from inspector.views.pages import as_json, as_markdown, page
 
@@ -54,9 +59,19 @@ class ProviderTable:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamRow:
+    """A row of the table of what can be wrong with a stream, as `rules` gives it."""
+
+    row: dict[str, Any]
+    streams: int
+
+
+@dataclass(frozen=True, slots=True)
 class RulesPage:
     rules: tuple[RuleRow, ...]
+    streams: tuple[StreamRow, ...]
     strategies: tuple[Strategy, ...]
+    corrections: tuple[Correction, ...]
     profiles: tuple[ProviderTable, ...]
 
 
@@ -72,7 +87,13 @@ def provider_tables() -> tuple[ProviderTable, ...]:
 def rules(request: OperatorRequest) -> HttpResponse:
     counted = dict(open_findings().order_by().values_list("code").annotate(Count("conversation", distinct=True)))
     rows = tuple(RuleRow(rule, counted.get(rule.code, 0)) for rule in RULES)
-    return page(request, "rules.html", RulesPage(rows, STRATEGIES, provider_tables()), twins=("json",))
+    return page(request, "rules.html", RulesPage(rows, stream_rows(), STRATEGIES, CORRECTIONS, provider_tables()), twins=("json",))
+
+
+def stream_rows() -> tuple[StreamRow, ...]:
+    found = StreamFinding.objects.filter(stream__is_gone=False).order_by().values_list("code").annotate(Count("stream", distinct=True))
+    counted = dict(found)
+    return tuple(StreamRow(row, counted.get(row["code"], 0)) for row in stream_report.rows())
 
 
 def rules_json(request: OperatorRequest) -> HttpResponse:
@@ -123,7 +144,22 @@ def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], st
     return tuple(lines), tuple(hit.message for hit in hits), case.reading.reader
 
 
+def _stream_row(code: str) -> StreamRow | None:
+    return next((each for each in stream_rows() if each.row["code"] == code), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRulePage:
+    about: StreamRow
+    mends: tuple[Correction, ...]
+    rows: tuple[Stream, ...]
+
+
 def rule(request: OperatorRequest, code: str) -> HttpResponse:
+    if (about := _stream_row(code)) is not None:
+        chosen = tuple(each for each in CORRECTIONS if each.name in about.row["repaired_by"])
+        streams = Stream.objects.filter(is_gone=False, findings__code=code).select_related("source").distinct()[:SHOWN]
+        return page(request, "stream_rule.html", StreamRulePage(about, chosen, tuple(streams)), twins=("json", "md"))
     found = _rule(code)
     example, said, reader = example_of(found)
     held = Conversation.objects.filter(pk__in=open_findings().filter(code=found.code).values("conversation_id"))
@@ -133,10 +169,14 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
 
 
 def rule_json(request: OperatorRequest, code: str) -> HttpResponse:
+    if (about := _stream_row(code)) is not None:
+        return as_json(about.row)
     return as_json(catalogues.rule(_rule(code).code))
 
 
 def rule_md(request: OperatorRequest, code: str) -> HttpResponse:
+    if (about := _stream_row(code)) is not None:
+        return as_markdown(markdown.stream_rule_md(about.row))
     return as_markdown(markdown.rule_md(catalogues.rule(_rule(code).code)))
 
 
@@ -211,6 +251,11 @@ SAFETY = {
     "invented": "something is written that nobody said and no tool produced; it is marked as such",
 }
 SAFE = ("safe", "nothing is lost and nothing is invented: only numbers beside the content change")
+IN_A_CAPTURE = {
+    "lossy": "something that came is not in the new capture; the one that was captured keeps it",
+    "invented": "something is written that neither side said",
+}
+SAFE_IN_A_CAPTURE = ("safe", "every word, call and signature of the new capture was said by one of the sides")
 _IN_PLACE = {
     "W1": "edits the numbers in the rows that differ; every other byte stays",
     "W2": "removes rows; the numbers of the others stay, with a gap",
@@ -236,11 +281,37 @@ def _strategy(name: str) -> Strategy:
         raise Http404(str(problem)) from None
 
 
+@dataclass(frozen=True, slots=True)
+class CorrectionPage:
+    strategy: Correction
+    safety: tuple[tuple[str, str], ...]
+    mends: tuple[StreamRow, ...]
+
+
+def _safety(found: Strategy) -> tuple[tuple[str, str], ...]:
+    return tuple((word.value, SAFETY[word.value]) for word in sorted(found.safety)) or (SAFE,)
+
+
+def _correction_safety(found: Correction) -> tuple[tuple[str, str], ...]:
+    return tuple((word.value, IN_A_CAPTURE[word.value]) for word in sorted(found.safety)) or (SAFE_IN_A_CAPTURE,)
+
+
+def _correction_page(found: Correction) -> CorrectionPage:
+    mends = tuple(each for each in stream_rows() if found.name in each.row["repaired_by"])
+    return CorrectionPage(found, _correction_safety(found), mends)
+
+
+def strategy_list(_request: OperatorRequest) -> HttpResponse:
+    return redirect("/rules/#strategies")
+
+
 def strategy(request: OperatorRequest, name: str) -> HttpResponse:
+    if (correction := next((each for each in CORRECTIONS if each.name == name), None)) is not None:
+        return page(request, "correction.html", _correction_page(correction), twins=("json",))
     found = _strategy(name)
     content = StrategyPage(
         strategy=found,
-        safety=tuple((word.value, SAFETY[word.value]) for word in sorted(found.safety)) or (SAFE,),
+        safety=_safety(found),
         ways=tuple(Way(format_, mode, effect(found, format_, mode)) for format_ in FORMATS for mode in format_.modes),
         mends=tuple(rule for rule in RULES if found.name in rule.repaired_by),
         profiles=per_profile(found),
@@ -250,6 +321,8 @@ def strategy(request: OperatorRequest, name: str) -> HttpResponse:
 
 
 def strategy_json(request: OperatorRequest, name: str) -> HttpResponse:
+    if (correction := catalogues.stream_strategy(name)) is not None:
+        return as_json(correction)
     return as_json(catalogues.strategy(_strategy(name).name))
 
 
@@ -257,6 +330,7 @@ def strategy_json(request: OperatorRequest, name: str) -> HttpResponse:
 class FormatsPage:
     formats: tuple[Format, ...]
     traces: tuple[dict[str, Any], ...]
+    captures: tuple[Kind, ...]
     readers: tuple[Reader, ...]
     projections: tuple[Projection, ...]
     profiles: tuple[Profile, ...]
@@ -264,7 +338,7 @@ class FormatsPage:
 
 def formats(request: OperatorRequest) -> HttpResponse:
     traces = tuple(found for found in catalogues.formats() if found["holds"] == "traces")
-    content = FormatsPage(FORMATS, traces, READERS, PROJECTIONS, PROFILES)
+    content = FormatsPage(FORMATS, traces, KINDS, READERS, PROJECTIONS, PROFILES)
     return page(request, "formats.html", content, twins=("json",))
 
 

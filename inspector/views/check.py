@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 
 from inspector.detectors.base import Finding
+from inspector.environment import program
 from inspector.formats.base import Format
 from inspector.formats.catalogue import FORMATS, UnknownFormat
 from inspector.formats.request_layout import NotARequest
@@ -20,6 +21,7 @@ from inspector.reports import plan, scan
 from inspector.reports.checking import Checked, checked
 from inspector.reports.standings import Standing
 from inspector.reports.visible import visible
+from inspector.sources import captures
 from inspector.views.pages import as_json, page
 from inspector.views.preview_part import PreviewPart, preview_part
 
@@ -81,6 +83,11 @@ def _checked(request: OperatorRequest) -> tuple[bytes, Checked]:
     try:
         return data, checked(data, NAME, format_name, profile_name)
     except NotARequest as problem:
+        if (kind := captures.kind_of(captures.of_bytes(data), NAME)) is not None:
+            raise NoBody(
+                f"What was given is a captured stream ({kind.title}): what came back, and no request. Save it as a file, and `{program()} scan FILE` judges it; "
+                "import_source loads it for the page Streams."
+            ) from None
         # The sentence is one for the command, which has an option where this page has a field.
         reason = problem.reason.replace("--format NAME", "the field Format").replace("another --format", "another in the field Format")
         raise NoBody(f"What was given {visible(reason)}") from None

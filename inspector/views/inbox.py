@@ -22,6 +22,7 @@ from inspector.reports import markdown, scan
 from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, Row, newest_first, open_findings, row_report, rows_of
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import absolute, as_json, as_markdown, page
+from inspector.views.streams import Worst, summary, worst
 
 RECENT = 12
 CHUNKS_SHOWN = 30
@@ -56,6 +57,7 @@ class InboxPage:
     read_at: datetime | None
     crashes: tuple[Crash, ...]
     crash_total: int
+    streams: Worst
 
 
 def known_rule(code: str) -> Rule | None:
@@ -108,6 +110,7 @@ def _inbox() -> InboxPage:
         read_at=sources["read_at"],
         crashes=crashes,
         crash_total=crash_total,
+        streams=worst(),
     )
 
 
@@ -127,6 +130,11 @@ def inbox_json(request: OperatorRequest) -> HttpResponse:
             "read_at": content.read_at.isoformat() if content.read_at else None,
             "rules": [_trouble_report(trouble) for trouble in content.troubles],
             "recent": [row_report(row) for row in content.recent],
+            "streams": {
+                "total": content.streams.total,
+                "damaged": content.streams.damaged,
+                "worst": [summary(row) for row in content.streams.rows],
+            },
         }
     )
 

@@ -17,6 +17,7 @@ from inspector.reports.json_text import json_text
 NAVIGATION = (
     ("Inbox", "/"),
     ("Conversations", "/conversations/"),
+    ("Streams", "/streams/"),
     ("Explain", "/explain/"),
     ("Check", "/check/"),
     ("Repairs", "/repairs/"),

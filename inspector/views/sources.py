@@ -18,7 +18,7 @@ from inspector.actions.set_write_back import set_write_back
 from inspector.formats.base import InFiles
 from inspector.formats.catalogue import READ_ONLY, UnknownFormat, format_named
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Payload, Record, Source, TraceRecord
+from inspector.models import Conversation, Payload, Record, Source, Stream, TraceRecord
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.reports.visible import visible
@@ -26,6 +26,7 @@ from inspector.sources.places import is_dsn
 from inspector.sources.problems import SourceProblem
 from inspector.views.conversation_list import DAMAGED, Row, newest_first, rows_of
 from inspector.views.pages import as_json, page
+from inspector.views.streams import DAMAGED as STREAM_DAMAGED
 
 SHOWN = 10
 
@@ -40,6 +41,8 @@ class SourceRow:
     may_write: bool
     is_sealed: bool
     """Nothing is ever written to its format, so no plan can be carried to it."""
+    streams: int = 0
+    streams_damaged: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +51,19 @@ class SourceListPage:
 
 
 def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
-    """Two counting queries for all of them together."""
+    """Four counting queries for all of them together."""
     held = Conversation.objects.filter(is_gone=False, source__in=sources).values("source_id").order_by()
     counts = {row["source_id"]: row for row in held.annotate(n=Count("pk"), damaged=Count("pk", filter=DAMAGED), chunks=Sum("chunk_count"))}
     records = dict(TraceRecord.objects.filter(source__in=sources).order_by().values_list("source_id").annotate(Count("pk")))
+    captured = Stream.objects.filter(is_gone=False, source__in=sources).values("source_id").order_by()
+    streams = {row["source_id"]: row for row in captured.annotate(n=Count("pk"), damaged=Count("pk", filter=STREAM_DAMAGED))}
     nothing = {"n": 0, "damaged": 0, "chunks": 0}
     rows = []
     for source in sources:
         count = counts.get(source.pk, nothing)
-        rows.append(
-            SourceRow(
-                source,
-                count["n"],
-                count["damaged"],
-                count["chunks"],
-                records.get(source.pk, 0),
-                _may_write(source),
-                source.format in READ_ONLY,
-            )
-        )
+        held_streams = streams.get(source.pk, nothing)
+        kept = (count["n"], count["damaged"], count["chunks"], records.get(source.pk, 0), _may_write(source), source.format in READ_ONLY)
+        rows.append(SourceRow(source, *kept, held_streams["n"], held_streams["damaged"]))
     return tuple(rows)
 
 
@@ -77,6 +74,8 @@ def _may_write(source: Source) -> bool:
 def why_writable(source: Source) -> str:
     """What is allowed now, and which switch says so."""
     master = bool(settings.INSPECTOR_WRITE_BACK)
+    if source.is_capture:
+        return "Nothing is ever written to a capture: what is corrected of it is a new one."
     if source.is_trace:
         return "Nothing is ever written to a trace."
     if source.format in READ_ONLY:
@@ -134,6 +133,8 @@ def _row_report(row: SourceRow) -> dict[str, Any]:
         "damaged": row.damaged,
         "chunks": row.chunks,
         "trace_records": row.trace_records,
+        "streams": row.streams,
+        "streams_damaged": row.streams_damaged,
         "web_may_write": row.may_write,
         "problems": found.problems,
     }

@@ -11,6 +11,9 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import READERS
 from inspector.repairs.catalogue import STRATEGIES
+from inspector.streams.captures.catalogue import KINDS
+from inspector.streams.corrections import STRATEGIES as CORRECTIONS
+from inspector.streams.violations import ROWS
 from inspector.views.catalogues import example_of
 from tests.views.imported import example
 
@@ -93,3 +96,34 @@ def test_the_formats_page_names_readers_projections_and_profiles_and_leads_to_th
 def test_an_unknown_name_is_nothing_at_this_address(client: Client, address: str) -> None:
     for ending in ("/", ".json"):
         assert client.get(address + ending).status_code == 404
+
+
+def test_the_formats_page_names_every_kind_of_capture_with_its_size(client: Client) -> None:
+    text = unescape(client.get("/formats/").content.decode())
+    for kind in KINDS:
+        assert f'<td class="mono id">{kind.name}</td><td>{kind.title}</td><td data-label="up to">{kind.up_to}</td>' in text
+    assert "256 MB, in YAML 64 MB" in text
+
+
+def test_strategies_of_both_sorts_have_other_names() -> None:
+    assert not {each.name for each in STRATEGIES} & {each.name for each in CORRECTIONS}, "one address for each"
+
+
+def test_the_bare_address_of_strategies_leads_to_their_table(client: Client) -> None:
+    assert client.get("/strategies/").headers["Location"] == "/rules/#strategies"
+
+
+@pytest.mark.parametrize("name", [each.name for each in CORRECTIONS])
+def test_the_page_of_every_correction_says_its_cost_and_what_it_mends(client: Client, name: str) -> None:
+    found = next(each for each in CORRECTIONS if each.name == name)
+    assert f'href="/strategies/{name}/"' in client.get("/rules/").content.decode()
+    text = unescape(client.get(f"/strategies/{name}/").content.decode())
+    assert found.summary in text and found.cost in text and f"repair CAPTURE --strategy {name} --plan" in text
+    for row in ROWS:
+        assert (f'href="/rules/{row.code}/"' in text) == (row.name in found.rows)
+    assert client.get(f"/strategies/{name}.json").json()["cost"] == found.cost
+
+
+def test_a_row_of_streams_has_its_markdown_too(client: Client) -> None:
+    text = client.get("/rules/STREAM101.md").content.decode()
+    assert text.startswith("**STREAM101 `premature_terminal`**") and "only both sides prove it" in text and "`one-terminal`" in text

@@ -154,3 +154,9 @@ def test_more_text_than_a_form_takes_is_one_sentence_that_names_the_ways_that_re
     said = answer.content.decode()
     assert answer.status_code == 400 and "over 40 MB" in said and "choose it as a file" in said and "command scan" in said
     assert ("<nav" in said) is not path.endswith(".json")
+
+
+def test_a_captured_stream_is_told_where_it_belongs(client: Client) -> None:
+    said = 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n'
+    answer = client.post("/check/", {"body": said})
+    assert answer.status_code == 400 and "is a captured stream" in answer.content.decode() and "scan FILE" in answer.content.decode()

@@ -1,0 +1,149 @@
+"""What one event says, and what many of a kind say, in words."""
+
+from collections.abc import Mapping
+
+from inspector.streams.assembling import shown
+from inspector.streams.model import Delta, Framing, How, Means, Observed
+
+LEADING = (
+    Means.ERROR,
+    Means.TERMINAL,
+    Means.CALL,
+    Means.FINISH,
+    Means.SIGNATURE,
+    Means.ARGUMENTS,
+    Means.TEXT,
+    Means.THINKING,
+    Means.REFUSAL,
+    Means.USAGE,
+    Means.START,
+    Means.ROLE,
+    Means.BLOCK_END,
+    Means.PING,
+)
+"""What an event is called by where it says several things: the first of these."""
+_RANK = {means: number for number, means in enumerate(LEADING)}
+
+KINDS = (
+    "text", "thinking", "refusal", "call", "arguments", "signature", "finish", "usage", "terminal", "error", "malformed",
+    "start", "block-end", "ping", "comment", "other", "end",
+)  # fmt: skip
+"""Kinds by which a page can be narrowed."""
+
+NAMES = {
+    "text": ("text delta", "text deltas"),
+    "thinking": ("thinking delta", "thinking deltas"),
+    "refusal": ("refusal delta", "refusal deltas"),
+    "arguments": ("piece of arguments", "pieces of arguments"),
+    "usage": ("usage record", "usage records"),
+    "start": ("opening record", "opening records"),
+    "block-end": ("end of a block", "ends of blocks"),
+    "ping": ("keep-alive", "keep-alives"),
+    "comment": ("line outside of records", "lines outside of records"),
+    "other": ("event without content", "events without content"),
+    "call": ("tool call", "tool calls"),
+    "finish": ("finish reason", "finish reasons"),
+    "terminal": ("terminal", "terminals"),
+    "error": ("error", "errors"),
+    "signature": ("signature", "signatures"),
+    "malformed": ("record that cannot be read", "records that cannot be read"),
+}
+
+ENDS = {
+    How.EOF: "The connection closes",
+    How.RESET: "The connection is reset",
+    How.TIMEOUT: "Given up: nothing came any more",
+    How.CUT: "The capture ends here; the stream may have gone on",
+    How.UNKNOWN: "The capture ends; how the stream did is not kept",
+}
+HOWS = {
+    How.EOF: "then closed",
+    How.RESET: "then reset",
+    How.TIMEOUT: "then given up",
+    How.CUT: "the capture was cut off",
+    How.UNKNOWN: "its end is not kept",
+}
+_TEXTS = frozenset({Means.TEXT, Means.THINKING, Means.REFUSAL, Means.ARGUMENTS, Means.SIGNATURE})
+
+
+def event_words(observed: Observed) -> tuple[str, str, str]:
+    """Kind, words, and the text that the event adds, where it does."""
+    if len(observed.deltas) == 1 and not observed.violations and observed.deltas[0].means in _TEXTS:
+        # Nearly all events of a long stream.
+        return observed.deltas[0].means.value, "", observed.deltas[0].text
+    if any(each.name in ("malformed_record", "http_error_body_midstream") for each in observed.violations):
+        return "malformed", "", observed.frame.data[:2000].decode("utf-8", "replace")
+    deltas = [delta for delta in observed.deltas if delta.means in _RANK]
+    if not deltas:
+        outside = observed.frame.framing is Framing.OTHER or not observed.frame.data
+        other = ", ".join(shown(delta.name or delta.text) for delta in observed.deltas[:3] if delta.name or delta.text)
+        return ("comment", "", observed.frame.data[:2000].decode("utf-8", "replace")) if outside else ("other", other, "")
+    lead = min(deltas, key=lambda delta: _RANK[delta.means])
+    kind = "start" if lead.means is Means.ROLE else lead.means.value
+    text = "".join(delta.text for delta in deltas if delta.means is lead.means) if lead.means in _TEXTS else ""
+    if lead.means is Means.CALL:
+        text = "".join(delta.text for delta in deltas if delta.means is Means.ARGUMENTS)
+    return kind, _words(deltas, lead), text
+
+
+def _words(deltas: list[Delta], lead: Delta) -> str:
+    match lead.means:
+        case Means.CALL:
+            return ", ".join(f"{shown(each.name) or 'without a name'}" for each in deltas if each.means is Means.CALL)
+        case Means.FINISH:
+            return shown(lead.text) or "an empty text"
+        case Means.TERMINAL:
+            finish = next((f", finish {shown(each.text)}" for each in deltas if each.means is Means.FINISH), "")
+            return f"{shown(lead.text)}{finish}{', usage' if any(each.means is Means.USAGE for each in deltas) else ''}"
+        case Means.ERROR:
+            return shown(lead.text)
+        case Means.USAGE:
+            return usage_words(lead.value or {})
+        case _:
+            return ""
+
+
+def usage_words(usage: Mapping[str, object]) -> str:
+    """Token counts in words: what came in and what went out. Durations, which stand among them in some dialects, are left out."""
+    counts = {
+        name: value for name, value in usage.items() if isinstance(value, int) and not isinstance(value, bool) and "duration" not in name
+    }
+    return ", ".join(f"{name.replace('_', ' ')[:40]} {value:,}" for name, value in list(counts.items())[:4])
+
+
+def cell_words(kind: str, count: int, size: int, words: str, kinds: Mapping[str, int], ended: How | None) -> str:
+    """A cell in one line: 17 text deltas, 412 characters."""
+    if ended is not None:
+        return ENDS[ended]
+    if kind == "several":
+        each = ", ".join(counted(name, number) for name, number in sorted(kinds.items(), key=lambda item: -item[1])[:6])
+        return f"{count:,} events: {each}"
+    if kind in ("call", "finish", "terminal", "error") and count == 1:
+        return words or NAMES[kind][0]
+    said = counted(kind, count)
+    return f"{said}, {size:,} character{'s' * (size != 1)}" if size and kind not in ("comment", "malformed") else said
+
+
+def counted(kind: str, count: int) -> str:
+    one, many = NAMES.get(kind, (kind, kind))
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def when(at: float | None) -> str:
+    """A time since the capture began: 0 ms, 412 ms, 3.20 s, 2:05 min."""
+    if at is None:
+        return ""
+    if at < 1000:
+        return f"{at:.1f}".removesuffix(".0") + " ms"
+    if at < 120_000:
+        return f"{at / 1000:,.2f} s"
+    return f"{int(at // 60_000):,}:{int(at % 60_000 // 1000):02d} min"
+
+
+def span_words(start: float | None, end: float | None) -> str:
+    """From when to when, the unit once where it is one: 212.4–404.6 ms."""
+    if start is None or end is None or end <= start:
+        return when(start)
+    first, last = when(start), when(end)
+    unit = f" {last.rpartition(' ')[2]}"
+    return f"{first.removesuffix(unit)}–{last}" if first != last else first

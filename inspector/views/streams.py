@@ -1,0 +1,338 @@
+"""Captured streams: the list, one stream as lanes, one event's bytes, and the stream as it should have been."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Case, Count, IntegerField, Q, Value, When
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+
+from inspector.middleware import OperatorRequest
+from inspector.models import Source, Stream, loading
+from inspector.reports import markdown, stream_correction, stream_event, stream_report, stream_view, stream_words
+from inspector.reports.stream_correction import Corrected
+from inspector.reports.stream_event import EventView
+from inspector.reports.stream_marks import Mark
+from inspector.reports.stream_view import Asked, Looked, Overview, Steps, Window
+from inspector.reports.visible import visible
+from inspector.sources.problems import SourceProblem
+from inspector.streams.captures import own
+from inspector.streams.corrections import STRATEGIES, Strategy
+from inspector.streams.model import Side
+from inspector.streams.violations import Row
+from inspector.views.pages import absolute, as_json, as_markdown, page, refusal
+
+PER_PAGE = 50
+RECENT = 12
+LINES_SHOWN = 60
+"""Rows of the lanes that a text for an issue holds."""
+_RANK = Case(When(worst="error", then=Value(0)), When(worst="warning", then=Value(1)), default=Value(2), output_field=IntegerField())
+DAMAGED = Q(worst__in=("error", "warning"))
+STATES = (
+    ("damaged", "errors or warnings"),
+    ("two-sided", "both sides captured"),
+    ("healthy", "nothing found"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    rows: tuple[Stream, ...]
+    here: Page[Stream]
+    total: int
+    gone: int
+    states: tuple[tuple[str, str], ...]
+    sources: tuple[tuple[str, str], ...]
+    q: str
+    state: str
+    rule: str
+    source: str
+    is_gone: bool
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.state or self.rule or self.source or self.is_gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    lane: str
+    kind: str
+    only: bool
+    side: str
+    at: int | None
+    start: int | None
+
+    @property
+    def hit(self) -> tuple[Side, int] | None:
+        return (Side(self.side), self.at) if self.side and self.at is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPage:
+    row: Stream
+    looked: Looked
+    headline: str
+    filters: Filters
+    window: Window
+    overview: Overview
+    evidence: tuple[tuple[Mark, ...], ...]
+    event: EventView | None
+    asked: Asked
+    not_shown: tuple[Row, ...]
+    lacking: tuple[str, ...]
+    mending: tuple[Strategy, ...]
+    steps: Steps
+    kinds: tuple[str, ...]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Without the sentence on the missing side, of which the page has a panel."""
+        return tuple(said for said in self.looked.analysis.remarks if not (self.not_shown and said in stream_report.ONE_SIDED.values()))
+
+    @property
+    def worst(self) -> Mark | None:
+        return self.looked.marks[0] if self.looked.marks else None
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPage:
+    row: Stream
+    headline: str
+    corrected: Corrected
+    strategies: tuple[Strategy, ...]
+    picked: tuple[str, ...]
+    invented: bool
+    query: str
+
+
+def _row(oid: str) -> Stream:
+    return get_object_or_404(Stream.objects.select_related("source"), oid=oid)
+
+
+def _look(row: Stream) -> Looked:
+    """Raises SourceProblem."""
+    loading.refuse_another_file(row)
+    return _looked(row.pk, row.digest, row.file_time)
+
+
+@lru_cache(maxsize=4)
+def _looked(stream_id: int, digest: str, file_time: int) -> Looked:
+    """What stands in the database under a digest never changes, nor does a file that is still the same."""
+    return stream_view.looked(loading.analysis(Stream.objects.select_related("source").get(pk=stream_id)))
+
+
+def _filters(request: OperatorRequest) -> Filters:
+    sides = tuple(side.value for side in Side)
+    lane, side = request.GET.get("lane", ""), request.GET.get("side", "")
+    kind = request.GET.get("kind", "")
+    return Filters(
+        lane if lane in sides else "",
+        kind if kind in stream_words.KINDS else "",
+        request.GET.get("only") == "findings",
+        side if side in sides else "",
+        _number(request.GET.get("at", "")),
+        _number(request.GET.get("from", "")),
+    )
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """For the inbox: the worst streams, `damaged` of `total` that are held."""
+
+    rows: tuple[Stream, ...]
+    damaged: int
+    total: int
+
+
+def worst() -> Worst:
+    held = Stream.objects.filter(is_gone=False)
+    counts = held.aggregate(total=Count("pk"), damaged=Count("pk", filter=DAMAGED))
+    rows = (
+        held.filter(DAMAGED).select_related("source").order_by(_RANK, "-seen_at", "source", "position")[:RECENT]
+        if counts["damaged"]
+        else ()
+    )
+    return Worst(tuple(rows), counts["damaged"], counts["total"])
+
+
+def _listed(request: OperatorRequest) -> ListPage:
+    q, state, rule = (request.GET.get(name, "")[:200] for name in ("q", "state", "rule"))
+    source, is_gone = request.GET.get("source", "")[:40], request.GET.get("gone") == "1"
+    found = Stream.objects.filter(is_gone=is_gone).select_related("source").order_by(_RANK, "-seen_at", "source", "position")
+    if q:
+        found = found.filter(Q(title__icontains=q) | Q(native_id__icontains=q) | Q(verdict__icontains=q) | Q(oid__startswith=q))
+    if state in dict(STATES):
+        found = found.filter({"damaged": DAMAGED, "healthy": ~DAMAGED, "two-sided": Q(sides__contains=",")}[state])
+    if rule:
+        found = found.filter(pk__in=Stream.objects.filter(findings__code=rule).values("pk"))
+    if source:
+        found = found.filter(source__oid=source)
+    here = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    sources = [(each.oid, each.name) for each in Source.objects.filter(streams__isnull=False).distinct().order_by("path")]
+    gone = Stream.objects.filter(is_gone=True).count()
+    return ListPage(
+        tuple(here),
+        here,
+        here.paginator.count,
+        0 if is_gone else gone,
+        STATES,
+        tuple(sources),
+        visible(q),
+        state,
+        visible(rule),
+        source,
+        is_gone,
+    )
+
+
+def stream_list(request: OperatorRequest) -> HttpResponse:
+    return page(request, "streams.html", _listed(request), part="rows", twins=("json",))
+
+
+def stream_list_json(request: OperatorRequest) -> HttpResponse:
+    content = _listed(request)
+    return as_json({"streams": [summary(row) for row in content.rows], "total": content.total, "gone": content.gone})
+
+
+def summary(row: Stream) -> dict[str, Any]:
+    """A stream as lists give it."""
+    counted = row.findings.values("code", "rule", "severity").annotate(n=Count("pk")).order_by("code")
+    return {
+        "id": row.oid,
+        "native_id": row.native_id,
+        "title": row.title,
+        "source": row.source.path,
+        "dialect": row.dialect,
+        "sides": list(row.side_names),
+        "events": row.events,
+        "verdict": row.verdict,
+        "worst": row.worst,
+        "gone": row.is_gone,
+        "findings": [{"code": each["code"], "rule": each["rule"], "severity": each["severity"]} for each in counted],
+    }
+
+
+def stream(request: OperatorRequest, oid: str) -> HttpResponse:
+    row, filters = _row(oid), _filters(request)
+    try:
+        found = _look(row)
+        event = stream_event.event_view(found.exchange, *filters.hit) if filters.hit else None
+    except SourceProblem as problem:
+        return refusal(request, problem.sentence)
+    content = StreamPage(
+        row,
+        found,
+        stream_view.headline(found),
+        filters,
+        stream_view.window(found, filters.start, filters.hit, filters.lane, filters.kind, filters.only),
+        stream_view.overview(found),
+        stream_view.evidence(found),
+        event,
+        stream_view.request_view(found.exchange.request),
+        stream_view.not_shown(found),
+        stream_view.lacking(found),
+        stream_view.mending(found),
+        stream_view.steps(found, filters.hit),
+        stream_words.KINDS,
+    )
+    return page(request, "stream.html", content, part="rows", twins=("json", "md"))
+
+
+def stream_json(request: OperatorRequest, oid: str) -> HttpResponse:
+    row = _row(oid)
+    try:
+        loading.refuse_another_file(row)
+        return as_json(stream_report.stream_report(row.oid, loading.analysis(row)))
+    except SourceProblem as problem:
+        return as_json({"error": problem.sentence}, status=409)
+
+
+def stream_md(request: OperatorRequest, oid: str) -> HttpResponse:
+    """The stream as text for an issue: what is wrong, and both sides as they went, around what the page shows."""
+    row, filters = _row(oid), _filters(request)
+    try:
+        found = _look(row)
+    except SourceProblem as problem:
+        return HttpResponse(problem.sentence + "\n", status=409, content_type="text/plain; charset=utf-8")
+    shown = stream_view.window(found, filters.start, filters.hit, filters.lane, filters.kind, filters.only)
+    query = request.GET.urlencode()
+    links = {"stream": absolute(request, f"/streams/{row.oid}/{f'?{query}' if query else ''}")}
+    report = {**stream_report.stream_report(row.oid, found.analysis), "verdict": stream_view.headline(found)}
+    return as_markdown(markdown.stream_md(report, stream_view.as_lines(shown.rows[:LINES_SHOWN], shown.matching), links))
+
+
+def event_raw(request: OperatorRequest, oid: str, side: str, number: int) -> HttpResponse | StreamingHttpResponse:
+    """Exactly the bytes of one event, never shown in place: what was captured is hostile content."""
+    row = _row(oid)
+    if side not in row.side_names:
+        raise Http404("This capture has no such side.")
+    try:
+        data = stream_event.event_bytes(loading.exchange(row), Side(side), number)
+    except SourceProblem as problem:
+        return refusal(request, problem.sentence)
+    if data is None:
+        raise Http404("This side has no such event.")
+    return _download(data, f"stream-{row.oid}-{side}-{number}.txt", "text/plain; charset=utf-8")
+
+
+def capture(request: OperatorRequest, oid: str) -> HttpResponse | StreamingHttpResponse:
+    """The capture in our own format, whatever it was read from; keys and cookies were dropped when it was read."""
+    row = _row(oid)
+    try:
+        found = loading.exchange(row)
+    except SourceProblem as problem:
+        return refusal(request, problem.sentence)
+    return _download(own.written(found), f"stream-{row.oid}.capture.jsonl", "application/x-ndjson")
+
+
+def _download(data: Iterator[bytes], name: str, kind: str) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(data, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _corrected(row: Stream, request: OperatorRequest) -> Corrected:
+    return stream_correction.corrected(
+        loading.exchange(row), request.GET.get("invented") == "1", tuple(request.GET.getlist("strategy")[:40])
+    )
+
+
+def corrected(request: OperatorRequest, oid: str) -> HttpResponse:
+    row = _row(oid)
+    try:
+        found, looked = _corrected(row, request), _look(row)
+    except SourceProblem as problem:
+        return refusal(request, problem.sentence)
+    query = request.GET.urlencode()
+    content = CorrectedPage(
+        row,
+        stream_view.headline(looked),
+        found,
+        STRATEGIES,
+        tuple(request.GET.getlist("strategy")),
+        request.GET.get("invented") == "1",
+        f"?{query}" if query else "",
+    )
+    return page(request, "stream_corrected.html", content)
+
+
+def corrected_capture(request: OperatorRequest, oid: str) -> HttpResponse | StreamingHttpResponse:
+    row = _row(oid)
+    try:
+        found = _corrected(row, request)
+    except SourceProblem as problem:
+        return refusal(request, problem.sentence)
+    if found.correction is None:
+        return refusal(request, found.why_not)
+    if not found.correction.total:
+        return refusal(request, "Nothing of this stream is to be corrected: there is no other capture to download.")
+    return _download(own.written(found.correction.exchange), f"stream-{row.oid}-corrected.capture.jsonl", "application/x-ndjson")
