@@ -58,7 +58,7 @@ RULE = Rule(
     example="@compactedFrom archive\n1 system 0.0 system summary\n2 tool 1.0 tool-result a f name=ls\n3 assistant 2.0 text ok",
     check=check,
     formats=DISPATCH,
-    references=("derived from the compaction of Dispatch, dossier of its conversation store",),
+    references=("derived from the compaction of Dispatch",),
     repaired_by=("restore-call-from-archive", "drop-orphaned-results"),
     fixed_in_code="Cut a history only in front of a message that is not a tool message.",
 )

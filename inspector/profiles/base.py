@@ -16,7 +16,7 @@ EVIDENCE = {
     "U": "unknown: no report was found",
 }
 
-# What a placeholder of an error text may stand for; whatever is not named here is any text. The dossier's N, M and ID.
+# What a placeholder of an error text may stand for; whatever is not named here is any text.
 _PLACEHOLDERS = {
     "n": r"\d+",
     "m": r"\d+",
