@@ -48,7 +48,7 @@ def parts(data: bytes, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[Part]:
         if _named(said, "table") in wanted:
             # pg_dump --inserts writes nothing else for a table without rows.
             yield Line(_named(said, "schema"), _named(said, "table"), (), None)
-    at = 0
+    at, whole = 0, True
     while at < len(data):
         gap = _GAP.match(data, at)
         at = gap.end() if gap else at
@@ -73,15 +73,17 @@ def parts(data: bytes, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[Part]:
                 yield from _inserted(data, match, wanted, made)
             else:
                 yield Other(_named(match, "table"))
-            at = _statement_end(data, match.end())
+            at, whole = _statement_end(data, match.end())
         else:
-            end = _statement_end(data, at)
+            end, whole = _statement_end(data, at)
             if (match := _CREATE.match(data, at)) and _named(match, "table") in wanted:
                 columns = tuple(_unquoted(name) for name in _DEFINED.findall(data[match.end() : end]))
                 made[_named(match, "schema"), _named(match, "table")] = columns
                 yield Line(_named(match, "schema"), _named(match, "table"), columns, None)
             at = end
-    if data.lstrip().startswith((BEGINS, b"--\n" + BEGINS, b"--\r\n" + BEGINS)) and ENDS not in data[-2000:]:
+    framed = data.lstrip().startswith((BEGINS, b"--\n" + BEGINS, b"--\r\n" + BEGINS))
+    # Without pg_dump's own last line only a statement that is cut in two tells.
+    if not whole or (framed and ENDS not in data[-2000:]):
         yield Note(
             "The dump ends before its end: pg_dump did not finish it, or it was cut off. Tables and rows that came later are missing."
         )
@@ -209,7 +211,7 @@ def _row(data: bytes, at: int) -> tuple[tuple[str | None, ...] | None, int]:
         at = match.end()
         if match["end"] == b")":
             return tuple(values), at
-    return None, len(data) if _statement_end(data, at) >= len(data) and not data.rstrip().endswith(b";") else at
+    return None, at if _statement_end(data, at)[1] else len(data)
 
 
 def _value(match: re.Match[bytes]) -> str | None:
@@ -223,16 +225,17 @@ def _value(match: re.Match[bytes]) -> str | None:
     return decoded(_ESCAPE.sub(_unescaped, match["escaping"][2:-1]), "a value")
 
 
-def _statement_end(data: bytes, at: int) -> int:
+def _statement_end(data: bytes, at: int) -> tuple[int, bool]:
+    """Where a statement ends, and whether its semicolon is there."""
     while match := _PIECE.search(data, at):
         if match["end"]:
-            return match.end()
+            return match.end(), True
         if match["torn"]:
-            return len(data)
+            break
         at = match.end()
         if match[0].startswith(b"$"):
             closing = data.find(match[0], at)
             if closing < 0:
-                return len(data)
+                break
             at = closing + len(match[0])
-    return len(data)
+    return len(data), False

@@ -21,6 +21,7 @@ from inspector.formats.gbrain_exports import GBRAIN_EXPORT
 from inspector.formats.gbrain_tables import EXECUTIONS, IN_FULL, JOBS, LEASES, MESSAGES
 from inspector.formats.relation_rows import row_of
 from inspector.readers.catalogue import reader
+from inspector.seeds import gbrain_incident
 from inspector.sources import reading, stores
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
@@ -283,6 +284,18 @@ def test_messages_alone_are_read_and_what_is_missing_is_said() -> None:
         "The export holds no subagent_tool_executions",
         "The export holds no minion_jobs",
     ]
+
+
+@pytest.mark.parametrize("end", ["INSERT INTO sub", "INSERT INTO subagent_tool_executions (", "CREATE TABLE subagent_me", "'user', '[{"])
+def test_a_script_that_was_cut_in_a_statement_says_so(end: str) -> None:
+    script = gbrain_incident.script()
+    assert unpack(("jobs.sql", script)).notes == ()
+    at = script.rindex(end) + len(end)
+    try:
+        notes: tuple[str, ...] = unpack(("jobs.sql", script[:at])).notes
+    except NotAnExport as problem:
+        notes = (problem.reason,)
+    assert any("cut off" in note or "holds no table" in note for note in notes), notes
 
 
 def test_a_dump_that_was_cut_off_gives_the_rows_that_are_whole() -> None:
