@@ -1,6 +1,5 @@
 """Loads stores and traces into the models. A source is read to its end before the first row is written, so nothing is half-imported."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -15,21 +14,19 @@ import inspector
 from inspector.actions import audit, import_streams
 from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
+from inspector.actions.revisions import BATCH, shared_facts, write_revisions
 from inspector.actions.seal_bundle import known_judges
-from inspector.conversation.model import Chunk
 from inspector.detectors.base import Finding as Found
 from inspector.detectors.base import Severity, findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats import bundle
 from inspector.formats.base import Stored
-from inspector.models import Conversation, Finding, Payload, Record, Revision, Source, TraceRecord, loading
-from inspector.models.bulk import insert
+from inspector.models import Conversation, Finding, Payload, Revision, Source, TraceRecord, loading
 from inspector.models.identity import LONGEST, indexed, short_id
 from inspector.models.transactions import one_writer
 from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
 from inspector.repairs.preview import digest
-from inspector.reports.row_words import arguments
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 from inspector.sources import places, reading
@@ -42,17 +39,9 @@ from inspector.traces import model as traces
 from inspector.traces.bodies import Body
 from inspector.traces.log_record import LATEST
 
-TEXT_KEPT = 2000
-RECORD_TEXT_KEPT = 200_000
-"""Characters of one record, which may be a whole file, that a search looks through."""
 PROBLEMS_KEPT = 50
 FROM_KEPT = 200
 SEALED_KEPT = 500
-_BATCH = 2000
-_RECORD_FIELDS = (
-    *("conversation", "key", "position", "storage", "payload", "key_bytes", "since", "until"),
-    *("seq", "msg_idx", "chunk_idx", "role", "kind", "text"),
-)
 _FIELDS = ("extension_id", "name", "message", "level", "span_id", "parent_span_id", "duration_ms", "status", "turn_id")
 
 
@@ -217,7 +206,7 @@ def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
         oid = Conversation.oid_of(source, found.native_id)
         conversation = known.pop(oid, None) or Conversation(oid=oid, source=source, native_id=_name(found.native_id, oid, names))
         revision = last.get(conversation.pk) if conversation.pk else None
-        shared = _shared(stored)
+        shared = shared_facts(stored)
         if revision and revision.digest == digest(stored) and revision.shared_facts == shared and not conversation.is_gone:
             imported.unchanged += 1
             if conversation.judged_by != inspector.__version__:
@@ -226,7 +215,7 @@ def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
         _summarise(conversation, stored)
         fresh.append((conversation, stored))
     imported.fresh = {conversation.oid: stored for conversation, stored in fresh}
-    _write_conversations(fresh)
+    write_revisions(fresh)
     imported.gone = Conversation.objects.filter(pk__in=[conversation.pk for conversation in known.values()], is_gone=False).update(
         is_gone=True
     )
@@ -266,12 +255,6 @@ def _name(native_id: str, oid: str, taken: set[str]) -> str:
     return name
 
 
-def _shared(stored: Stored) -> dict[str, str | None]:
-    """Facts that stand in none of the conversation's own records."""
-    own = {record.key for record in stored.records}
-    return {name: fact.value for name, fact in stored.conversation.facts.items() if fact.key and fact.key not in own}
-
-
 def _summarise(conversation: Conversation, stored: Stored) -> None:
     found = stored.conversation
     conversation.title = visible(found.title)[:300]
@@ -285,96 +268,6 @@ def _summarise(conversation: Conversation, stored: Stored) -> None:
     conversation.verdict = ""
 
 
-def _write_conversations(fresh: list[tuple[Conversation, Stored]]) -> None:
-    """New revisions: rows that are as they were stay; the others are closed, and new ones opened."""
-    Conversation.objects.bulk_create([conversation for conversation, _ in fresh if conversation.pk is None], batch_size=500)
-    old = [conversation for conversation, _ in fresh if conversation.revision > 1]
-    Conversation.objects.bulk_update(
-        old, ["title", "model", "status", "last_activity", "chunk_count", "revision", "is_gone", "verdict"], batch_size=200
-    )
-    now = timezone.now()
-    Revision.objects.bulk_create(
-        [
-            Revision(
-                conversation=conversation, number=conversation.revision, digest=digest(stored), seen_at=now, shared_facts=_shared(stored)
-            )
-            for conversation, stored in fresh
-        ],
-        batch_size=500,
-    )
-    rows: list[tuple[Any, ...]] = []
-    payloads: dict[str, bytes] = {}
-    for conversation, stored in fresh:
-        names = [hashlib.sha256(record.value.data).hexdigest() for record in stored.records]
-        payloads.update(zip(names, (record.value.data for record in stored.records), strict=True))
-        standing = {} if conversation.revision == 1 else _standing(conversation)
-        for row in _rows(conversation, stored, names):
-            same = standing.get(_identity(row[1], *row[3:6]))
-            if same:
-                same.pop()
-            else:
-                rows.append(row)
-        closed = [pk for left in standing.values() for pk in left]
-        for start in range(0, len(closed), _BATCH):
-            Record.objects.filter(pk__in=closed[start : start + _BATCH]).update(until=conversation.revision - 1)
-    insert(
-        Payload,
-        ("digest", "data", "gzipped", "size"),
-        ((name, data, False, len(data)) for name, data in payloads.items()),
-        ignore_known=True,
-    )
-    insert(Record, _RECORD_FIELDS, rows)
-
-
-def _standing(conversation: Conversation) -> dict[tuple[Any, ...], list[int]]:
-    """Open rows of the conversation by what tells them apart. Not by position: one new row would move all those behind it."""
-    rows = conversation.records.filter(until__isnull=True)
-    standing: dict[tuple[Any, ...], list[int]] = {}
-    for key, storage, payload, key_bytes, pk in rows.values_list("key", "storage", "payload_id", "key_bytes", "pk"):
-        standing.setdefault(_identity(key, storage, payload, key_bytes), []).append(pk)
-    return standing
-
-
-def _identity(key: str, storage: str, payload: str, key_bytes: bytes | memoryview | None) -> tuple[Any, ...]:
-    return key, storage, payload, None if key_bytes is None else bytes(key_bytes)
-
-
-def _rows(conversation: Conversation, stored: Stored, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Rows of Record, in the order of _RECORD_FIELDS."""
-    chunks = _by_record(stored)
-    for position, (record, name) in enumerate(zip(stored.records, names, strict=True)):
-        key = visible(record.key)
-        exact = None if key == record.key else record.key.encode("utf-8", "surrogateescape")
-        held = chunks.get(record.key)
-        told = (None, None, None, "", "", "")
-        if held:
-            chunk = held[0]
-            text = "\n".join(visible(searchable(each)[:TEXT_KEPT]) for each in held)[:RECORD_TEXT_KEPT]
-            told = (_column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx), visible(chunk.role)[:20], chunk.kind.value, text)  # type: ignore[assignment]
-        yield (conversation.pk, key, position, record.value.type, name, exact, conversation.revision, None, *told)
-
-
-def _by_record(stored: Stored) -> dict[str, list[Chunk]]:
-    """The chunks of each record: one in Dispatch's stores, the blocks of a message or of a whole file elsewhere."""
-    records = {record.key for record in stored.records}
-    alone = next(iter(records)) if len(records) == 1 else ""
-    found: dict[str, list[Chunk]] = {}
-    for chunk in stored.conversation.chunks:
-        key = chunk.key if chunk.key in records else chunk.key.rpartition("#")[0]
-        found.setdefault(key if key in records else alone, []).append(chunk)
-    return found
-
-
-def searchable(chunk: Chunk) -> str:
-    """What a search looks through: the words, and what names a call."""
-    return " ".join(part for part in (chunk.tool_name, chunk.call_id, arguments(chunk), chunk.text) if part)
-
-
-def _column(number: int | None) -> int | None:
-    """None where the number is beyond what a column holds; the exact one is in the record."""
-    return number if number is not None and abs(number) < 2**63 else None
-
-
 def _import_traces(found: Traces, demo: bool) -> Imported:
     source = _source(found.path, found.format, True, demo)
     source.problems = [asdict(problem) for problem in found.problems[:PROBLEMS_KEPT]]
@@ -385,7 +278,7 @@ def _import_traces(found: Traces, demo: bool) -> Imported:
 
 def _write_traces(source: Source, found: Traces) -> None:
     Payload.objects.bulk_create(map(_body, found.bodies.values()), ignore_conflicts=True, batch_size=200)
-    TraceRecord.objects.bulk_create((_trace_record(source, record) for record in found.records), ignore_conflicts=True, batch_size=_BATCH)
+    TraceRecord.objects.bulk_create((_trace_record(source, record) for record in found.records), ignore_conflicts=True, batch_size=BATCH)
 
 
 def _body(body: Body) -> Payload:

@@ -9,7 +9,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
 from django.http import HttpResponse
 
-from inspector.actions.import_source import TEXT_KEPT
+from inspector.actions.revisions import TEXT_KEPT
 from inspector.detectors.catalogue import RULES
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
