@@ -186,6 +186,13 @@ class KnowsKeys(Protocol):
     def unknown(self, records: Iterable[Record]) -> tuple[str, ...]: ...
 
 
+@runtime_checkable
+class DetectedByContent(Protocol):
+    """A format that only the content of a file shows, and a change may hide. `warning` is a sentence on that, "" where the file is detected as before."""
+
+    def warning(self, changes: Sequence[Change]) -> str: ...
+
+
 class WriteRefused(Exception):
     """The format cannot write this plan into these records. `reason` is a sentence that ends with what to do next."""
 

@@ -6,7 +6,7 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.formats import request_elsewhere, request_ids, request_writing
+from inspector.formats import request_detection, request_elsewhere, request_ids, request_writing
 from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode
 from inspector.formats.request_layout import BlockTexts, Layout, laid_out
 from inspector.formats.request_names import WIRES
@@ -71,6 +71,12 @@ class RequestBody:
         before = stored.records[0]
         data = request_writing.written(plan, stored, self.shape, self._read_back)
         return [] if data == before.value.data else [Change(before.key, before.value, Cell(data, before.value.type))]
+
+    def warning(self, changes: Sequence[Change]) -> str:
+        bodies = ((change.before.data, change.after.data) for change in changes if change.before and change.after)
+        if all(request_detection.still_shows(self.name, before, after) for before, after in bodies):
+            return ""
+        return f"The repaired body no longer shows which wire shape it has: name the format when you read it, with --format {self.name}."
 
     def _read_back(self, data: bytes) -> Conversation:
         return next(self.read([Record("", Cell(data, "file"))])).conversation

@@ -15,6 +15,9 @@ from inspector.sources.reading import NoRequest, read
 from tests.formats.bodies import BODIES
 
 TALK = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+SYSTEM = {"role": "system", "content": "S"}
+SYSTEM_LIST = {"role": "system", "content": [{"type": "text", "text": "S"}]}
+CACHED = [{"role": "user", "content": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]}]
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 
@@ -29,7 +32,24 @@ def test_whole_bodies_and_bare_lists_are_told_apart(wire: str) -> None:
     ("value", "wire"),
     [
         ({"model": "claude-opus-4", "messages": TALK}, "anthropic"),
-        ({"model": "anthropic/claude-opus-4", "messages": TALK}, "anthropic"),
+        # A name with a provider in it is one of a gateway, which takes OpenAI's messages for every model.
+        ({"model": "anthropic/claude-opus-4", "messages": TALK}, "openai-chat"),
+        ({"model": "anthropic/claude-opus-4", "messages": [SYSTEM, *CACHED]}, "openai-chat"),
+        ({"model": "anthropic/claude-opus-4", "system": "S", "messages": TALK}, "anthropic"),
+        ({"model": "mistralai/mistral-large", "messages": TALK}, "openai-chat"),
+        ({"model": "anthropic.claude-opus-4-v1:0", "max_tokens": 9, "messages": TALK}, "anthropic"),
+        # A server of any other name takes OpenAI's messages.
+        ({"model": "gemma3:4b", "messages": TALK}, "openai-chat"),
+        ({"model": "command-r", "messages": TALK}, "openai-chat"),
+        # Azure has the model in its address.
+        ({"messages": TALK, "max_tokens": 9, "temperature": 0}, "openai-chat"),
+        # A system message comes first in OpenAI's list, also where a server of Claude takes that; in the middle it may be Anthropic's.
+        ({"model": "claude-opus-4", "messages": [SYSTEM, *TALK]}, "openai-chat"),
+        ({"model": "claude-opus-4-8", "max_tokens": 9, "messages": [*TALK, SYSTEM]}, "anthropic"),
+        ({"model": "claude-opus-4-8", "max_tokens": 9, "messages": [*TALK, SYSTEM_LIST]}, "anthropic"),
+        ({"model": "claude-opus-4-8", "max_tokens": 9, "system": "S", "messages": [*TALK, SYSTEM_LIST]}, "anthropic"),
+        ({"messages": [SYSTEM, *TALK]}, "openai-chat"),
+        ([SYSTEM_LIST, *TALK], "openai-chat"),
         ({"model": "gpt-5", "messages": TALK}, "openai-chat"),
         ({"model": "mistral-large-latest", "messages": TALK}, "mistral"),
         ({"model": "gpt-5", "input": "hi"}, "openai-responses"),
@@ -42,13 +62,34 @@ def test_whole_bodies_and_bare_lists_are_told_apart(wire: str) -> None:
         ({"messages": TALK, "safe_prompt": True}, "mistral"),
         ({"messages": TALK, "tools": [{"name": "x", "input_schema": {}}]}, "anthropic"),
         ({"messages": TALK, "tools": [{"type": "function", "function": {"name": "x"}}]}, "openai-chat"),
+        # Tools that Anthropic defines have no schema in the request.
+        ({"messages": TALK, "tools": [{"type": "code_execution_20260120", "name": "code_execution"}]}, "anthropic"),
+        ({"messages": TALK, "tools": [{"type": "mcp_toolset", "mcp_server_name": "x"}]}, "anthropic"),
+        ({"messages": TALK, "tools": [{"type": "custom", "custom": {"name": "x"}}]}, "openai-chat"),
+        ({"messages": TALK, "tools": [{"type": "web_search", "web_search": {"enable": True}}]}, "openai-chat"),
+        ({"messages": TALK, "tool_choice": {"type": "any"}}, "anthropic"),
+        ({"messages": TALK, "tool_choice": "auto"}, "openai-chat"),
+        ({"messages": TALK, "tool_choice": {"type": "function", "function": {"name": "x"}}}, "openai-chat"),
+        # DeepSeek, Kimi and GLM have a switch of the same name, without a budget.
+        ({"model": "claude-opus-4", "messages": TALK, "thinking": {"type": "enabled", "budget_tokens": 1024}}, "anthropic"),
+        ({"model": "glm-4.6", "messages": TALK, "thinking": {"type": "enabled"}}, "openai-chat"),
+        ({"model": "claude", "messages": TALK, "thinking": {"type": "disabled"}}, "anthropic"),
+        ({"model": "MiniMax-M2", "system": "S", "messages": TALK}, "anthropic"),
         # What the messages hold counts for more than the model: gateways speak OpenAI's shape for every model.
         ({"model": "claude-opus-4", "messages": [*TALK, {"role": "assistant", "content": None, "tool_calls": [CALL]}]}, "openai-chat"),
         ({"model": "mistral-large", "messages": [{"role": "assistant", "tool_calls": [CALL]}]}, "mistral"),
         ([{"role": "assistant", "content": "", "tool_calls": [CALL]}, {"role": "assistant", "content": "x", "prefix": True}], "mistral"),
         ([{"role": "tool", "tool_call_id": "c", "content": "x"}], "openai-chat"),
         ([{"role": "developer", "content": "x"}], "openai-chat"),
+        ([{"role": "tool", "name": "f", "content": "x"}], "openai-chat"),
+        ([{"role": "assistant", "content": "x", "tool_calls": None}], "openai-chat"),
         ([{"role": "user", "content": [{"type": "image", "source": {"type": "url"}}]}], "anthropic"),
+        ([{"role": "user", "content": [{"type": "container_upload", "file_id": "f"}]}], "anthropic"),
+        ([{"role": "assistant", "content": [{"type": "bash_code_execution_tool_result", "tool_use_id": "s"}]}], "anthropic"),
+        (CACHED, "anthropic"),
+        ([{"role": "user", "content": [{"type": "document", "source": {"type": "text"}}]}], "anthropic"),
+        # Cohere has a document of another kind in the messages of OpenAI.
+        ([{"role": "tool", "tool_call_id": "c", "content": [{"type": "document", "document": {"data": "x"}}]}], "openai-chat"),
         ([{"role": "user", "content": [{"type": "image", "image": "http://x"}]}], "ai-sdk"),
         ([{"role": "user", "content": [{"text": "x"}]}], "bedrock"),
         ([{"role": "user", "parts": [{"text": "x"}]}], "gemini"),
@@ -132,3 +173,8 @@ def test_more_messages_than_any_provider_takes_are_not_read(monkeypatch: pytest.
     assert len(request_layout.laid_out(json.dumps(TALK[:1] * 3).encode(), SHAPES["anthropic"]).values) == 3
     with pytest.raises(NotARequest, match="holds 4 messages, and no provider takes more than 3"):
         request_layout.laid_out(json.dumps(TALK[:1] * 4).encode(), SHAPES["anthropic"])
+
+
+def test_a_system_message_at_the_start_of_a_bare_list_is_not_one_of_anthropic() -> None:
+    assert wires_of([SYSTEM, *TALK]) == ["openai-chat", "mistral", "ai-sdk"]
+    assert wires_of([*TALK, SYSTEM]) == wires_of([*TALK, SYSTEM_LIST]) == ["anthropic", "openai-chat", "mistral", "ai-sdk"]

@@ -195,6 +195,8 @@ class Command(AnsweringCommand):
         elif options["out"] == PIPE:
             self.note(f"{', '.join(preview.plan.strategies)}: {count(len(preview.plan.edits), 'edit')}")
             self.note(f"{preview.after.judgement.profile}: {preview.after.judgement.verdict} after")
+            for warning in preview.warnings:
+                self.note(f"Warning: {warning}")
         else:
             self._print(chosen, preview)
             self.say(f"The repaired body is {shown(options['out'], 4096)}.")
