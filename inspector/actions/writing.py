@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inspector.formats.base import Cell, Change, Format, Stored
+from inspector.formats.base import Cell, Change, Element, Format, Stored
 from inspector.models import Repair, RepairChange
 from inspector.models.transactions import one_writer
 from inspector.sources import stores
@@ -41,7 +41,7 @@ def kept(repair: Repair) -> list[Change]:
             bytes(row.key).decode("utf-8", "surrogateescape"),
             None if row.before is None else Cell(bytes(row.before), row.before_type),
             None if row.after is None else Cell(bytes(row.after), row.after_type),
-            row.element,
+            Element(row.element),
         )
         for row in repair.changes.all()
     ]

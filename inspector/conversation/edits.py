@@ -155,7 +155,7 @@ class Plan:
             for part in (
                 change.key.encode("utf-8", "surrogateescape"),
                 *(_cell_bytes(cell) for cell in (change.before, change.after)),
-                b"\x01" if change.element else b"\x00",
+                change.element.encode(),
             ):
                 sha.update(len(part).to_bytes(8, "big"))
                 sha.update(part)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from inspector.conversation.edits import Plan
@@ -24,18 +25,25 @@ class Record:
     value: Cell
 
 
+class Element(StrEnum):
+    """Which part of a JSON text that conversations share a change is about; everything else in the text stays as it is at the moment of writing."""
+
+    NONE = ""
+    """The record is not shared: the change is about its whole value."""
+    STRING = "string"
+    """One string of a JSON array: `before`/`after` is the string itself."""
+    MEMBER = "member"
+    """One member of a JSON object: `before`/`after` is its JSON text, `"name": value`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One value of the store before and after; None = absent.
-
-    With `element` the record is a JSON array shared with others (an index list): `before`/`after` is one string element of
-    it, and everything else in the value stays as it is found at the moment of writing.
-    """
+    """One value of the store before and after; None = absent. With `element` the value is one part of a record that conversations share (a list of them)."""
 
     key: str
     before: Cell | None
     after: Cell | None
-    element: bool = False
+    element: Element = Element.NONE
 
     def reversed(self) -> "Change":
         return Change(self.key, self.after, self.before, self.element)

@@ -8,7 +8,7 @@ from inspector.conversation import jsontext, queries
 from inspector.conversation.edits import ID, Plan, Set, apply
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk
-from inspector.formats.base import Cell, Change, Record, Stored, WriteRefused
+from inspector.formats.base import Cell, Change, Element, Record, Stored, WriteRefused
 from inspector.formats.dispatch_keys import COPIED, INDEX, chunk_key, fact_key, parse_int
 from inspector.formats.dispatch_rows import read_chunk, row_text
 
@@ -149,5 +149,5 @@ def fork(plan: Plan, stored: Stored) -> list[Change]:
                 "The store's conv-index is not a JSON array, so a new conversation could not be listed; mend conv-index, or repair in place (--mode in-place)."
             )
         case _:
-            changes.append(Change(INDEX, None, Cell(jsontext.encode(target)), element=True))
+            changes.append(Change(INDEX, None, Cell(jsontext.encode(target)), Element.STRING))
     return changes

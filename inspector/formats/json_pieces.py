@@ -45,10 +45,11 @@ def elements(text: str) -> list[Span]:
 
 def members(text: str) -> dict[str, tuple[int, int, int]]:
     """Start of the name, start and end of the value of each member of the object `text`; of two equal names the last, as JSON.parse has it."""
-    return {name: (start, at, end) for name, start, at, end in _members(text)}
+    return {name: (start, at, end) for name, start, at, end in member_spans(text)}
 
 
-def _members(text: str) -> list[tuple[str, int, int, int]]:
+def member_spans(text: str) -> list[tuple[str, int, int, int]]:
+    """As `members`, of equal names each one: name, start of the name, start and end of the value."""
     found: list[tuple[str, int, int, int]] = []
     at = skip(text, skip(text, 0) + 1)
     while text[at] != "}":
@@ -94,7 +95,7 @@ def rearranged(text: str, spans: Sequence[Span], pieces: Sequence[Piece]) -> str
 
 def amended(text: str, values: dict[str, str], gone: frozenset[str] = frozenset()) -> str:
     """The object `text` with members set to other texts or left out; new ones stand behind the others."""
-    found = _members(text)
+    found = member_spans(text)
     last = {name: number for number, (name, *_) in enumerate(found)}
     pieces: list[Piece] = []
     for number, (name, start, at, end) in enumerate(found):

@@ -60,7 +60,7 @@ class RepairChange(models.Model):
     repair = models.ForeignKey(Repair, on_delete=models.CASCADE, related_name="changes")
     position = models.PositiveIntegerField()
     key = models.BinaryField()
-    element = models.BooleanField(default=False)
+    element = models.CharField(max_length=10, blank=True)
     before = models.BinaryField(null=True)
     before_type = models.CharField(max_length=10, blank=True)
     after = models.BinaryField(null=True)

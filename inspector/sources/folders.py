@@ -12,8 +12,9 @@ from pathlib import Path
 from time import perf_counter
 
 from inspector.formats.base import Cell, Change, InFiles, Record, Shape
-from inspector.sources import files, lock_files
+from inspector.sources import elements, files, lock_files
 from inspector.sources.carrying import carry_over, opened_files
+from inspector.sources.elements import State
 from inspector.sources.problems import (
     NAMED,
     AlreadyThere,
@@ -156,24 +157,29 @@ def commit(
     """Writes `changes`, all or none, and returns the milliseconds from the last comparison to the last rename.
 
     `watch`: key -> its content, None = no such file. New files are complete under a temporary name, on the disk, before the first rename;
-    a rename that fails puts back those before it. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotWritable, Held, NotALock.
+    a rename that fails puts back those before it. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotAList, NotWritable, Held, NotALock.
     """
     base = root(path)
     made: list[tuple[Path, Path]] = []
     opened: dict[Path, int] = {}
     try:
         with lock_files.held([place_of(base, change.key) for change in changes] if lock_suffix else (), lock_suffix):
-            for change in changes:
+            # A file that conversations share is written whole, as it is now with the one part in it or out of it.
+            files_now = [elements.whole(path, change, _cell(place_of(base, change.key))) for change in changes]
+            for change in files_now:
                 if change.after is not None:
                     made.append((prepared(base, change.key, change.after.data), place_of(base, change.key)))
             start = perf_counter()
-            opened = opened_files(base, changes)
-            _compare(path, base, watch, changes)
+            opened = opened_files(base, files_now)
+            _compare(path, base, watch, files_now)
             if keeps_times:
-                take_times(made)
-            _rename(path, base, made, changes)
+                # Not of a shared file: by its time a program sees that its copy in memory is old.
+                shared = {place_of(base, change.key) for change in changes if change.element}
+                take_times([(temporary, target) for temporary, target in made if target not in shared])
+            _rename(path, base, made, files_now)
+            _read_back(path, base, changes)
             held = (perf_counter() - start) * 1000
-            carry_over(path, base, opened, changes)
+            carry_over(path, base, opened, files_now)
             return held
     except OSError as error:
         raise _unwritten(error, path) from error
@@ -199,6 +205,11 @@ def _compare(path: Path, base: Path, watch: Mapping[str, Cell | None], changes: 
 
 def _content(place: Path) -> bytes | None:
     return files.read_bytes(place) if place.exists() else None
+
+
+def _cell(place: Path) -> Cell | None:
+    content = _content(place)
+    return None if content is None else Cell(content, "file")
 
 
 def _difference(wanted: Cell | None, found: bytes | None) -> str:
@@ -227,10 +238,13 @@ def _rename(path: Path, base: Path, made: Sequence[tuple[Path, Path]], changes: 
         for change in reversed(done):
             put_back(base, change)
         raise _unwritten(error, path) from error
+
+
+def _read_back(path: Path, base: Path, changes: Sequence[Change]) -> None:
     for change in changes:
-        found = _content(place_of(base, change.key))
-        is_longer = change.after is not None and found is not None and found.startswith(change.after.data)
-        if _difference(change.after, found) and not is_longer:
+        stored = _cell(place_of(base, change.key))
+        is_longer = not change.element and bool(change.after and stored and stored.data.startswith(change.after.data))
+        if elements.state(change, stored) is not State.AFTER and not is_longer:
             # A program that went on behind what we wrote is no trouble; one that wrote something else has the last word.
             raise Moved(path, [(change.key, "was replaced by another program while it was written")], 1)
         if change.after is None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from inspector.formats.base import Element
 from inspector.sources.dsn import Place
 
 NAMED = 20
@@ -194,13 +195,15 @@ class NoTable(SourceProblem):
 
 @dataclass(eq=False)
 class NotAList(SourceProblem):
+    """A record that conversations share is no JSON text into which one of them can be put."""
+
     key: str
+    element: Element = Element.STRING
 
     @property
     def sentence(self) -> str:
-        return (
-            f"{shown(self.key)} in {self.place} is not a JSON array of strings, so nothing was written; mend that record, then try again."
-        )
+        shape = "JSON object" if self.element is Element.MEMBER else "JSON array of strings"
+        return f"{shown(self.key)} in {self.place} is not a {shape}, so nothing was written; repair that record, then try again."
 
 
 @dataclass(eq=False)

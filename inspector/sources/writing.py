@@ -11,7 +11,7 @@ from inspector.formats.base import Cell, Change, Table
 from inspector.sources import elements, files
 from inspector.sources.locks import alone
 from inspector.sources.opening import MAGIC, connect, head, named, told
-from inspector.sources.problems import NAMED, Busy, Failed, Locked, Moved, NotADatabase, NotAList, NotKept
+from inspector.sources.problems import NAMED, Busy, Failed, Locked, Moved, NotADatabase, NotKept
 from inspector.sources.statements import encoded, quoted, records, require, tables, where
 
 _STORED = {
@@ -142,7 +142,7 @@ def _write(store: _Store, changes: Sequence[Change]) -> None:
     for change in changes:
         found, after = store.cell(change.key), change.after
         if change.element:
-            after = _element(store, change, found)
+            after = elements.whole(store.path, change, found).after
         elif what := _difference(change.before, found):
             raise Moved(store.path, [(change.key, what)], 1)
         final[change.key] = after
@@ -157,19 +157,3 @@ def _write(store: _Store, changes: Sequence[Change]) -> None:
     for key, wanted in final.items():
         if store.cell(key) != wanted:
             raise NotKept(store.path, f"{key} reads back with other bytes")
-
-
-def _element(store: _Store, change: Change, found: Cell | None) -> Cell:
-    """The shared list with one element in or out, everything else as found now."""
-    if found is not None and found.type not in ("text", "blob"):
-        raise NotAList(store.path, change.key)
-    before, after = (cell.data if cell else None for cell in (change.before, change.after))
-    try:
-        data = elements.spliced(found.data if found else b"", before, after)
-    except elements.NotAnArray as error:
-        raise NotAList(store.path, change.key) from error
-    except elements.Absent as error:
-        raise Moved(store.path, [(change.key, f"no longer lists {error}")], 1) from error
-    except elements.Present as error:
-        raise Moved(store.path, [(change.key, f"already lists {error}")], 1) from error
-    return Cell(data, found.type if found else "text")

@@ -12,7 +12,7 @@ from django.test import Client
 
 from inspector.actions import audit
 from inspector.actions.import_source import import_targets
-from inspector.models import AuditEntry, Conversation, Record, Revision, Source, TraceRecord, loading
+from inspector.models import AuditEntry, Conversation, Record, RepairChange, Revision, Source, TraceRecord, loading
 from inspector.readers.catalogue import UnknownReader, reader
 from inspector.seeds.dispatch_incident import CONVERSATION, trace_records
 from inspector.sources.creation import write_journal
@@ -177,6 +177,23 @@ def test_rows_of_the_version_before_are_kept(tmp_path: Path) -> None:
     assert Revision.objects.get().shared_facts == {"f": None} and TraceRecord.objects.get().fields == {"links": [1, {"a": 1.5}]}
     assert TraceRecord.objects.get().conversation_id == CONVERSATION
     Conversation.objects.create(oid="e" * 12, source=Source.objects.get(), native_id=LONG)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_of_one_string_of_a_list_is_still_one_after_members_came(tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", merged().append(U("and")))
+    executor = MigrationExecutor(connection)
+    executor.migrate([("inspector", "0006_streams")])
+    try:
+        apps: Any = executor.loader.project_state([("inspector", "0006_streams")]).apps
+        times = {"proposed_at": "2026-02-01T00:00:00Z", "revision": 1, "strategies": [], "options": {}, "rehearsal": {}}
+        repair = apps.get_model("inspector", "Repair").objects.create(oid="r" * 12, conversation_id=conversation.pk, **times)
+        for position, element in enumerate((True, False)):
+            apps.get_model("inspector", "RepairChange").objects.create(repair=repair, position=position, key=b"conv-index", element=element)
+    finally:
+        later = MigrationExecutor(connection)
+        later.migrate(later.loader.graph.leaf_nodes())
+    assert [row.element for row in RepairChange.objects.all()] == ["string", ""]
 
 
 def test_a_reader_has_no_name_without_end() -> None:

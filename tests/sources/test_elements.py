@@ -1,10 +1,13 @@
-"""One element goes into or out of a JSON array of strings, and no other byte moves."""
+"""One string goes into or out of a JSON array, one member into or out of a JSON object, and no other byte moves."""
 
 import json
 
 import pytest
 
-from inspector.sources.elements import Absent, NotAnArray, Present, spliced
+from inspector.formats.base import Cell, Change, Element
+from inspector.sources.elements import Absent, Differs, Present, State, WrongShape, spliced, state
+
+M = Element.MEMBER
 
 
 @pytest.mark.parametrize(
@@ -70,5 +73,88 @@ def test_what_is_there_or_not_there_already_is_told() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_array_of_strings_is_refused(text: str) -> None:
-    with pytest.raises(NotAnArray):
+    with pytest.raises(WrongShape):
         spliced(text.encode(), None, b"x")
+
+
+ENTRY = '"n": {\n    "sessionId": "é"\n  }'
+WITH = [
+    ('{\n  "a": {\n    "b": 1\n  }\n}', '{\n  "a": {\n    "b": 1\n  },\n  ' + ENTRY + "\n}"),
+    ('{"a":1,"b":[1.0,{"c":"}"}]}\n', '{"a":1,"b":[1.0,{"c":"}"}],' + ENTRY + "}\n"),
+    ("{}", "{" + ENTRY + "}"),
+    (" { } ", " {" + ENTRY + " } "),
+    ('\r\n{\t"a" : 1 , "a" : 2}', '\r\n{\t"a" : 1 , "a" : 2,\t' + ENTRY + "}"),
+    ('{"\\u006d": "\\ud83d"}', '{"\\u006d": "\\ud83d",' + ENTRY + "}"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), WITH)
+def test_a_member_is_added_and_removing_it_gives_every_byte_back(text: str, expected: str) -> None:
+    assert spliced(text.encode(), None, ENTRY.encode(), M) == expected.encode()
+    assert spliced(expected.encode(), ENTRY.encode(), None, M) == text.encode()
+
+
+def test_a_member_that_its_program_spelled_in_another_way_is_removed_all_the_same() -> None:
+    """The program parses the file and writes all of it again, with an entry of its own behind ours."""
+    later = '{"a":2,"n":{"sessionId":"\\u00e9"},"z":3}'
+    assert spliced(later.encode(), ENTRY.encode(), None, M) == b'{"a":2,"z":3}'
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "error"),
+    [
+        (f"{{{ENTRY}}}", None, ENTRY, Present),
+        ('{"n": 5}', None, ENTRY, Differs),
+        ('{"a": 5}', ENTRY, None, Absent),
+        ('{"n": 5}', ENTRY, None, Differs),
+        (f"{{{ENTRY}, {ENTRY}}}", ENTRY, None, Differs),
+        *(
+            (text, None, ENTRY, WrongShape)
+            for text in ("", "[]", "null", '{"a":1', '{"a":1,}', '\ufeff{"a":1}', "[" * 100_000, '{"a":NaN}')
+        ),
+        ("{}", None, "n", WrongShape),
+        ("{}", None, '"n": 1, "m": 2', WrongShape),
+    ],
+)
+def test_a_member_that_cannot_go_in_or_out_is_refused(text: str, before: str | None, after: str | None, error: type[ValueError]) -> None:
+    with pytest.raises(error):
+        spliced(text.encode(), before.encode() if before else None, after.encode() if after else None, M)
+
+
+def cell(text: str | None) -> Cell | None:
+    return None if text is None else Cell(text.encode(), "file")
+
+
+@pytest.mark.parametrize(
+    ("change", "stored", "expected"),
+    [
+        (Change("k", cell("a"), cell("b")), "a", State.BEFORE),
+        (Change("k", cell("a"), cell("b")), "b", State.AFTER),
+        (Change("k", cell("a"), cell("b")), "c", State.NEITHER),
+        (Change("k", None, cell("b")), None, State.BEFORE),
+        (Change("k", cell("a"), None), None, State.AFTER),
+        (Change("k", None, cell("x"), Element.STRING), '["a"]', State.BEFORE),
+        (Change("k", None, cell("x"), Element.STRING), None, State.BEFORE),
+        (Change("k", None, cell("x"), Element.STRING), '["x", "later"]', State.AFTER),
+        (Change("k", cell("x"), None, Element.STRING), '["x"]', State.BEFORE),
+        (Change("k", cell("x"), None, Element.STRING), "[]", State.AFTER),
+        (Change("k", cell("x"), cell("y"), Element.STRING), '["x"]', State.BEFORE),
+        (Change("k", cell("x"), cell("y"), Element.STRING), '["y"]', State.AFTER),
+        (Change("k", cell("x"), cell("y"), Element.STRING), '["x", "y"]', State.NEITHER),
+        (Change("k", None, cell("x"), Element.STRING), "{}", State.NEITHER),
+        (Change("k", None, cell(ENTRY), M), '{"a": 1}', State.BEFORE),
+        (Change("k", None, cell(ENTRY), M), '{"a":1,"n":{"sessionId":"é"}}', State.AFTER),
+        (Change("k", None, cell(ENTRY), M), '{"n": {"sessionId": "é", "updatedAt": 5}}', State.NEITHER),
+        (Change("k", None, cell(ENTRY), M), f"{{{ENTRY}, {ENTRY}}}", State.NEITHER),
+        (Change("k", None, cell(ENTRY), M), None, State.NEITHER),
+        (Change("k", None, cell(ENTRY), M), "[]", State.NEITHER),
+        (Change("k", cell(ENTRY), None, M), f"{{{ENTRY}}}", State.BEFORE),
+        (Change("k", cell(ENTRY), None, M), "{}", State.AFTER),
+        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": 1}', State.BEFORE),
+        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": 2}', State.AFTER),
+        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": true}', State.NEITHER),
+    ],
+    ids=str,
+)
+def test_what_a_store_holds_of_a_change(change: Change, stored: str | None, expected: State) -> None:
+    assert state(change, cell(stored)) is expected

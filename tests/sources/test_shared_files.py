@@ -1,5 +1,6 @@
-"""Files that a program without any lock appends to, and whose owner is another account."""
+"""Files that a program without any lock appends to, that conversations share, and whose owner is another account."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.base import Cell, Change
+from inspector.formats.base import Cell, Change, Element
 from inspector.formats.openclaw import OPENCLAW
 from inspector.formats.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.sources import folders, reading
-from inspector.sources.problems import Damaged, InsideStore, Moved, NotAFile, NotReadable, NotWritable
+from inspector.sources.lock_files import Held
+from inspector.sources.problems import Damaged, InsideStore, Moved, NotAFile, NotAList, NotReadable, NotWritable
 from tests.formats.openclaw_stores import open_store
 from tests.formats.session_files import header, lines, u
 from tests.sources.stores import run_as_nobody
@@ -124,3 +126,63 @@ def test_a_pipe_in_place_of_a_rollback_journal_is_not_waited_for(tmp_path: Path)
     os.mkfifo(f"{path}-journal")
     with pytest.raises(NotAFile, match="pipe, socket or device"):
         reading.read_store(path, OPENCLAW_SQLITE.name)
+
+
+ENTRY = b'"agent:main:explicit:n": {\n    "sessionId": "n"\n  }'
+LIST = b'{\n  "agent:main:main": {\n    "sessionId": "s",\n    "updatedAt": 1\n  }\n}'
+LISTED = LIST[:-2] + b",\n  " + ENTRY + b"\n}"
+
+
+def sessions(tmp_path: Path) -> Path:
+    path = tmp_path / "sessions"
+    path.mkdir()
+    (path / "sessions.json").write_bytes(LIST)
+    os.utime(path / "sessions.json", (1000, 1000))
+    return path
+
+
+def adding() -> list[Change]:
+    return [Change("sessions/n.jsonl", None, Cell(b"new\n", "file")), Change("sessions/sessions.json", None, Cell(ENTRY), Element.MEMBER)]
+
+
+def test_a_member_goes_into_a_shared_file_as_it_is_at_the_moment_of_writing_and_out_again(tmp_path: Path) -> None:
+    path = sessions(tmp_path)
+    folders.commit(path, {}, adding(), keeps_times=True, lock_suffix=".lock")
+    assert (path / "sessions.json").read_bytes() == LISTED and (path / "n.jsonl").read_bytes() == b"new\n"
+    # The program's own copy in memory counts as fresh while the time of the file is the same.
+    assert (path / "sessions.json").stat().st_mtime > 1000
+    (path / "sessions.json").write_bytes(LISTED.replace(b'"updatedAt": 1', b'"updatedAt": 2'))
+    folders.commit(path, {}, [change.reversed() for change in reversed(adding())], lock_suffix=".lock")
+    assert {each.name: each.read_bytes() for each in path.iterdir()} == {
+        "sessions.json": LIST.replace(b'"updatedAt": 1', b'"updatedAt": 2')
+    }
+
+
+@pytest.mark.parametrize(
+    ("now", "problem", "sentence"),
+    [
+        (LISTED, Moved, "already lists agent:main:explicit:n"),
+        (b'{"agent:main:explicit:n": {"sessionId": "other"}}', Moved, "lists agent:main:explicit:n with another value"),
+        (None, Moved, "sessions.json is gone"),
+        (b"[]", NotAList, "sessions.json in .* is not a JSON object, so nothing was written; repair"),
+        (b"{broken", NotAList, "is not a JSON object"),
+    ],
+)
+def test_a_shared_file_that_cannot_take_the_member_is_left_alone(
+    tmp_path: Path, now: bytes | None, problem: type[Exception], sentence: str
+) -> None:
+    path = sessions(tmp_path)
+    (path / "sessions.json").unlink() if now is None else (path / "sessions.json").write_bytes(now)
+    before = {each.name: each.read_bytes() for each in path.iterdir()}
+    with pytest.raises(problem, match=sentence):
+        folders.commit(path, {}, adding(), keeps_times=True, lock_suffix=".lock")
+    assert {each.name: each.read_bytes() for each in path.iterdir()} == before
+
+
+def test_the_lock_of_a_shared_file_is_respected_and_taken(tmp_path: Path) -> None:
+    path = sessions(tmp_path)
+    lock = path / "sessions.json.lock"
+    lock.write_text(json.dumps({"pid": os.getppid(), "createdAt": "2026-11-20T17:33:07.691Z"}))
+    with pytest.raises(Held, match=r"sessions\.json is locked by process"):
+        folders.commit(path, {}, adding(), lock_suffix=".lock")
+    assert sorted(each.name for each in path.iterdir()) == ["sessions.json", "sessions.json.lock"]

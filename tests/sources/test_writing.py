@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.base import Cell, Change, Table
+from inspector.formats.base import Cell, Change, Element, Table
 from inspector.sources.problems import Busy, Failed, Moved, NoTable, NotADatabase, NotAList, NotKept, SourceProblem
 from inspector.sources.sqlite import commit, snapshot
 from tests.sources.stores import KV, crashed, everything, fill, insert, make, other_process, prints
@@ -26,7 +26,7 @@ CHANGES = (
     Change("conv:a_b:chunk:0000000002", Cell(b"nul\0 \xff"), None),
     Change("conv:a_b:chunk:000000000\udcff", None, Cell(b"\xed\xa0\xbd")),
     Change("conv:a_b:seq", Cell(b"2"), Cell(b"\x00\x01", "blob")),
-    Change("conv-index", None, Cell("c/é".encode()), element=True),
+    Change("conv-index", None, Cell("c/é".encode()), Element.STRING),
 )
 
 
@@ -138,8 +138,8 @@ def test_a_watched_key_must_hold_exactly_its_cell(path: Path, key: str, cell: Ce
         (Change("conv:aXb:seq", Cell(b"8"), None), "has another value"),
         (Change("conv:aXb:seq", None, Cell(b"1")), "is new"),
         (Change("conv:none", Cell(b"8"), None), "is gone"),
-        (Change("conv-index", None, Cell(b"aXb"), element=True), "already lists aXb"),
-        (Change("conv-index", Cell(b"c"), None, element=True), "no longer lists c"),
+        (Change("conv-index", None, Cell(b"aXb"), Element.STRING), "already lists aXb"),
+        (Change("conv-index", Cell(b"c"), None, Element.STRING), "no longer lists c"),
     ],
 )
 def test_one_change_that_does_not_fit_takes_all_others_back(path: Path, change: Change, what: str) -> None:
@@ -185,12 +185,12 @@ def test_a_reader_that_keeps_a_rollback_store_open_makes_the_write_busy_and_undo
 @pytest.mark.parametrize("value", ["{}", "[1]", "not json", '["a",]'])
 def test_an_index_that_is_no_list_of_strings_is_left_alone(path: Path, value: str) -> None:
     run(path, f"UPDATE kv SET value = '{value}' WHERE key = 'conv-index'")
-    refused(path, NotAList, "conv-index in .* is not a JSON array of strings, so nothing was written; mend", changes=CHANGES)
+    refused(path, NotAList, "conv-index in .* is not a JSON array of strings, so nothing was written; repair", changes=CHANGES)
 
 
 def test_an_element_goes_into_the_index_as_it_is_at_the_moment_of_writing(path: Path) -> None:
     run(path, """UPDATE kv SET value = '["z"]' WHERE key = 'conv-index'""")
-    add = Change("conv-index", None, Cell(b"c"), element=True)
+    add = Change("conv-index", None, Cell(b"c"), Element.STRING)
     commit(path, KV, {}, {}, [add])
     run(path, """UPDATE kv SET value = '["z","c","later"]' WHERE key = 'conv-index'""")
     commit(path, KV, {}, {}, [add.reversed()])
@@ -199,7 +199,7 @@ def test_an_element_goes_into_the_index_as_it_is_at_the_moment_of_writing(path: 
 
 def test_an_element_of_an_absent_index_makes_one(path: Path) -> None:
     run(path, "DELETE FROM kv WHERE key = 'conv-index'")
-    commit(path, KV, {}, {}, [Change("conv-index", None, Cell(b"c"), element=True)])
+    commit(path, KV, {}, {}, [Change("conv-index", None, Cell(b"c"), Element.STRING)])
     assert everything(path)[0] == ("conversation-store", b"conv-index", "text", b'["c"]')
 
 
