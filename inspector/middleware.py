@@ -1,7 +1,8 @@
-"""Names the person behind each request, or refuses it in one sentence."""
+"""Names the person behind each request, or refuses it in one sentence; a page that only shows reads one snapshot."""
 
 import ipaddress
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -14,6 +15,7 @@ from django_htmx.middleware import HtmxDetails
 
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
+from inspector.models.transactions import one_snapshot
 
 FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 NOT_LOCAL = (
@@ -21,6 +23,9 @@ NOT_LOCAL = (
     "set DJANGO_ALLOWED_HOSTS to the host name that people use, and they can sign in."
 )
 WRONG_HOST = "Inspector does not answer for this host name: if it is yours, add it to DJANGO_ALLOWED_HOSTS and start again."
+
+View = Callable[..., HttpResponse]
+READING = ("GET", "HEAD")
 
 
 class OperatorRequest(HttpRequest):
@@ -105,4 +110,33 @@ def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
         return _sentence(sentence, 503) if sentence else None
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
+    return middleware
+
+
+def writes(view: View) -> View:
+    """Marks a view that writes to our database although it is asked with GET; it takes its own snapshot for what it reads."""
+    view.writes = True  # type: ignore[attr-defined]
+    return view
+
+
+def read_one_snapshot(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Runs every view that only shows in `one_snapshot`. The last of the middlewares: it calls the view itself, so that what an earlier one
+    writes before the view is committed, and shows."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_view(request: HttpRequest, view: View, arguments: list[Any], named: dict[str, Any]) -> HttpResponse | None:
+        if request.method not in READING or getattr(view, "writes", False):
+            return None
+        try:
+            with one_snapshot():
+                return view(request, *arguments, **named)
+        except (DatabaseError, InterfaceError) as error:
+            # What is raised here passes by `answer_plainly`, which sees the exceptions of views only.
+            if sentence := for_a_page(error):
+                return _sentence(sentence, 503)
+            raise
+
+    middleware.process_view = process_view  # type: ignore[attr-defined]
     return middleware

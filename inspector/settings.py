@@ -53,6 +53,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    # The last: whatever has to be written before a page is shown belongs before it.
+    "inspector.middleware.read_one_snapshot",
 ]
 
 ROOT_URLCONF = "inspector.urls"

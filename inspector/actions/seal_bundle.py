@@ -13,6 +13,7 @@ from inspector.detectors.catalogue import RULES
 from inspector.formats import bundle
 from inspector.formats.base import Stored
 from inspector.models import Conversation, Repair, loading
+from inspector.models.transactions import one_snapshot
 from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
 from inspector.projections.catalogue import UnknownProjection, projection
@@ -31,6 +32,16 @@ Find = Callable[[str], Stored | None]
 
 def seal_imported(conversation: Conversation, masked: bool, operator: str) -> bytes:
     """The newest revision of an imported conversation as a bundle; the audit trail keeps that it was taken. Raises TooLargeToSeal, Refused."""
+    with one_snapshot():
+        row = Conversation.objects.select_related("source").get(pk=conversation.pk)
+        data = _sealed(row, masked)
+    audit.record(
+        operator, "seal", source_path=row.source.path, conversation=row.oid, masked=masked, bytes=len(data), sha256=bundle.digest(data)
+    )
+    return data
+
+
+def _sealed(conversation: Conversation, masked: bool) -> bytes:
     source = conversation.source
     origin = origin_of(source.path, source.format, int(source.read_at.timestamp() * 1000), source.reader, source.projection, source.profile)
     stored = loading.stored(conversation)
@@ -39,11 +50,7 @@ def seal_imported(conversation: Conversation, masked: bool, operator: str) -> by
         row = loading.held(source, native_id)
         return loading.stored(row) if row else None
 
-    data = seal_case(conversation.oid, loading.case(conversation, source.reader), stored, origin, masked, find, _repairs(conversation))
-    audit.record(
-        operator, "seal", source_path=source.path, conversation=conversation.oid, masked=masked, bytes=len(data), sha256=bundle.digest(data)
-    )
-    return data
+    return seal_case(conversation.oid, loading.case(conversation, source.reader), stored, origin, masked, find, _repairs(conversation))
 
 
 def seal_case(

@@ -19,6 +19,7 @@ from inspector.management.observed import PIPE, read_observed, read_traces, trac
 from inspector.management.piped import read_body
 from inspector.models import loading
 from inspector.models.identity import short_id
+from inspector.models.transactions import one_snapshot
 from inspector.profiles.answering import own_judges
 from inspector.reports.visible import visible
 from inspector.sources import places, reading
@@ -123,15 +124,21 @@ def load(options: Mapping[str, Any], observed: Sequence[Traces] | None = None) -
         return _of_path(place(name), options["format"], wanted, traces)
     if _looks_like_a_path(name):
         raise Missing(Path(name))
-    try:
-        row = imported(name)
-    except CommandError:
-        stream = _imported_stream(name)
-        if stream is None:
-            raise
-        path = Path(stream.source.path)
-        raise ACapture(path, Captures(path, stream.source.format, (loading.exchange(stream),))) from None
-    return _of_row(row, options["format"], wanted, traces)
+    with one_snapshot():
+        try:
+            row = imported(name)
+        except CommandError:
+            stream = _imported_stream(name)
+            if stream is None:
+                raise
+            path = Path(stream.source.path)
+            raise ACapture(path, Captures(path, stream.source.format, (loading.exchange(stream),))) from None
+        return _of_row(row, options["format"], wanted, traces)
+
+
+def is_imported(name: str) -> bool:
+    """Whether a TARGET is looked for in our database, which for paths and pipes need not be there."""
+    return name != PIPE and not places.exists(place(name)) and not _looks_like_a_path(name)
 
 
 def _refuse_one_pipe_for_both(options: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Rows of the database as the core's values. A revision never changes, so what was read from one is kept for the next page."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
@@ -137,18 +137,19 @@ def exchange(stream: Stream) -> Exchange:
 
 
 def _kept(stream: Stream) -> Exchange:
-    pk = stream.pk
-    found = next(own.exchanges(lambda offset=0: _parts(pk, offset), stream.native_id))
+    # Listed now: a download is read after its view has ended, when another import may have taken the parts away. Payloads stay.
+    parts = list(StreamPart.objects.filter(stream_id=stream.pk).order_by("position").values_list("payload_id", "payload__size"))
+    found = next(own.exchanges(lambda offset=0: _parts(parts, offset), stream.native_id))
     # What was said of the file when it was read is kept beside it; of our own lines there is nothing to say.
     return replace(found, problems=tuple(stream.problems))
 
 
-def _parts(stream_id: int, offset: int) -> Iterator[bytes]:
-    rows = StreamPart.objects.filter(stream_id=stream_id).order_by("position")
+def _parts(parts: Sequence[tuple[str, int]], offset: int) -> Iterator[bytes]:
+    """`parts` are (digest, bytes unpacked)."""
     at = 0
-    for pk, size in list(rows.values_list("pk", "payload__size")):
+    for digest, size in parts:
         if at + size > offset:
-            payload = Payload.objects.get(streampart__pk=pk)
+            payload = Payload.objects.get(pk=digest)
             data = decompress(Body(payload.digest, bytes(payload.data), payload.gzipped, payload.size))
             yield data[max(0, offset - at) :]
         at += size

@@ -1,9 +1,9 @@
-"""One writer at a time, on every database: what SQLite does by itself, PostgreSQL is asked for."""
+"""One writer at a time, and one snapshot for who only reads, on every database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 
 WAIT = "20s"
 """As long as SQLite waits for another writer; then the person is told that it is busy."""
@@ -24,3 +24,48 @@ def one_writer() -> Iterator[None]:
                 cursor.execute("SELECT set_config('lock_timeout', %s, true)", (WAIT,))
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         yield
+
+
+@contextmanager
+def one_snapshot() -> Iterator[None]:
+    """A transaction that reads everything as it is at its first query, keeps no writer out, and refuses to write. Raises DatabaseError.
+
+    Without it a page that counts and then lists may show two moments, or fail on what the first query did not see.
+    Inside another transaction it is a part of that one.
+    """
+    if connection.in_atomic_block or _is_in_memory():
+        yield
+    elif connection.vendor == "sqlite":
+        with _sqlite_snapshot():
+            yield
+    else:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+
+
+def _is_in_memory() -> bool:
+    """Without a file there is no WAL: a reader would lock writers out, and threads share the one connection."""
+    return connection.vendor == "sqlite" and bool(connection.is_in_memory_db())  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _sqlite_snapshot() -> Iterator[None]:
+    # Transactions of ours begin IMMEDIATE, which keeps other writers out; for this one only, and only BEGIN looks at it.
+    own = connections[connection.alias]
+    own.ensure_connection()
+    usual = own.transaction_mode  # type: ignore[attr-defined]
+    own.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
+    try:
+        with transaction.atomic():
+            own.transaction_mode = usual  # type: ignore[attr-defined]
+            with own.cursor() as cursor:
+                # A snapshot that begins to write fails only where another wrote meanwhile; so it fails always.
+                cursor.execute("PRAGMA query_only = ON")
+            yield
+    finally:
+        own.transaction_mode = usual  # type: ignore[attr-defined]
+        if own.connection is not None:
+            with own.cursor() as cursor:
+                cursor.execute("PRAGMA query_only = OFF")

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET
 
 from inspector.actions.problems import Refused
 from inspector.actions.seal_bundle import seal_imported
-from inspector.middleware import OperatorRequest
+from inspector.middleware import OperatorRequest, writes
 from inspector.models import Conversation
 from inspector.reports.visible import visible
 from inspector.sources.problems import SourceProblem
@@ -14,6 +14,7 @@ from inspector.views.pages import refusal
 
 
 @require_GET
+@writes
 def bundle(request: OperatorRequest, oid: str) -> HttpResponse:
     """`?mask=0` gives the stored bytes; anything else masks, since a download is made to be handed on."""
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)

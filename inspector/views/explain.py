@@ -11,6 +11,7 @@ from inspector.detectors.base import Case, Finding
 from inspector.formats.rollouts_crash import PREFIX
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, loading
+from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
 from inspector.readers.gbrain import FORMATS as GBRAIN
 from inspector.repairs.base import Strategy
@@ -253,7 +254,9 @@ def explain(request: OperatorRequest) -> HttpResponse:
     error, target = _asked(request)
     if request.method == "POST" and len(error) <= LINKABLE:
         return HttpResponseRedirect(f"/explain/?{urlencode({'error': visible(error), 'target': target})}")
-    content = _page(request)
+    # What is posted here is read only, as if it were in the address.
+    with one_snapshot():
+        content = _page(request)
     return page(
         request,
         "explain.html",

@@ -1,6 +1,7 @@
 """Says what a provider's error means, and with --target where in a history it points."""
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,8 @@ from inspector.conversation.queries import span_text
 from inspector.detectors.base import ROLLOUTS, Case
 from inspector.formats.rollouts_crash import PREFIX
 from inspector.management.answering import AnsweringCommand
-from inspector.management.target import Chosen, Target, add_options_of_target, load
+from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
+from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.crash_alignment import Alignment, aligned
@@ -45,7 +47,9 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         text = _text(options["error"])
-        chosen, crash, session = _targets(options, text) if options["target"] else (None, None, None)
+        target = options["target"]
+        with one_snapshot() if target and is_imported(target) else nullcontext():
+            chosen, crash, session = _targets(options, text) if target else (None, None, None)
         pointed = crash or chosen
         case = pointed.case() if pointed else None
         found = explained(text, case, pointed.projection if pointed else "")

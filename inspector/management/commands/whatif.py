@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -11,6 +12,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import add_target_arguments, load
 from inspector.models import Conversation, loading
 from inspector.models.comparing import difference
+from inspector.models.transactions import one_snapshot
 from inspector.profiles.catalogue import profile
 from inspector.readers.catalogue import reader
 from inspector.reports.whatif import Difference, Summary, Tally, compare_cases, summarise
@@ -44,7 +46,9 @@ class Command(AnsweringCommand):
             reader(name)
         if options["profile"]:
             profile(options["profile"])
-        compared = list(self._compared(options))
+        # Of a path our database is not asked, and need not be there.
+        with nullcontext() if options["target"] else one_snapshot():
+            compared = list(self._compared(options))
         summary = summarise(names[0], names[1], [(oid, found) for oid, _, found in compared])
         if options["json"]:
             self.say_json({**summary_report(summary), "differences": [difference_report(*each) for each in compared if each[2].differs]})
