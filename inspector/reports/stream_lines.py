@@ -9,7 +9,7 @@ from inspector.reports.stream_words import ENDS, cell_words, event_words, when
 from inspector.streams.model import Observed, Side, Violation
 from inspector.streams.run import run
 from inspector.streams.two_sides import ON_BACKEND
-from inspector.streams.violations import BY_NAME
+from inspector.streams.violations import BY_NAME, severity_of
 
 QUOTED = 60
 """Characters of a run of words that are shown."""
@@ -89,7 +89,7 @@ def text_of(line: Line) -> Iterator[str]:
     yield f"{place:>13}{clock}  {kind}{line.said}{quote}  [{line.state}]"
     for violation in line.wrong:
         row = BY_NAME[violation.name]
-        yield f"{'':13}! {row.code} {row.name} ({row.severity}): {violation.text}"
+        yield f"{'':13}! {row.code} {row.name} ({severity_of(violation)}): {violation.text}"
 
 
 def line_report(line: Line) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _violation(violation: Violation) -> Mapping[str, Any]:
     return {
         "code": row.code,
         "rule": row.name,
-        "severity": row.severity.value,
+        "severity": severity_of(violation).value,
         "event": violation.event,
         "text": violation.text,
         "repaired_by": list(mended_by(row)),

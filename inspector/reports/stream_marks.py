@@ -8,7 +8,7 @@ from inspector.reports.stream_report import Analysis
 from inspector.streams.model import Assembled, Side
 from inspector.streams.run import Evidence
 from inspector.streams.two_sides import ON_BACKEND
-from inspector.streams.violations import BY_NAME, ROWS
+from inspector.streams.violations import BY_NAME, ROWS, severity_of
 
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
@@ -48,7 +48,7 @@ def marks_of(analysis: Analysis) -> dict[tuple[Side, int], list[Mark]]:
                 mark = Mark(
                     row.code,
                     row.name,
-                    row.severity,
+                    severity_of(violation),
                     row.silent,
                     row.two_sided,
                     of,

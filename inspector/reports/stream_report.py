@@ -9,7 +9,7 @@ from inspector.conversation.model import Conversation
 from inspector.detectors.base import Fault, Severity, case_of, findings
 from inspector.detectors.catalogue import RULES
 from inspector.streams.aligning import Difference, Differs
-from inspector.streams.catalogue import DIALECTS
+from inspector.streams.catalogue import DIALECTS, UNKNOWN
 from inspector.streams.corrections import STRATEGIES
 from inspector.streams.model import Assembled, End, Exchange, Read, Side
 from inspector.streams.run import Evidence, OneSide
@@ -142,7 +142,7 @@ def _finding(evidence: Evidence, side: Side) -> StreamFinding:
     return StreamFinding(
         row.code,
         row.name,
-        row.severity,
+        evidence.severity,
         row.silent,
         evidence.first[0].text,
         side.value,
@@ -150,7 +150,7 @@ def _finding(evidence: Evidence, side: Side) -> StreamFinding:
         evidence.total,
         Fault.STREAM,
         row.why,
-        mended_by(row),
+        () if evidence.is_only_noted else mended_by(row),
     )
 
 
@@ -188,7 +188,7 @@ def _verdict(found: Judged, every: Sequence[StreamFinding]) -> str:
         more = len(serious) - 1
         return f"{serious[0].message.removesuffix('.')}" + (f"; {more} more {'finding' if more == 1 else 'findings'}." if more else ".")
     if all(side.unsupported for side in found.alone.values()):
-        return f"Not judged: the events are in no dialect that is read here ({spoken(main)})."
+        return f"Not judged: {'its protocol' if spoken(main) == UNKNOWN else spoken(main)} is not read here."
     if not main.events:
         return f"Nothing of the {main.side.value} side was captured."
     title = DIALECTS[main.dialect].title if main.dialect in DIALECTS else spoken(main)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.conversation import jsontext
+from inspector.detectors.base import Severity
 from inspector.streams.blocks import BLOCKS_KEPT, SHOWN_NAME, Blocks, Building
 from inspector.streams.model import Assembled, Delta, Frame, How, Means, Observed, Violation
 from inspector.streams.records import Holds, Record, record
@@ -172,14 +173,14 @@ class Answer:
     ) -> None:
         self._deltas.append(Delta(means, self.event, block, text, name, call_id, value, self._at))
 
-    def found(self, name: str, text: str, event: int | None = None) -> None:
-        self._found.append(Violation(name, self.event if event is None else event, text))
+    def found(self, name: str, text: str, event: int | None = None, severity: Severity | None = None) -> None:
+        self._found.append(Violation(name, self.event if event is None else event, text, severity))
 
-    def once(self, name: str, text: str, key: str = "") -> None:
-        """`found`, of what would be true of every event behind it."""
+    def once(self, name: str, text: str, key: str = "", severity: Severity | None = None) -> None:
+        """`found`, of what would be true of every later event. `severity` as in `Violation`."""
         if name + key not in self._said and len(self._said) < MOST_SAID:
             self._said.add(name + key)
-            self.found(name, text)
+            self.found(name, text, severity=severity)
 
     def failed(self, error: Any) -> None:
         """The server says in the stream that it failed."""

@@ -1,9 +1,11 @@
 """The dialects by name, and by which records each is told."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inspector.conversation import jsontext
 from inspector.projections.base import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES
 from inspector.streams.anthropic import Anthropic
 from inspector.streams.assembling import Answer, words
@@ -121,6 +123,10 @@ _COHERE = (
 )
 _BEDROCK = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop")
 _MISTRAL = ("conversation.response.", "message.output.", "tool.execution.", "agent.handoff.")
+_UI_STREAM = "AI SDK UI message stream"
+_UI_PARTS = ("text-start", "text-delta", "text-end", "reasoning-", "tool-input-", "tool-output-", "tool-approval-", "source-", "data-")
+_UI_STEPS = ("start-step", "finish-step", "message-metadata", "reset-step")
+_DATA_LINE = re.compile(rb"[0-9a-k]:(?=[\[{\"])")
 _WHOLE = {"chat.completion": "an OpenAI chat completion that was not streamed", "response": "an OpenAI response that was not streamed"}
 
 
@@ -153,6 +159,17 @@ def sniff(value: Any, name: str = "") -> Told | None:
     return _unsupported(value, kind, whole)
 
 
+def sniff_line(line: bytes) -> Told | None:
+    """The protocol of a line that is neither JSON nor of a server-sent event."""
+    if _DATA_LINE.match(line) is None:
+        return None
+    try:
+        jsontext.parse(line[2:].decode("utf-8", "replace"))
+    except jsontext.Unreadable:
+        return None
+    return Told("AI SDK data stream (v1)", False)
+
+
 def _unsupported(value: Mapping[str, Any], kind: str, whole: str) -> Told | None:
     if "candidates" in value or "usageMetadata" in value or "promptFeedback" in value:
         return Told("Gemini", False)
@@ -166,6 +183,10 @@ def _unsupported(value: Mapping[str, Any], kind: str, whole: str) -> Told | None
         return Told("Bedrock Converse", False)
     if kind.startswith(_MISTRAL):
         return Told("Mistral conversations", False)
+    if kind.startswith(_UI_PARTS) or kind in _UI_STEPS or (kind == "error" and "errorText" in value):
+        return Told(_UI_STREAM, False)
+    if "custom_id" in value and "result" in value:
+        return Told("results of a batch of Anthropic messages", False)
     if kind == "message" and isinstance(value.get("content"), list):
         return Told("an Anthropic message that was not streamed", False)
     if whole in _WHOLE:

@@ -15,7 +15,7 @@ from inspector.streams.rebuilding import REBUILD
 from inspector.streams.request_rules import asked
 from inspector.streams.spelling import Spoken, spelled
 from inspector.streams.two_sides import judged
-from inspector.streams.violations import BY_NAME, R
+from inspector.streams.violations import R
 
 __all__ = ["CannotCorrect", "Correction", "correct"]
 
@@ -42,8 +42,9 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
         raise CannotCorrect("The capture holds nothing of either side: there is no stream to correct.")
     found = judged(exchange)
     side = Side.CLIENT if Side.CLIENT in exchange.sides else Side.BACKEND
-    names = frozenset(each.row.name for each in found.found(side)) | (found.sides.names if found.sides else frozenset())
-    wrong = {name for name in names if BY_NAME[name].severity is Severity.ERROR and name != "in_band_error"}
+    evidence = [each for each in (*found.found(side), *(found.sides.found if found.sides else ())) if not each.is_only_noted]
+    names = frozenset(each.row.name for each in evidence)
+    wrong = {each.row.name for each in evidence if each.severity is Severity.ERROR and each.row.name != "in_band_error"}
     if not wrong | (names & MENDED):
         return Correction(exchange)
     ours = drafted(exchange, side)

@@ -186,6 +186,9 @@ def _incomplete(work: Work) -> None:
         work.change(INCOMPLETE, None, "no terminal", f"the terminal where the backend ended, with the reason {_end_of(work)}")
         return
     before = f"the terminal {terminal.text}" if terminal else "no terminal"
+    if terminal is None and work.ours.ended and work.backend is None:
+        work.change(INCOMPLETE, None, before, f"the terminal after the finish reason {_end_of(work)}")
+        return
     work.change(INCOMPLETE, terminal, before, f"a made terminal with the reason {_end_of(work)}: incomplete")
 
 

@@ -43,7 +43,8 @@ class Draft:
 
     @property
     def ended(self) -> bool:
-        return any(item.kind == "terminal" for item in self.items)
+        """By its terminal record; in Chat Completions, where some servers never send that, by its finish reason."""
+        return any(item.kind == "terminal" for item in self.items) or (self.dialect == OPENAI_CHAT and bool(self.finish))
 
     @property
     def finish(self) -> str:
@@ -73,7 +74,7 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
         if len(items) > MOST_ITEMS:
             raise CannotCorrect(f"The {side.value} side says more than {MOST_ITEMS:,} things: a stream of that length is only judged.")
     if ran.unsupported:
-        raise CannotCorrect(f"The {side.value} side is in no dialect that is written here ({ran.unsupported}).")
+        raise CannotCorrect(f"The {side.value} side speaks a protocol that is not written here ({ran.unsupported}).")
     if len(ran.answers) > 1:
         raise CannotCorrect(f"The {side.value} side holds several answers: cut the capture into one for each.")
     answer = ran.answers[0] if ran.answers else Assembled(())

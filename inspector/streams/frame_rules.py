@@ -15,13 +15,23 @@ NOTES = {
 _ROWS = {"bare-cr": "bare_cr"}
 _TYPES = {
     Framing.SSE: ("text/event-stream",),
+    # JSON lines have no registered type: each server has its own, or says no more than that it is text or bytes.
     Framing.NDJSON: (
         "application/x-ndjson",
         "application/ndjson",
+        "application/x-jsonl",
         "application/jsonl",
         "application/x-jsonlines",
-        "application/json",
+        "application/jsonlines",
+        "application/json-lines",
+        "application/x-json-stream",
+        "application/json-stream",
         "application/stream+json",
+        "application/x-ldjson",
+        "application/json",
+        "application/octet-stream",
+        "binary/octet-stream",
+        "text/plain",
     ),
 }
 _NAMES = {Framing.SSE: "server-sent events", Framing.NDJSON: "lines of JSON"}

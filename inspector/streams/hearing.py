@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from inspector.conversation import js_json, jsontext
+from inspector.projections.base import OPENAI_CHAT
 from inspector.streams.assembling import arguments
 from inspector.streams.model import Assembled, End, Exchange, Frame, Framing, Means, Observed, Read, Side
 from inspector.streams.run import Ran, run
@@ -96,6 +97,11 @@ class Heard:
     def ended_badly(self) -> bool:
         """It ended as a stream does, and its terminal is missing."""
         return any(each.name in ("missing_terminal", "r_no_terminal") for each in self.ran.closing)
+
+    @property
+    def is_finished(self) -> bool:
+        """The answer is whole without a terminal record: in Chat Completions its finish reason ends it, and some servers send no `[DONE]`."""
+        return self.ran.dialect == OPENAI_CHAT and self.finished is not None
 
     def event_at(self, place: int) -> int:
         """The event that said the character at `place`."""

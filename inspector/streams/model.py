@@ -9,6 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from inspector.detectors.base import Severity
+
 
 class Side(StrEnum):
     """`backend`: what the proxy (or the client itself) got from the model's server; `client`: what the proxy wrote to its client."""
@@ -144,11 +146,15 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """`name` is that of the row in the table of violations; `event` the event that shows it (the last one, where something is missing at the end)."""
+    """`name` is that of the row in the table of violations; `event` the event that shows it (the last one, where something is missing at the end).
+
+    `severity` overrides that of the row, where this place differs.
+    """
 
     name: str
     event: int
     text: str
+    severity: Severity | None = None
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.conversation import jsontext
+from inspector.detectors.base import Severity
 from inspector.projections.base import OPENAI_CHAT
 from inspector.streams.assembling import MISSED, Answer, fields, items, place, shown, words
 from inspector.streams.blocks import BLOCKS_KEPT
@@ -18,6 +19,8 @@ DONE = "terminal-record"
 MOST_CHOICES = 128
 TOOLS = ("tool_calls", "function_call")
 KNOWN = frozenset({"stop", "length", "content_filter", *TOOLS})
+_CLOSED = frozenset({How.EOF, How.UNKNOWN})
+"""Ends at which a client has read what there was. After a reset it gets an exception, and before a timeout it waits."""
 _CUT = frozenset({"length", "content_filter", "model_length"})
 """Finish reasons behind which a call may be cut off, and is no fault of the stream."""
 # 2001 to 5138 in seconds; what is smaller is of 1970, what is larger counts milliseconds.
@@ -39,6 +42,8 @@ class _Choice:
     custom: set[int] = field(default_factory=set)
     open: set[int] = field(default_factory=set)
     last: int = -1
+    has_details: bool = False
+    """An earlier record brought entries of reasoning_details."""
 
 
 class OpenAIChat(Answer):
@@ -128,7 +133,8 @@ class OpenAIChat(Answer):
         ):
             self.say(Means.OTHER, name="finish")
             return
-        self._roles(choice, delta)
+        self._roles(choice, delta, value.get("finish_reason"))
+        self._details(choice, delta)
         for kind, means, text in _said(delta):
             self._before(choice, "text" if means is Means.TEXT else means.value)
             if choice.main:
@@ -152,18 +158,30 @@ class OpenAIChat(Answer):
         elif isinstance(finish, str):
             self._finish(choice, finish[:100])
 
-    def _roles(self, choice: _Choice, delta: Mapping[str, Any]) -> None:
+    def _roles(self, choice: _Choice, delta: Mapping[str, Any], finish: Any) -> None:
         role = words(delta.get("role"))[:100]
         if choice.first and not role and delta:
             self.once("role_missing_or_repeated", "The first delta has no role.")
-        # Perplexity and others give every delta its role: that is their way, and no second beginning.
-        if role and choice.role and (choice.finish or not choice.always):
-            self.once("role_missing_or_repeated", "The role is sent again.")
-        elif role and not choice.role:
+        if role and choice.role:
+            if role != choice.role:
+                self.once("role_missing_or_repeated", f"The role changes from {shown(choice.role)} to {shown(role)}.")
+            elif choice.finish and (finish or any(_said(delta)) or delta.get("tool_calls")):
+                self.once("role_missing_or_repeated", "The role is sent again after the finish reason, as if another answer began.")
+            # OpenRouter, Perplexity and others send the role in every delta; OpenRouter's usage record has it too.
+            elif not choice.finish and not choice.always:
+                self.once("role_missing_or_repeated", "The role is sent again.", severity=Severity.NOTE)
+        elif role:
             choice.role = self.role = role
             self.say(Means.ROLE, text=role)
         if delta:
             choice.first, choice.always = False, choice.always and bool(role)
+
+    def _details(self, choice: _Choice, delta: Mapping[str, Any]) -> None:
+        """Entries of reasoning_details are fragments: clients join them by their index."""
+        details = items(delta.get("reasoning_details"))
+        if choice.has_details and any(place(fields(each).get("index")) is None for each in details):
+            self.once("reasoning_index_missing", "An entry of reasoning_details has no index.")
+        choice.has_details = choice.has_details or bool(details)
 
     def _before(self, choice: _Choice, what: str) -> None:
         """Where content may stand."""
@@ -240,7 +258,11 @@ class OpenAIChat(Answer):
         self.say(Means.FINISH if choice.main else Means.OTHER, text=word)
         self._calls_end(choice, word)
         if choice.calls and word == "stop" and not self.asked.forced:
-            self.found("finish_mismatch_stop", f"The finish reason is stop, and there are {len(choice.calls):,} tool calls.")
+            count = f"{len(choice.calls):,} tool call{'s' * (len(choice.calls) != 1)}"
+            text = f"The finish reason is stop, and the answer has {count}."
+            if self.asked.tools is None:
+                text += " The request is not in the capture: if it names the tool (tool_choice), OpenAI itself answers so."
+            self.found("finish_mismatch_stop", text, severity=Severity.NOTE if self.asked.tools is None else None)
         elif word in TOOLS and not choice.calls:
             self.found("finish_mismatch_tool", f"The finish reason is {word}, and there is no tool call.")
         elif word not in KNOWN:
@@ -292,8 +314,18 @@ class OpenAIChat(Answer):
             self.found("usage_missing", "The request asked for a usage record, and none came.")
 
     def close(self, how: How) -> None:
-        if how in MISSED and DONE not in self.lacks and not self.ended and not self.error:
+        if how not in MISSED or DONE in self.lacks or self.ended or self.error:
+            return
+        if how in _CLOSED and self.is_finished:
+            text = f"{MISSED[how]} after the finish reason, without [DONE]: some servers never send it."
+            self.found("missing_terminal", text, severity=Severity.NOTE)
+        else:
             self.found("missing_terminal", f"{MISSED[how]} without [DONE].")
+
+    @property
+    def is_finished(self) -> bool:
+        """Every choice that began has its finish reason."""
+        return bool(self._choices) and all(choice.finish for choice in self._choices.values())
 
 
 def _said(delta: Mapping[str, Any]) -> Iterator[tuple[str, Means, str]]:

@@ -1,19 +1,20 @@
 """One side of an exchange from its bytes to what is wrong with it: frames, dialect, machine, and the rules that look at frames, clock and words."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from inspector.detectors.base import Severity, at_least
 from inspector.streams import text_rules
 from inspector.streams.assembling import Answer
-from inspector.streams.catalogue import DIALECTS, UNKNOWN, Told, sniff
+from inspector.streams.catalogue import DIALECTS, UNKNOWN, Told, sniff, sniff_line
 from inspector.streams.clock import Clock
 from inspector.streams.frame_rules import Frames
 from inspector.streams.framing import frames
 from inspector.streams.model import Assembled, End, Exchange, Frame, How, Means, Observed, Read, Side, Violation
 from inspector.streams.records import Holds, Record, record
 from inspector.streams.request_rules import asked
-from inspector.streams.violations import BY_NAME, Row
+from inspector.streams.violations import BY_NAME, Row, severity_of
 
 LOOKED_AT = 64
 """Frames that are looked at before a dialect is taken from what the capture says."""
@@ -82,7 +83,8 @@ class Ran:
         status = self.exchange.statuses.get(self.side, 200)
         if status >= 400:
             self.problems.append(f"The {self.side.value} side was answered with HTTP {status}: what came is an error, and no stream.")
-        if told is None and not said and any(given.holds is Holds.DONE for _, given in waiting):
+        # Others end with [DONE] too: it says which protocol this is only where no record says anything else.
+        if told is None and not said and _is_done_alone(given for _, given in waiting):
             said = "openai-chat"
         # A line that may be either of Ollama's is what the capture says.
         sure = told if told is not None and (told.sure or said not in DIALECTS) else None
@@ -98,11 +100,11 @@ class Ran:
             binary = "eventstream" in self.exchange.content_types.get(self.side, "")
             # Without a record of JSON nothing says that these are lines of text at all.
             self._binary = binary or not any(given.holds in (Holds.JSON, Holds.DONE) for _, given in waiting)
-            self.dialect, self.unsupported = UNKNOWN, "an Amazon event stream, which is binary" if binary else name
-            name = self.unsupported
+            lines = next((told.name for frame, given in waiting if given.holds is Holds.PLAIN and (told := sniff_line(frame.data))), name)
+            self.dialect, self.unsupported = UNKNOWN, "an Amazon event stream, which is binary" if binary else lines
             self.problems.append(
-                f"The events of the {self.side.value} side are in no dialect that is read here ({name})"
-                + ("." if self._binary else ": only their framing is judged.")
+                f"The {self.side.value} side speaks a protocol that is not judged here: {self.unsupported}."
+                + ("" if self._binary else " Only its framing is judged.")
             )
 
     def _new(self) -> Answer:
@@ -161,6 +163,12 @@ class Ran:
         self._closing += found
 
 
+def _is_done_alone(records: Iterable[Record]) -> bool:
+    """Whether the `[DONE]` line came, and besides it nothing but errors."""
+    holds = [each.holds for each in records if not (each.holds is Holds.JSON and isinstance(each.value, dict) and each.value.get("error"))]
+    return Holds.DONE in holds and Holds.JSON not in holds
+
+
 def run(exchange: Exchange, side: Side) -> Ran:
     """The events of one side, each with the state of the machine behind it. Raises nothing on any bytes."""
     return Ran(exchange, side)
@@ -173,11 +181,17 @@ def is_read_by_client(exchange: Exchange, side: Side) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A row of the table as it was violated: the first of the violations, and how many there are."""
+    """A row of the table as it was violated: the first of the violations, how many there are, and the severity of the worst of them."""
 
     row: Row
     first: tuple[Violation, ...]
     total: int
+    severity: Severity
+
+    @property
+    def is_only_noted(self) -> bool:
+        """None of the violations is as bad as the row says: nothing need be corrected."""
+        return self.severity is Severity.NOTE is not self.row.severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,16 +222,20 @@ class Gathered:
     def __init__(self) -> None:
         self._first: dict[str, list[Violation]] = {}
         self._total: Counter[str] = Counter()
+        self._worst: dict[str, Severity] = {}
 
     def add(self, violation: Violation) -> None:
         self._total[violation.name] += 1
+        severity = severity_of(violation)
+        if at_least(severity, self._worst.get(violation.name, severity)):
+            self._worst[violation.name] = severity
         first = self._first.setdefault(violation.name, [])
         if len(first) < EVIDENCE:
             first.append(violation)
 
     def evidence(self) -> tuple[Evidence, ...]:
         rows = sorted((BY_NAME[name] for name in self._first), key=lambda row: row.number)
-        return tuple(Evidence(row, tuple(self._first[row.name]), self._total[row.name]) for row in rows)
+        return tuple(Evidence(row, tuple(self._first[row.name]), self._total[row.name], self._worst[row.name]) for row in rows)
 
 
 def one_side(exchange: Exchange, side: Side) -> OneSide:

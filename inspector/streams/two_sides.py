@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from inspector.detectors.base import Severity
 from inspector.streams.assembling import MISSED, shown
 from inspector.streams.catalogue import FILTER, LENGTH, common_finish, common_usage
 from inspector.streams.hearing import TEXT_KEPT, Heard
@@ -70,7 +71,7 @@ def two_sides(exchange: Exchange) -> TwoSides | None:
     backend = Heard(exchange, Side.BACKEND, client.terminal.moment if client.terminal else None)
     for side in (backend, client):
         if side.ran.unsupported:
-            return TwoSides((), (f"The {side.side.value} side is in no dialect that is read here: the sides are not compared.",))
+            return TwoSides((), (f"The {side.side.value} side speaks a protocol that is not read here: the sides are not compared.",))
         if len(side.ran.answers) > 1:
             return TwoSides((), (f"The {side.side.value} side holds several answers: the sides are not compared.",))
     gathered, remarks = Gathered(), list[str]()
@@ -121,8 +122,14 @@ class _Comparison:
             and client.ended_badly
             and client.ran.how is not How.RESET
         ):
-            text = f"The backend's {backend.terminal_word} came, and the client's stream ended without a terminal."
-            yield Violation("terminal_swallowed", backend.terminal.event, text)
+            if client.is_finished:
+                text = (
+                    f"The backend's {backend.terminal_word} came, and the client's stream ended at its finish reason, without a terminal."
+                )
+            else:
+                text = f"The backend's {backend.terminal_word} came, and the client's stream ended without a terminal."
+            severity = Severity.WARNING if client.is_finished else None
+            yield Violation("terminal_swallowed", backend.terminal.event, text, severity)
 
     def _premature(self, expected: int) -> Iterator[Violation]:
         """`expected`: characters that the client should have got by then."""
@@ -150,7 +157,9 @@ class _Comparison:
         if finish in (LENGTH, FILTER, "failed") or "stream" in self.exchange.lacks:
             return False
         if backend.terminal is None:
-            return backend.error is not None or (backend.ran.how in MISSED and "terminal-record" not in self.exchange.lacks)
+            # A server that never sends [DONE] ends with its finish reason, and a proxy may well add what its client waits for.
+            is_missed = backend.ran.how in MISSED and "terminal-record" not in self.exchange.lacks and not backend.is_finished
+            return backend.error is not None or is_missed
         return backend.error is not None and client.error is None
 
     def _calls(self, calls: Matched) -> Iterator[Violation]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from inspector.detectors.base import Severity
 from inspector.projections.base import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES
+from inspector.streams.model import Violation
 
 OLLAMA_CHAT = "ollama-chat"
 OLLAMA_GENERATE = "ollama-generate"
@@ -110,7 +111,7 @@ ROWS = (
     Row(42, "http_error_body_midstream", _E, ALL, _F, "The JSON body of an HTTP error stands in a stream that had begun.", "Clients take it for a record, and throw or pass over it."),
     Row(43, "id_or_model_changed", _W, O | A, _M, "The id or the model changes within one stream."),
     Row(44, "created_unit_wrong", _I, O | L, _M, "The time of creation is in milliseconds, or in 1970."),
-    Row(45, "role_missing_or_repeated", _W, O, _M, "The first record of a choice has no role, or the role is sent again."),
+    Row(45, "role_missing_or_repeated", _W, O, _M, "The first record of a choice has no role, or the role is sent again.", 'The stream helper of the official Python client joins them to a role of "assistantassistant", which no server takes back.'),
     Row(46, "usage_missing", _W, O | A, _M, "The usage that was asked for, or belongs to the record, did not come."),
     Row(47, "usage_zero_fabricated", _W, ALL, _2, "The client got a usage of 0 where the backend gave none."),
     Row(48, "done_reason_missing", _W, L, _M, "The last line has no done_reason."),
@@ -155,9 +156,15 @@ ROWS = (
     Row(87, "a_blocks_interleaved", _W, A, _M, "A block begins while another one is open."),
     Row(88, "finish_altered", _E, ALL, _2, "The backend's answer was cut off at its limit, and the client was told another end.", "Half an answer is taken and stored for a whole one."),
     Row(89, "tool_args_altered", _E, ALL, _2, "The client got a call of the backend with other arguments.", "The tool is run with what the model did not ask for."),
+    Row(90, "reasoning_index_missing", _W, O, _M, "An entry of reasoning_details has no index, and an earlier record has entries already.", 'The stream helper of the official Python client raises "Expected list delta entry to have an `index` key"; others cannot tell which fragments to join.'),
 )  # fmt: skip
 
 BY_NAME = {row.name: row for row in ROWS}
+
+
+def severity_of(violation: Violation) -> Severity:
+    return violation.severity or BY_NAME[violation.name].severity
+
 
 _LOUD = frozenset(
     (
@@ -170,6 +177,7 @@ _LOUD = frozenset(
             "framing_wrong_content_type",
         ),
         *("tool_index_missing", "tool_type_missing", "tool_id_missing", "tool_id_duplicate", "missing_finish_reason", "start_repeated"),
+        "reasoning_index_missing",
         *("a_block_before_start", "a_index_unopened", "a_delta_type_mismatch", "a_signature_missing", "a_signature_altered"),
         *("stall", "never_terminated", "terminal_swallowed", "after_end_write"),
     )

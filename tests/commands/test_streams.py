@@ -122,7 +122,7 @@ class TestScan:
     def test_an_unsupported_dialect_is_named_in_one_sentence(self, tmp_path: Path) -> None:
         line = json.dumps({"candidates": [{"content": {"parts": [{"text": "Hi"}], "role": "model"}}]}).encode()
         ran = run("scan", written(tmp_path / "x.sse", b"data: " + line + b"\n\n"))
-        assert ran.status == 0 and ran.out.startswith("Not judged: the events are in no dialect that is read here (Gemini).")
+        assert ran.status == 0 and ran.out.startswith("Not judged: Gemini is not read here.")
 
 
 class TestDamage:
@@ -275,7 +275,7 @@ class TestPiped:
 
     def test_a_kind_can_be_forced(self, tmp_path: Path) -> None:
         ran = run_in_process(tmp_path / "own.sqlite3", "scan", "-", "--format", "raw", stdin=b"hello\n")
-        assert ran.status == 0 and ran.out.startswith("Not judged: the events are in no dialect that is read here (unknown).")
+        assert ran.status == 0 and ran.out.startswith("Not judged: its protocol is not read here.")
 
 
 class TestImported:

@@ -29,8 +29,8 @@ INHERENT = {"in_band_error"}
 
 def errors(exchange: Exchange) -> set[str]:
     found = judged(exchange)
-    names = {each.row.name for side in exchange.sides for each in found.found(side)}
-    return {name for name in names if BY_NAME[name].severity is Severity.ERROR} - INHERENT
+    every = [each for side in exchange.sides for each in found.found(side)]
+    return {each.row.name for each in every if each.severity is Severity.ERROR} - INHERENT
 
 
 def data(exchange: Exchange) -> bytes:
@@ -247,7 +247,7 @@ def test_a_person_may_pick_strategies_and_no_other_is_applied() -> None:
             "rebuild-calls",
             "one-terminal and one-finish",
         ),
-        (exchange(sse(ROLE, text("Hi"), finish(), finish())), "one-finish", "mark-incomplete"),
+        (exchange(sse(spoken.START, *spoken.SAID, spoken.reason("tool_use"))), "one-finish", "mark-incomplete"),
         (exchange(chat(call(1), call(3), finish()).replace(b"[DONE]", b"[DONE]\n\ndata: [DONE]")), "one-terminal", "renumber-calls"),
         (golden("older O-O"), "take-backend-words", "one-terminal"),
     ],
@@ -300,7 +300,8 @@ def test_of_several_choices_only_the_first_is_written_anew() -> None:
             text("Hi"),
             finish(),
             spoken.chunk({}, choices=ends),
-        )
+        ),
+        how=How.RESET,
     )
 
     correction = correct(given)

@@ -425,7 +425,7 @@ def test_of_several_answers_or_an_unknown_dialect_nothing_is_compared() -> None:
     unknown = played(HI + raw(C, b'data: {"candidates": []}\n\n') + END)
     several = whole(messages(*SAID, reason()) * 2, messages(*SAID, reason()), lacks=frozenset({"framing"}))
 
-    assert not unknown.found and "no dialect" in unknown.remarks[0]
+    assert not unknown.found and "not read here" in unknown.remarks[0]
     assert not several.found and "several answers" in several.remarks[0]
 
 

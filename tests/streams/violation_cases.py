@@ -336,6 +336,14 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         ("none", sse(HI, finish(), DONE), "role_missing_or_repeated"),
         ("again", chat(HI, ROLE, finish()), "role_missing_or_repeated"),
     ],
+    "reasoning_index_missing": [
+        ("in one record alone", chat(chunk({"reasoning_details": [{"text": "a"}]}), HI, finish()), ""),
+        (
+            "in two",
+            chat(*(chunk({"reasoning_details": [{"text": each}]}) for each in "ab"), HI, finish()),
+            "reasoning_index_missing",
+        ),
+    ],
     "usage_missing": [
         ("not asked for", chat(HI, finish()), ""),
         (
