@@ -9,7 +9,7 @@ DEV := .venv/.installed-to-develop
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-postgres test-quick test-browser judges programs check format bench screenshots clean
+.PHONY: help venv dev run test test-postgres test-quick test-browser judges programs faults check format bench screenshots clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,9 @@ judges: $(DEV) ## Install the real judges of histories (npm, pip) and ask them a
 programs: $(DEV) ## Install the programs that keep sessions (npm, 1 GB) and let them read again; INSPECTOR_PROGRAMS=FOLDER
 	@sh tests/programs/install.sh
 	@$(PY) -m pytest -m programs -rs tests/programs $(ARGS)
+
+faults: $(DEV) ## Kill, cut and fill the disk at every write of a repair and its undo (a C compiler; half an hour)
+	@$(PY) -m tests.faults.run $(ARGS)
 
 check: $(DEV) ## Check format, lint, types, imports, settings and migrations
 	.venv/bin/ruff format --check .

@@ -1,0 +1,220 @@
+"""A fault at one call, and what a person finds and does afterwards."""
+
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tests.faults.bench import Answer, Bench, Fault, names_write
+from tests.faults.shim import Call
+from tests.faults.stores import Found, Intent
+
+TORN, DISAGREE, FORKS, REFUSED, LOST = "torn", "disagree", "second fork", "undo refused", "bytes lost"
+UNSETTLED, LEFT, FALSE, ODD = "unsettled", "left over", "false answer", "traceback"
+FLAGS = (TORN, DISAGREE, FORKS, REFUSED, LOST, UNSETTLED, LEFT, FALSE, ODD)
+LOOKS = ("scan", "verify", "inbox", "page", "list")
+
+
+@dataclass
+class Result:
+    """`first` is what the store is right after the fault: before, after, or between."""
+
+    program: str
+    mode: str
+    command: str
+    kind: str
+    call: Call
+    first: str = ""
+    flags: set[str] = field(default_factory=set)
+    story: list[str] = field(default_factory=list)
+
+    def tell(self, answer: Answer) -> None:
+        said = answer.text.strip().splitlines()
+        is_page = answer.what.startswith("GET")
+        self.story.append(f"{answer.what}: {answer.status} {'(page)' if is_page else said[-1][:300] if said else ''}")
+        if answer.is_odd:
+            self.flags.add(ODD)
+
+
+class Commands:
+    """What a person may type; a command that this Inspector lacks is left out."""
+
+    def __init__(self, bench: Bench) -> None:
+        from django.core.management import get_commands
+
+        self.bench = bench
+        self.has_apply = "apply" in get_commands()
+
+    def arguments(self, name: str, oid: str) -> tuple[str, ...]:
+        return self.bench.repairing if name == "repair" else (name, oid)
+
+    def run(self, name: str, oid: str, fault: Fault | None = None) -> Answer:
+        return self.bench.command(*self.arguments(name, oid), fault=fault)
+
+    def acts(self, command: str) -> tuple[str, ...]:
+        """The same command first."""
+        others = [name for name in ("repair", "apply", "undo") if name != command and (name != "apply" or self.has_apply)]
+        return (command, *others)
+
+
+def starts(bench: Bench) -> Iterator[tuple[str, str]]:
+    """Saves the state that each command begins with; gives the command and the id of its repair, "" where there is none yet."""
+    commands = Commands(bench)
+    bench.save("repair")
+    yield "repair", ""
+    bench.restore("repair")
+    done = commands.run("repair", "")
+    assert done.status == 0, f"{bench.case.name}: {done.text}"
+    (intent,) = bench.intents()
+    bench.save("undo")
+    yield "undo", intent.oid
+    if commands.has_apply:
+        bench.restore("repair")
+        made = bench.fork("propose and approve", lambda: _approved(bench))
+        assert made.status == 0, made.text
+        (intent,) = bench.intents()
+        bench.save("apply")
+        yield "apply", intent.oid
+
+
+def _approved(bench: Bench) -> int:
+    """As two clicks on the pages do it."""
+    from django.db import connections
+
+    from inspector.actions.decide_repair import approve_repair
+    from inspector.actions.planning import request_for
+    from inspector.actions.propose_repair import propose_repair
+    from inspector.models import Conversation, loading
+
+    rows = Conversation.objects.select_related("source")
+    row = rows.get(native_id=bench.case.conversation) if bench.case.conversation else rows.get()
+    request = request_for(row.source, loading.stored(row), bench.case.strategies, bench.case.mode)
+    repair = propose_repair(row, request, "tester")
+    approve_repair(repair, "tester", repair.plan_digest, knows_server_is_unfixed=True)
+    connections.close_all()
+    return 0
+
+
+def examine(bench: Bench, command: str, oid: str, call: Call, kind: str, number: int, acts: Sequence[str]) -> Result:
+    """`number` chooses how it is looked at afterwards; each of `acts` begins with what that look left."""
+    result = Result(bench.case.program, bench.case.mode, command, kind, call)
+    commands = Commands(bench)
+    bench.restore(command)
+    answer = commands.run(command, oid, Fault(kind, call.number))
+    result.tell(answer)
+    hit = answer.calls[call.number - 1] if len(answer.calls) >= call.number else None
+    if hit is None or hit.name != call.name:
+        result.first = "missed"
+        return result
+    bench.let_time_pass()
+    found, intents = bench.look()
+    result.first = {None: "between", frozenset(): "before"}.get(found.present, "after")
+    _note(result, found)
+    if _is_false(answer, found, oid or (intents[-1].oid if intents else "")):
+        result.flags.add(FALSE)
+    found, intents = _looked(bench, result, number, found, intents)
+    bench.save("looked")
+    for place, act in enumerate(acts):
+        if place:
+            bench.restore("looked")
+        _acted(bench, commands, result, command, act, oid or (intents[-1].oid if intents else ""), found)
+    return result
+
+
+def _note(result: Result, found: Found) -> None:
+    if found.lost:
+        result.flags.add(LOST)
+        result.story.append(f"lost: {', '.join(found.lost[:5])}")
+
+
+def _is_false(answer: Answer, found: Found, oid: str) -> bool:
+    """Whether a command that was not killed says something of the store that is not so."""
+    if answer.status == -signal.SIGKILL or found.present is None:
+        return False
+    is_there, text = oid in found.present, answer.text.lower()
+    if answer.what.startswith("undo"):
+        return is_there if answer.status == 0 else not is_there and ("nothing was undone" in text or "nothing was written" in text)
+    return not is_there if answer.status == 0 else is_there and "nothing was written" in text
+
+
+def _looked(bench: Bench, result: Result, number: int, found: Found, intents: list[Intent]) -> tuple[Found, list[Intent]]:
+    """One look that writes nothing to the store; afterwards record and store agree, or the answer says which write is needed."""
+    how = LOOKS[number % len(LOOKS)]
+    oid = intents[-1].oid if intents else ""
+    if not oid and how in ("verify", "page"):
+        how = "scan"
+    match how:
+        case "scan":
+            answer = bench.command("scan", bench.path)
+        case "verify":
+            answer = bench.command("verify", oid)
+        case "inbox":
+            answer = bench.page("/")
+        case "list":
+            answer = bench.page("/repairs/")
+        case _:
+            answer = bench.page(f"/repairs/{oid}/")
+    result.tell(answer)
+    now, intents = bench.look()
+    if now.content != found.content:
+        result.flags.add(LOST)
+        result.story.append("the look wrote to the store")
+    recorded = frozenset(intent.oid for intent in intents if intent.is_recorded)
+    needs_write = now.present is None or now.is_hot
+    agrees = names_write(answer.text, intents) if needs_write else recorded == now.present
+    if not agrees:
+        result.flags.add(DISAGREE)
+        result.story.append(f"store {_told(now)}, record {sorted((intent.oid, intent.state) for intent in intents)}")
+    return now, intents
+
+
+def _told(found: Found) -> str:
+    return ("torn" if found.present is None else f"has {sorted(found.present)}") + (" and a hot journal" if found.is_hot else "")
+
+
+def _acted(bench: Bench, commands: Commands, result: Result, command: str, act: str, oid: str, found: Found) -> None:
+    """The act, then undo of whatever it left; the store is as before in the end."""
+    if act != "repair" and not oid:
+        return
+    result.story.append(f"-- {act}")
+    was = found.present
+    answer = commands.run(act, oid)
+    result.tell(answer)
+    now, intents = bench.look()
+    if (now.present is None or now.is_hot) and act == "repair" and commands.has_apply and names_write(answer.text, intents):
+        answer = commands.run("apply", oid)
+        result.tell(answer)
+        now, intents = bench.look()
+    recorded = frozenset(intent.oid for intent in intents if intent.is_recorded)
+    _note(result, now)
+    if now.present is None or now.is_hot:
+        result.flags.add(TORN)
+    elif len(now.present) > 1:
+        result.flags.add(FORKS)
+    elif now.present != recorded or (act == "repair" and not now.present):
+        result.flags.add(UNSETTLED)
+    if act == "undo" and answer.status != 0 and (was is None or oid in was):
+        result.flags.add(REFUSED)
+    if result.flags & {TORN, FORKS, UNSETTLED}:
+        result.story.append(f"store {_told(now)}, record {sorted((intent.oid, intent.state) for intent in intents)}")
+    for intent in reversed(intents):
+        if now.present is None or intent.oid in now.present:
+            undone = commands.run("undo", intent.oid)
+            result.tell(undone)
+            if undone.status and now.present is not None:
+                result.flags.add(REFUSED)
+    end, _ = bench.look()
+    if end.extra and end.present == frozenset():
+        # What a dead process left next to the store may wait for the next write, and goes with it.
+        for again in ("repair", "undo"):
+            intents = bench.intents()
+            commands.run(again, intents[-1].oid if intents else "")
+        end, _ = bench.look()
+    _note(result, end)
+    if end.extra:
+        result.flags.add(LEFT)
+        result.story.append(f"left over: {', '.join(end.extra[:5])}")
+    if end.present is None or end.is_hot:
+        result.flags.add(TORN)
+    elif not end.present and not end.extra and not end.lost and end.content != bench.before:
+        result.flags.add(LOST)
+        result.story.append("after undo the store is not as before")

@@ -1,0 +1,262 @@
+"""Faults at the system calls of a repair and its undo: `python -m tests.faults.run`, or `make faults`; exit status 1 where a promise is broken.
+
+At each call that changes the store or Inspector's own database one fault is injected: the process is killed before or after it, a write is
+done by half, the disk is full, the call fails, the disk has become read-only; to a server the connection is cut, or the server is killed. Then
+somebody looks (a command or a page that only reads), and acts (the same command again, `apply` or `undo`).
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.faults.shim import ON_FILES, Call, NoCompiler, Shim, compiled
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARDS = 4
+"""Parts of a case, for which it is prepared anew: enough of them that no process waits long for the last one."""
+BEFORE, AFTER = 4, 8
+"""Calls on Inspector's own database next to the write to the store: between them lies whatever is written and not recorded."""
+
+SAMPLED = (
+    *("dispatch (WAL) new-conversation", "dispatch (DELETE) same-rows", "rollouts B same-file", "rollouts C child"),
+    *("pi 3 new-session", "openclaw insert-and-reparent", "request body same-file"),
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = _options(arguments)
+    place = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
+    preloaded = os.environ.get("INSPECTOR_FAULTS_SHIM")
+    if not preloaded:
+        return _with_shim(arguments, place)
+    os.environ.pop("LD_PRELOAD", None)
+    with tempfile.TemporaryDirectory(prefix="inspector-faults-", dir=place) as folder:
+        results = _run(options, Path(folder), Path(preloaded))
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=1))
+    if options.verbose:
+        for result in results:
+            if set(result["flags"]) & set(_bad()):
+                sys.stdout.write(_story(result))
+    sys.stdout.write(table(results))
+    return int(any(result["flags"] for result in results) or any(result["first"] == "missed" for result in results))
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
+    parser.add_argument("--only", metavar="TEXT", default="", help="cases whose program and mode contain this")
+    parser.add_argument("--command", choices=("repair", "undo", "apply"), help="faults in this command only")
+    parser.add_argument("--kind", metavar="TEXT", default="", help="kinds of fault that contain this")
+    parser.add_argument("--thin", type=int, metavar="N", default=1, help="every Nth point only")
+    parser.add_argument(
+        "--all", action="store_true", help="every call on Inspector's own database as well, and all acts after each fault; takes hours"
+    )
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="processes that work at the same time")
+    parser.add_argument("--verbose", action="store_true", help="tell the story of each point at which something is wrong")
+    parser.add_argument("--sample", type=int, metavar="N", default=0, help="N points next to the write of each command, of some cases")
+    parser.add_argument("--json", metavar="PATH", help="write every point to this file")
+    return parser.parse_args(arguments)
+
+
+def _with_shim(arguments: Sequence[str], place: Path | None) -> int:
+    """Starts this program once more with the shim loaded before the C library."""
+    import subprocess
+
+    with tempfile.TemporaryDirectory(prefix="inspector-shim-", dir=place) as folder:
+        try:
+            shim = compiled(Path(folder))
+        except NoCompiler as problem:
+            sys.stderr.write(f"{problem}\n")
+            return 2
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("INSPECTOR_", "DJANGO_"))}
+        own |= {"LD_PRELOAD": str(shim), "INSPECTOR_FAULTS_SHIM": str(shim)}
+        return subprocess.run([sys.executable, "-m", "tests.faults.run", *arguments], env=own, cwd=ROOT).returncode
+
+
+def _run(options: argparse.Namespace, folder: Path, shim: Path) -> list[dict[str, Any]]:
+    migrated = folder / "migrated.sqlite3"
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "inspector.settings",
+        "DJANGO_SECRET_KEY": "of these runs only",
+        "INSPECTOR_DATABASE_URL": f"sqlite:///{migrated}",
+    }
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connections
+
+    call_command("migrate", verbosity=0)
+    connections.close_all()
+    from tests.faults.bench import load_everything
+    from tests.faults.cases import CASES
+
+    load_everything()
+    wanted = [number for number, case in enumerate(CASES) if options.only in case.name and case.kind != "postgres"]
+    if options.sample:
+        wanted = [number for number in wanted if CASES[number].name in SAMPLED]
+    shards = 1 if options.thin > 1 or options.sample else SHARDS
+    units = [(number, shard, shards) for number in wanted for shard in range(shards)]
+    results: list[dict[str, Any]] = []
+    begun = time.monotonic()
+    context = multiprocessing.get_context("fork")
+    with context.Pool(min(options.jobs, len(units) or 1), _begin, (options, folder, shim, migrated)) as pool:
+        for done, found in enumerate(pool.imap_unordered(_unit, units), start=1):
+            results += found
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r{done}/{len(units)} parts, {len(results)} points, {time.monotonic() - begun:.0f} s ")
+    if sys.stderr.isatty():
+        sys.stderr.write("\r" + " " * 60 + "\r")
+    return sorted(results, key=lambda result: (result["program"], result["mode"], result["command"], result["call"], result["kind"]))
+
+
+# In a process of the pool -------------------------------------------------------------------------------------------------------------
+
+_given: tuple[Any, ...] = ()
+
+
+def _begin(*given: Any) -> None:
+    global _given
+    _given = given
+
+
+def _unit(unit: tuple[int, int, int]) -> list[dict[str, Any]]:
+    from tests.faults.bench import Bench, Fault
+    from tests.faults.cases import CASES
+    from tests.faults.points import Commands, examine, starts
+
+    options, folder, shim, migrated = _given
+    number, shard, shards = unit
+    place = folder / f"{os.getpid()}"
+    shutil.rmtree(place, ignore_errors=True)
+    bench = Bench(place, Shim(shim), migrated)
+    results = []
+    bench.prepare(CASES[number])
+    for command, oid in starts(bench):
+        if options.command not in (None, command):
+            continue
+        bench.restore(command)
+        commands = Commands(bench)
+        recorded = commands.run(command, oid, Fault("record", 0))
+        assert recorded.status == 0, f"{CASES[number].name}, {command}: {recorded.text}"
+        acts = commands.acts(command)
+        points = list(chosen(recorded.calls, f"{bench.store_folder}/", options.all))
+        points = [point for point in points if options.kind in point[1]][:: options.thin]
+        if options.sample:
+            points = sampled(points, f"{bench.store_folder}/", options.sample, number)
+        for at, (call, kind) in enumerate(points):
+            if at % shards != shard:
+                continue
+            some = acts if options.all else (acts[at % len(acts)],)
+            results.append(_plain(examine(bench, command, oid, call, kind, at, some), place))
+    shutil.rmtree(place, ignore_errors=True)
+    return results
+
+
+def _plain(result: Any, place: Path) -> dict[str, Any]:
+    return {
+        **{name: getattr(result, name) for name in ("program", "mode", "command", "kind", "first")},
+        **{"call": result.call.number, "name": result.call.name, "path": result.call.path.removeprefix(f"{place}/")},
+        **{"flags": sorted(result.flags), "story": [line.replace(str(place), "") for line in result.story]},
+    }
+
+
+def chosen(calls: Sequence[Call], store: str, is_all: bool = False) -> Iterator[tuple[Call, str]]:
+    """The points of a run: every fault at every call on the store; on our own database fewer, since most are like the one before.
+
+    Of calls of one name on one file that follow each other (the pages of one transaction) the first and the last are taken. A
+    kill before each; next to the write to the store one more kind in turn, elsewhere one kind in turn.
+    """
+    on_store = [call.number for call in calls if call.path.startswith(store)]
+    first, last = (on_store[0], on_store[-1]) if on_store else (0, 0)
+    own = [call for call in calls if not call.path.startswith(store) and (is_all or _is_end(calls, call))]
+    near = {
+        call.number
+        for call in [call for call in own if call.number < first][-BEFORE:] + [call for call in own if call.number > last][:AFTER]
+    }
+    turn = 0
+    for call in calls:
+        kinds = [kind for kind in ON_FILES if call.can(kind)]
+        if call.path.startswith(store) or is_all:
+            yield from ((call, kind) for kind in kinds)
+        elif call in own:
+            turn += 1
+            others = kinds[1:]
+            if call.number in near:
+                yield call, kinds[0]
+                yield call, others[turn % len(others)]
+            else:
+                yield call, kinds[turn % len(kinds)]
+
+
+def sampled(points: Sequence[tuple[Call, str]], store: str, size: int, number: int) -> list[tuple[Call, str]]:
+    """`size` of the points on the store and right after it, evenly spread, beginning elsewhere for each case."""
+    on_store = [at for at, (call, _) in enumerate(points) if call.path.startswith(store)]
+    near = list(points[on_store[0] : on_store[-1] + 1 + AFTER])
+    step = len(near) / size
+    return [near[int(at * step + number) % len(near)] for at in range(size)]
+
+
+def _is_end(calls: Sequence[Call], call: Call) -> bool:
+    """Whether the call before it or the one after it is another one, or on another file."""
+    at = call.number - 1
+    around = [calls[place] if 0 <= place < len(calls) else None for place in (at - 1, at + 1)]
+    return any(each is None or (each.name, each.path) != (call.name, call.path) for each in around)
+
+
+# What is printed ----------------------------------------------------------------------------------------------------------------------
+
+
+def _bad() -> tuple[str, ...]:
+    from tests.faults.points import FLAGS
+
+    return FLAGS
+
+
+def table(results: Sequence[dict[str, Any]]) -> str:
+    """A row for each program, mode and command, and one for each kind of fault."""
+    flags = _bad()
+    heads = ("program", "mode", "fault in", "points", "before", "after", "between", "missed", *flags)
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for result in results:
+        groups.setdefault((result["program"], result["mode"], result["command"]), []).append(result)
+    kinds: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for result in results:
+        kinds.setdefault(("all", "", result["kind"]), []).append(result)
+    rows = [[*key, *_counts(some, flags)] for key, some in groups.items()]
+    rows += [[*key, *_counts(some, flags)] for key, some in kinds.items()]
+    rows.append(["all", "", "", *_counts(results, flags)])
+    widths = [max(len(str(row[column])) for row in [heads, *rows]) for column in range(len(heads))]
+    lines = [heads, ["-" * width for width in widths], *rows]
+    return "".join(
+        "  ".join(
+            str(cell).ljust(width) if column < 3 else str(cell).rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def _counts(results: Sequence[dict[str, Any]], flags: Sequence[str]) -> list[int]:
+    first = Counter(result["first"] for result in results)
+    bad = Counter(flag for result in results for flag in result["flags"])
+    return [len(results), *(first[name] for name in ("before", "after", "between", "missed")), *(bad[flag] for flag in flags)]
+
+
+def _story(result: dict[str, Any]) -> str:
+    head = f"{result['program']} {result['mode']}, {result['command']}, {result['kind']} at call {result['call']} ({result['name']} {result['path']})"
+    return f"{head}: {result['first']}; {', '.join(result['flags'])}\n" + "".join(f"    {line}\n" for line in result["story"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

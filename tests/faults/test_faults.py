@@ -1,0 +1,44 @@
+"""A thinned set of `make faults`: a few dozen faults at the calls next to the write, of some programs and modes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults import points
+from tests.faults.run import ROOT, table
+from tests.faults.shim import NoCompiler, compiled
+
+# What does not hold yet. Whoever repairs one of these takes its line out.
+KNOWN = {
+    points.TORN: "a hot journal of our own is refused instead of rolled back; two files of one session are renamed one after the other",
+    points.DISAGREE: "what was written and not recorded is not settled by the next look",
+    points.FORKS: "the same command writes the fork again instead of naming the one that is there",
+    points.REFUSED: "undo asks the record and not the store",
+    points.UNSETTLED: "the same command finds nothing to do and does not record what is there",
+    points.LEFT: "the lock and the temporary files of a process that died stay",
+    points.ODD: "a disk that is read-only while temporary files are removed ends in a traceback",
+}
+
+
+def test_a_sample_of_all_faults(tmp_path: Path) -> None:
+    """One test, since one run of the harness answers all of it."""
+    try:
+        compiled(tmp_path)
+    except NoCompiler as problem:
+        pytest.skip(str(problem))
+    out = tmp_path / "points.json"
+    run = [sys.executable, "-m", "tests.faults.run", "--sample", "3", "--json", str(out)]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert out.exists(), done.stderr
+    results: list[dict[str, Any]] = json.loads(out.read_text())
+    assert len(results) >= 36 and {result["first"] for result in results} <= {"before", "after", "between"}
+    assert {result["command"] for result in results} >= {"repair", "undo"} and len({result["kind"] for result in results}) >= 4
+    wrong = {flag: [result for result in results if flag in result["flags"]] for flag in points.FLAGS}
+    unexpected = [result for flag, some in wrong.items() if flag not in KNOWN for result in some]
+    assert not unexpected, table(unexpected) + "\n".join("\n".join(result["story"]) for result in unexpected[:3])
+    repaired = [flag for flag in KNOWN if not wrong[flag]]
+    assert not repaired, f"{', '.join(repaired)}: take it out of KNOWN, nothing in the sample shows it any more"
