@@ -13,7 +13,6 @@ from inspector.formats.base import WriteRefused
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _SIGNATURES = ("thinkingSignature", "signature", "thought_signature")
 _CALL_SIGNATURES = ("thoughtSignature", "thought_signature")
-_RESULT_IDS = ("toolCallId", "toolUseId", "tool_call_id", "tool_use_id", "callId", "call_id")
 _ABSENT = object()
 
 
@@ -118,11 +117,16 @@ def _image(chunk: Chunk) -> dict[str, Any]:
     return {"data": found[2], "mimeType": found[1]}
 
 
+def id_name(result: Chunk) -> str:
+    """The member of a toolResult message that has the id of the call."""
+    return str(result.payload.get("spelling", "toolCallId"))
+
+
 def result(chunk: Chunk, old: Chunk | None, message: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a toolResult message that the chunk stands for; of a stored one only those that differ."""
-    name = next((name for name in _RESULT_IDS if isinstance(message.get(name), str)), _RESULT_IDS[0])
+    name = id_name(chunk)
     made: dict[str, Any] = {}
-    if old is None or old.call_id != chunk.call_id:
+    if old is None or old.call_id != chunk.call_id or id_name(old) != name:
         made[name] = chunk.call_id
     if old is None or old.tool_name != chunk.tool_name:
         made["toolName"] = chunk.tool_name

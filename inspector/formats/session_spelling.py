@@ -92,8 +92,10 @@ def _message(text: str, file: File, step: Step, inner: Mapping[str, Any]) -> str
     first = step.chunks[0]
     old = block_of(first, file)
     if first.kind is Kind.TOOL_RESULT:
-        made = session_content.result(first, _stored_chunk(old), held) | values
-        return session_content.spliced(text, held | made)
+        stored = _stored_chunk(old)
+        made = session_content.result(first, stored, held) | values
+        renamed = {session_content.id_name(stored)} - {session_content.id_name(first)}
+        return session_content.spliced(text, {name: value for name, value in held.items() if name not in renamed} | made)
     if old is not None and old[0] is step.base and _stored_chunk(old).role != first.role:
         values["role"] = _ROLES[first.role]
     spelled = {name: stringify(value) for name, value in values.items()}

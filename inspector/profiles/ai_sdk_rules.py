@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from inspector.profiles.base import ProviderRule
+from inspector.profiles.base import UNANSWERED, ProviderRule
 
 ONE_MISSING = "Tool result is missing for tool call {ids}."
 
@@ -15,7 +15,7 @@ SDK_1 = ProviderRule(
     ("ai 6.0.326", "ai 7.0.173", "ai 6.0.43 changelog 2dc9bfa"),
     also=(ONE_MISSING, "Tool results are missing for tool calls", "AI_MissingToolResultsError"),
     advice="AI_MissingToolResultsError. ai 5 and ai 6 before 6.0.43 never threw it. A result inside the assistant message is no answer.",
-    mended_by=("move-results", "adopt-results", "insert-ledger-results", "insert-interrupted-result"),
+    mended_by=("move-results", "adopt-results", "rename-repeated-ids", "insert-ledger-results", "insert-interrupted-result"),
 )
 SDK_2 = ProviderRule(
     "SDK-2",
@@ -110,7 +110,7 @@ LG_1 = ProviderRule(
     ("langgraph-prebuilt 1.1.2",),
     unjudged="langgraph asks it of its own state before a request is made; the text is recognised",
     advice="INVALID_CHAT_HISTORY. Order and duplicates are not looked at there: SDK-1 of this profile asks more.",
-    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
+    mended_by=UNANSWERED,
 )
 
 _OF_GBRAIN = "gbrain asks it of its ledger and its tools before a request is made; the text is recognised"

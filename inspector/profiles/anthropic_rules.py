@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inspector.profiles.base import ProviderRule, Violation
+from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, Violation
 
 _DATE = "2026-07"
 _SHAPES = "shapes sent to the production API, recorded in public on 2026-07-25"
@@ -28,7 +28,7 @@ RULES = (
         ("anthropics/claude-code #5060", "anthropics/claude-code #5989", _SHAPES, _EXCHANGES),
         also=(_CLIENT,),
         advice=_INDEX,
-        mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
+        mended_by=UNANSWERED,
     ),
     ProviderRule(
         "AN-1b",
@@ -40,7 +40,7 @@ RULES = (
         ("anthropic-sdk-typescript #653", "langchain-aws #451"),
         obsolete="said until about May 2025; the same history is refused with the text of AN-1 now",
         advice="the number names the message behind the call",
-        mended_by=("move-results", "adopt-results", "insert-interrupted-result", "order-blocks"),
+        mended_by=(*UNANSWERED, "order-blocks"),
     ),
     ProviderRule(
         "AN-2",
@@ -51,7 +51,7 @@ RULES = (
         _DATE,
         ("anthropics/claude-code #13460", "decocms/studio #1803", _SHAPES),
         also=(_CLIENT,),
-        mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+        mended_by=UNCALLED,
     ),
     ProviderRule(
         "AN-2s",
@@ -83,7 +83,7 @@ RULES = (
         (_EXCHANGES,),
         also=(_CLIENT,),
         advice="the text directly behind calls breaks the pair, even where the results follow; " + _INDEX,
-        mended_by=("move-results", "adopt-results", "insert-interrupted-result", "order-blocks"),
+        mended_by=(*UNANSWERED, "order-blocks"),
     ),
     ProviderRule(
         "AN-4t",
@@ -94,7 +94,7 @@ RULES = (
         ("anomalyco/opencode #7002",),
         also=(_CLIENT,),
         advice="most often two responses run together; moving thinking is no cure, since its place may be checked (AN-16); " + _INDEX,
-        mended_by=("move-results", "adopt-results", "insert-interrupted-result", "strip-thinking"),
+        mended_by=(*UNANSWERED, "strip-thinking"),
     ),
     ProviderRule(
         "AN-5",
@@ -115,7 +115,7 @@ RULES = (
         _DATE,
         ("litellm source", "vercel/eve #1246", "picoclaw #1793"),
         also=("each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}",),
-        mended_by=("deduplicate-results", "keep-first-result"),
+        mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result"),
     ),
     ProviderRule(
         "AN-7",
@@ -224,7 +224,7 @@ RULES = (
             "since a call never got its result; or a block was moved, edited or left out. A single body shows the first, and thinking behind a call; "
             "changed words and blocks that are gone it cannot show."
         ),
-        mended_by=("move-results", "adopt-results", "insert-interrupted-result", "thinking-to-text", "strip-thinking"),
+        mended_by=(*UNANSWERED, "thinking-to-text", "strip-thinking"),
     ),
     ProviderRule(
         "AN-17",

@@ -16,6 +16,11 @@ EVIDENCE = {
     "U": "unknown: no report was found",
 }
 
+UNANSWERED = ("move-results", "adopt-results", "rename-repeated-ids", "insert-interrupted-result")
+"""Strategies that may give a call its result, the gentlest first. A client that pairs by id alone leaves the later call of an id without the result that it has."""
+UNCALLED = ("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results")
+"""Strategies for a result that answers no call before it, the gentlest first."""
+
 # What a placeholder of an error text may stand for; whatever is not named here is any text.
 _PLACEHOLDERS = {
     "n": r"\d+",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from inspector.profiles.base import Profile, ProviderRule, Request, Violation
+from inspector.profiles.base import UNANSWERED, Profile, ProviderRule, Request, Violation
 from inspector.profiles.bodies import by_place, entries, entry, word
 from inspector.projections.base import BEDROCK
 
@@ -23,7 +23,7 @@ RULES = (
             "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
         ),
         advice="the number names the message behind the call; the wording with a count was used until about May 2025",
-        mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
+        mended_by=UNANSWERED,
     ),
     ProviderRule(
         "BR-2",

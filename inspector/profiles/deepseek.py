@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.profiles.base import Profile, ProviderRule, Request, Violation
+from inspector.profiles.base import UNANSWERED, UNCALLED, Profile, ProviderRule, Request, Violation
 from inspector.profiles.bodies import by_place, entry
 from inspector.profiles.openai_pairing import Fault, unpaired
 
@@ -15,7 +15,7 @@ OV_1 = ProviderRule(
     "2026-07",
     ("agno #3105", "OpenManus #744"),
     also=("insufficient tool messages following tool_calls message",),
-    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
+    mended_by=UNANSWERED,
 )
 OV_1R = ProviderRule(
     "OV-1r",
@@ -24,7 +24,7 @@ OV_1R = ProviderRule(
     "I",
     "2026-07",
     ("agno #3105", "OpenManus #744"),
-    mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+    mended_by=UNCALLED,
 )
 OV_4 = ProviderRule(
     "OV-4",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from inspector.profiles.base import ProviderRule
+from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule
 
 GE_1 = ProviderRule(
     "GE-1",
@@ -20,7 +20,7 @@ GE_2 = ProviderRule(
     "I",
     "2026-07",
     ("langchain #27799",),
-    mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+    mended_by=UNCALLED,
 )
 GE_3 = ProviderRule(
     "GE-3",
@@ -29,14 +29,7 @@ GE_3 = ProviderRule(
     "I",
     "2026-07",
     ("gemini-cli #17208", "gemini-cli #15568"),
-    mended_by=(
-        "move-results",
-        "insert-interrupted-result",
-        "deduplicate-results",
-        "keep-first-result",
-        "adopt-results",
-        "drop-orphaned-results",
-    ),
+    mended_by=(*UNANSWERED, "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
 )
 GE_4 = ProviderRule(
     "GE-4",

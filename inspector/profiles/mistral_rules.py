@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from inspector.profiles.base import ProviderRule
+from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule
 
 UNEXPECTED_ID = "Unexpected tool call id {id} in tool results"
 ID_ANSWERED_TWICE = "Duplicate tool call id {id} in tool results"
@@ -16,7 +16,7 @@ MI_1 = ProviderRule(
     "IX",
     "2026-07",
     ("mistralai/client-ts #106", "mistral-common"),
-    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
+    mended_by=UNANSWERED,
 )
 MI_2 = ProviderRule(
     "MI-2",
@@ -26,7 +26,7 @@ MI_2 = ProviderRule(
     "2026-07",
     ("datapizza-ai #98", "crush #279", "hermes-agent #20154", "mistral-common"),
     advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to; 1.12.0 and later allow it.",
-    mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results", "answer-before-user"),
+    mended_by=(*UNCALLED, "insert-interrupted-result", "answer-before-user"),
 )
 MI_3 = ProviderRule(
     "MI-3",
@@ -56,7 +56,7 @@ MI_4 = ProviderRule(
         MISSING_ID,
         "tool_call_id must be provided for tool messages.",
     ),
-    mended_by=("shorten-ids",),
+    mended_by=("shorten-ids", "drop-orphaned-results"),
 )
 MI_5 = ProviderRule(
     "MI-5",

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from inspector.profiles.base import ProviderRule, Violation
+from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, Violation
 
 _DATE = "2026-07"
 _UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
-_CALLS = ("move-results", "adopt-results", "rename-repeated-ids", "insert-interrupted-result")
-_RESULTS = ("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results")
 _ELSEWHERE = "another provider's words for {}, by which it is judged"
 
 RULES = (
@@ -18,7 +16,7 @@ RULES = (
         "I",
         _DATE,
         ("CLIProxyAPI #2798", "ellmer #459", "litellm #10083"),
-        mended_by=_CALLS,
+        mended_by=UNANSWERED,
     ),
     ProviderRule(
         "OC-2",
@@ -27,7 +25,7 @@ RULES = (
         "I",
         _DATE,
         ("morphic #136", "open-chat-studio #1659"),
-        mended_by=_RESULTS,
+        mended_by=UNCALLED,
     ),
     ProviderRule(
         "OC-3",
@@ -36,7 +34,7 @@ RULES = (
         "C",
         _DATE,
         ("several public repositories",),
-        mended_by=_RESULTS,
+        mended_by=UNCALLED,
     ),
     ProviderRule(
         "OC-4",
@@ -99,7 +97,7 @@ ELSEWHERE = (
         ("qwen-code #606",),
         also=("InternalError.Algo.InvalidParameter: {what}tool_calls",),
         unjudged=_ELSEWHERE.format("OC-1"),
-        mended_by=_CALLS,
+        mended_by=UNANSWERED,
     ),
     ProviderRule(
         "OV-3",
@@ -109,7 +107,7 @@ ELSEWHERE = (
         _DATE,
         ("kimi-cli #2405",),
         unjudged=_ELSEWHERE.format("OC-1"),
-        mended_by=_CALLS,
+        mended_by=UNANSWERED,
     ),
     ProviderRule(
         "OV-3r",
@@ -120,7 +118,7 @@ ELSEWHERE = (
         ("public code",),
         also=("tool_call_id is not found",),
         unjudged=_ELSEWHERE.format("OC-3"),
-        mended_by=_RESULTS,
+        mended_by=UNCALLED,
     ),
 )
 

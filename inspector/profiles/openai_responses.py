@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from inspector.profiles.base import Profile, ProviderRule, Request, Violation
+from inspector.profiles.base import UNANSWERED, UNCALLED, Profile, ProviderRule, Request, Violation
 from inspector.profiles.bodies import by_place, entry, word
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.projections.openai_responses import refers_to_call
@@ -26,7 +26,7 @@ OR_1 = ProviderRule(
     "2026-07",
     ("CLIProxyAPI #2368", "frontman #1592", "Wei-Shaw/sub2api #5150", "OmniRoute #8946"),
     also=("No tool output found for custom tool call {id}.",),
-    mended_by=("move-results", "adopt-results", "insert-interrupted-result"),
+    mended_by=UNANSWERED,
 )
 OR_2 = ProviderRule(
     "OR-2",
@@ -37,7 +37,7 @@ OR_2 = ProviderRule(
     ("continue #10092", "microsoft/vscode #320060", "Codex-Manager #476"),
     also=("No tool call found for custom tool call output with call_id {id}.",),
     advice="With previous_response_id or an item_reference the call may stand in what the provider stored: such an output is not judged here.",
-    mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+    mended_by=UNCALLED,
 )
 OR_3 = ProviderRule(
     "OR-3",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from inspector.profiles.base import Profile, ProviderRule, Request, Violation
+from inspector.profiles.base import UNCALLED, Profile, ProviderRule, Request, Violation
 from inspector.profiles.bodies import entry, word
 from inspector.projections.base import OPENAI_CHAT
 
@@ -41,7 +41,7 @@ TE_2 = ProviderRule(
     "2026-07",
     ("templates of gpt-oss and MiniMax M2",),
     unjudged="the template of Ministral 3 does not ask it; those of gpt-oss and MiniMax M2 do",
-    mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+    mended_by=UNCALLED,
 )
 TE_3 = ProviderRule(
     "TE-3",

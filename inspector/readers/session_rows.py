@@ -82,9 +82,13 @@ def chosen(tree: Conversation, found: Sequence[Entry]) -> Entry | None:
     return last_by_id(found).get(wanted) or next((entry for entry in found if entry.chunks[0].key.rpartition(".")[0] == wanted), None)
 
 
+SPELLING = "spelling"
+"""The member of a payload that has the stored name of a type or of an id, where it is not the one that pi writes."""
+
+
 def spelling(chunk: Chunk, usual: str) -> str:
     """How the stored block spells what canonical payloads have one word for: the type of a call, or the key of a result's id."""
-    return word(chunk.payload.get("spelling")) or usual
+    return word(chunk.payload.get(SPELLING)) or usual
 
 
 def model_of(chunk: Chunk) -> tuple[object, object, object]:

@@ -58,6 +58,7 @@ from inspector.repairs import (
     system_first,
     thinking_to_text,
     truncate_before_incomplete,
+    use_tool_call_id,
     wrap_bare_text,
 )
 from inspector.repairs.base import Strategy
@@ -84,6 +85,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     recover_result_from_trace.STRATEGY,
     insert_ledger_results.STRATEGY,
     insert_lost_steering.STRATEGY,
+    use_tool_call_id.STRATEGY,
     rename_invalid_ids.STRATEGY,
     rename_repeated_ids.STRATEGY,
     shorten_ids.STRATEGY,

@@ -28,6 +28,7 @@ _WIDE, _NARROW, _LARGE = 10, 2, 2000
 
 _BESIDE_THE_PATH = {
     "insert-interrupted-result": ("reparent-to-result", "fix-compaction-pointer", "drop-failed-turns"),
+    "deduplicate-results": ("use-tool-call-id",),
     "drop-orphaned-results": ("fix-compaction-pointer", "drop-failed-turns"),
 }
 """What else may cure in a session that is a tree, by the strategy of a provider's rule that would make up or drop."""

@@ -1,4 +1,4 @@
-"""Removes thinking from all turns but the latest."""
+"""Removes thinking from all turns but that of the last assistant message."""
 
 from collections.abc import Iterator
 
@@ -16,12 +16,15 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="strip-old-thinking",
     safety=frozenset({Safety.LOSSY}),
-    summary="removes thinking from every turn but the latest",
+    summary="removes thinking from every turn before that of the last assistant message",
     cost="What the model thought in earlier turns leaves the history (undo and the audit page keep it).",
     noticed_by_user="Earlier answers are shown without what was thought before them.",
-    argued_for="Anthropic asks for thinking of the latest turn only and ignores older blocks; the report on rollouts' refused session proposed it as its third part, and rollouts had it for a day.",
+    argued_for=(
+        "Anthropic asks for the thinking of the latest turn only and ignores older blocks. The third part of the proposal in the report on rollouts' rejected session goes further: "
+        "it strips every assistant message but the last one, as rollouts did for a day. Here the whole turn of that message stays, because each step of a turn of tool calls must keep its thinking."
+    ),
     argued_against=(
-        "It did not mend that session: there the blocks of the latest message were the trouble, and rollouts took it back the same day. "
+        "It does not repair that session: the rejected blocks are those of the latest message, and rollouts took the change back the same day. "
         "Gemini 3 and DeepSeek want older reasoning back; and removing blocks before a signed one may unsettle it."
     ),
     write_kind="W2",

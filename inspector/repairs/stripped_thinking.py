@@ -28,6 +28,6 @@ def stripped(case: Case, wanted: Callable[[Chunk], bool]) -> Iterator[Edit]:
 
 
 def latest_turn(case: Case) -> frozenset[str]:
-    """Keys of the chunks behind the last message of the user: the turn whose thinking providers want back unchanged."""
-    turns = queries.turns(case.messages)
-    return frozenset(chunk.key for message in turns[-1] for chunk in message.chunks) if turns else frozenset()
+    """Keys of the chunks in the turn of the last assistant message, whose thinking providers want back unchanged, also after the user's next message."""
+    answered = [turn for turn in queries.turns(case.messages) if any(message.role == "assistant" for message in turn)]
+    return frozenset(chunk.key for message in answered[-1] for chunk in message.chunks) if answered else frozenset()

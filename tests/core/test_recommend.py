@@ -125,3 +125,14 @@ def test_the_crashed_session_is_mended_for_every_profile_and_accepted_when_read_
     written = next(each for each in ROLLOUTS.read(after(records, ROLLOUTS.write(plan, stored))) if each.conversation.native_id == target)
     reading = case_of(written.conversation, "rollouts").reading
     assert judged(reading, written.conversation, name, ROLLOUTS.default_projection)[1].sendable
+
+
+def test_thinking_of_earlier_turns_goes_from_the_crashed_session_and_the_provider_still_accepts_it() -> None:
+    """Its last message is the user's, and the answer before that is the latest one."""
+    records = [Record(key, Cell(data, "file")) for key, data in sorted(incident_files().items())]
+    stored = next(each for each in ROLLOUTS.read(records) if each.conversation.native_id == SESSION)
+    found = case_of(stored.conversation, "rollouts")
+    _, final = composed(found, ["strip-old-thinking"])
+    thinking = [chunk.seq for chunk in found.conversation.chunks if chunk.kind is Kind.THINKING]
+    assert len([chunk for chunk in final.conversation.chunks if chunk.kind is Kind.THINKING]) == len(thinking) - 1
+    assert judged(final.reading, final.conversation, "anthropic-2026-07", ROLLOUTS.default_projection)[1].sendable

@@ -264,6 +264,14 @@ ROWS = (
         f"user 0.0 text go\nassistant 1.0 {KEPT}\nassistant 1.1 tool-call a ls {{}}\ntool 2.0 tool-result a f\nassistant 3.0 {KEPT}\nassistant 3.1 text y",
     ),
     Row(
+        "strip-old-thinking",
+        "the last answer keeps its own, though the user has spoken since",
+        ANTHROPIC,
+        f"user 0.0 text go\nassistant 1.0 {KEPT}\nassistant 1.1 text x\nuser 2.0 text and?\nassistant 3.0 {KEPT}\nassistant 3.1 text y\nuser 4.0 text so?",
+        f"user 0.0 text go\nassistant 1.0 text x\nuser 2.0 text and?\nassistant 3.0 {KEPT}\nassistant 3.1 text y\nuser 4.0 text so?",
+    ),
+    Row("strip-old-thinking", "a history without an answer", ANTHROPIC, "user 0.0 text go\nuser 1.0 text and?"),
+    Row(
         "strip-thinking",
         "all of it, and an empty message stays where nothing else stood",
         SESSION,

@@ -16,11 +16,12 @@ from inspector.detectors.synthetic_texts import OURS, is_synthetic
 from inspector.formats.base import Format, Stored, after
 from inspector.formats.openclaw import OPENCLAW
 from inspector.formats.pi import PI
+from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.readers.result_pairing import MISSING, NO_RESULT, strict_problems
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.preview import compose
-from inspector.repairs.recommend import sequence
+from inspector.repairs.recommend import MOST, sequence
 from inspector.repairs.truncate_before_incomplete import forgotten
 from tests.formats.session_files import a, call, entry, header, line, lines, r, records, text, u
 from tests.readers.trees import chain, shape_of
@@ -152,6 +153,59 @@ def test_what_is_written_reads_back_as_the_combined_repair_promised(name: str, m
     later = written(data, names, mode)
     assert said(later) == said(final) and refused(later) == []
     assert all(chunk.payload.get("entry") for chunk in later.conversation.chunks)
+
+
+# Every reader of these files, and the rules of every provider: no shape without a sequence, where strategies for it exist.
+BY_READER = [
+    *(("pi", name) for name in ("verbatim", "pi-0.68", "pi-0.69", "pi-0.87", "pi-1.5")),
+    *(("openclaw", name) for name in ("openclaw-pr3565", "openclaw-2026.1", "openclaw-2026.7", "openclaw-2026.9", "openclaw-2026.9+sent")),
+]
+# No thought signature can be written by anybody but the model; pi drops empty thinking before it sends, so that DeepSeek never gets it.
+NO_STRATEGY = {
+    "GE-8": {("gemini-3", name) for _, name in BY_READER},
+    "OV-4": {("deepseek-thinking", name) for _, name in BY_READER if "pi-" in name},
+}
+
+
+@pytest.mark.parametrize(("format_name", "reader"), BY_READER)
+@pytest.mark.parametrize("name", TABLE)
+def test_every_shape_has_a_sequence_by_every_reader_and_for_every_provider(name: str, format_name: str, reader: str) -> None:
+    case = of_shape(TABLE[name][0], format_name, reader)
+    troubles = findings(case, RULES)
+    for judge in PROFILES:
+        found = sequence(case, troubles, judge.name, FORMATS[format_name].default_projection)
+        left = judged(found.way.case.reading, found.way.case.conversation, judge.name, FORMATS[format_name].default_projection)[
+            1
+        ].violations
+        if found.why_not:
+            assert any((judge.name, reader) in NO_STRATEGY.get(violation.id, ()) for violation in left), found.why_not
+        else:
+            assert not left and len(found.way.strategies) <= MOST, judge.name
+
+
+@pytest.mark.parametrize("reader", ["verbatim", "pi-0.68", "pi-1.5"])
+@pytest.mark.parametrize("name", [name for name in TABLE if "displaced" in name or "late" in name or "steering" in name])
+def test_a_displaced_result_moves_to_its_call_whatever_pi_puts_in_its_place(name: str, reader: str) -> None:
+    shape, wanted = TABLE[name]
+    names, final = recommended(of_shape(shape, reader=reader))
+    assert "move-results" in names
+    assert shape_of(final.messages) == wanted.replace("MADE", "NRP")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_id_of_a_result_that_pi_does_not_read_gets_the_name_that_it_reads(mode: str) -> None:
+    shape = "U A(c1) R(c1:toolUseId=x) U"
+    names, final = recommended(of_shape(shape, reader="pi-1.5"))
+    assert names == ["use-tool-call-id"] and said(final) == "U A(c1) R(c1=x) U"
+    later = written(lines(header(), *chain(shape)), names, mode)
+    (result,) = (chunk for chunk in later.conversation.chunks if chunk.kind is Kind.TOOL_RESULT)
+    assert b'"toolCallId":"c1"' in result.raw.replace(b" ", b"") and b"toolUseId" not in result.raw
+    assert said(case_of(later.conversation, "pi-1.5")) == "U A(c1) R(c1=x) U"
+    assert mended(later, "use-tool-call-id").conversation == later.conversation
+    # OpenClaw reads both names, and a result without any id has no name to change.
+    assert recommended(of_shape(shape, "openclaw", "openclaw-2026.9"))[0] == []
+    for other in ("U A(c1) R(-=x) U", "U A(c1) R(c1=x) U"):
+        assert mended(of_shape(other), "use-tool-call-id").conversation == of_shape(other).conversation
 
 
 def test_every_kept_chunk_has_the_numbers_and_the_entry_that_the_file_gives_it() -> None:
