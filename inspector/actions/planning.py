@@ -4,6 +4,7 @@ import itertools
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from time import time_ns
 
 from django.conf import settings
 
@@ -11,7 +12,7 @@ from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.conversation.tree import LEAF
 from inspector.detectors.base import Case
-from inspector.formats.base import Format, Scripted, Stored, WriteRefused
+from inspector.formats.base import Format, Lists, Scripted, Stored, WriteRefused
 from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.profiles.answering import own_judges
@@ -63,7 +64,7 @@ def request_for(
     held: Collection[str] = (),
     leaf: str = "",
 ) -> Request:
-    """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked. Raises Refused.
+    """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked; but for the time of an entry in a list. Raises Refused.
 
     `held` are the native ids in the store, where it was read now; else those of the last import count.
     """
@@ -80,8 +81,9 @@ def _options(source: Source, stored: Stored, strategies: Sequence[str], mode: st
     """The format's options, with an id for a new conversation, in the format's own form, that this source is not known to hold."""
     chosen = {LEAF: visible(leaf)} if leaf else {}
     format_, basis = loading.format_of(source), " ".join((digest(stored), *strategies, *chosen.values()))
+    listing = format_.listing(mode, stored, time_ns() // 1_000_000) if isinstance(format_, Lists) else {}
     for count in itertools.count():
-        options = format_.options(mode, stored, str(uuid.uuid5(_FORKS, f"{basis} {count}"))) | chosen
+        options = format_.options(mode, stored, str(uuid.uuid5(_FORKS, f"{basis} {count}"))) | listing | chosen
         name = options.get("fork_id")
         if name is None:
             return options

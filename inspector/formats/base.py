@@ -188,6 +188,18 @@ class SharesFiles(Protocol):
 
 
 @runtime_checkable
+class Lists(Protocol):
+    """A format whose program finds a new conversation by an entry in a list, which nothing stored fills.
+
+    `listing` gives what the entry needs at `now` (epoch ms), as options of the plan. `follow_up` are sentences for the plan, before its approval: what the
+    operator has to do so that the program lists and opens the result.
+    """
+
+    def listing(self, mode: str, stored: Stored, now: int) -> dict[str, str]: ...
+    def follow_up(self, plan: Plan, stored: Stored) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
 class KnowsKeys(Protocol):
     """A format that can say of which records in its table it knows no meaning, as sentences for a person."""
 

@@ -10,7 +10,7 @@ from itertools import chain
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation
-from inspector.formats import openclaw, openclaw_facts, session_folder, session_writing
+from inspector.formats import openclaw, openclaw_facts, session_folder, session_listing, session_writing
 from inspector.formats.base import Cell, Change, Record, Rows, Shape, Stored, Table, WriteMode, WriteRefused
 from inspector.formats.openclaw_events import Events, Unpacker, read_events
 from inspector.formats.openclaw_tables import EVENTS, TABLES, Held, sorted_rows
@@ -20,7 +20,7 @@ from inspector.formats.session_lines import version_of
 NAME = "openclaw-sqlite"
 NEVER_IN_PLACE = (
     "Nothing is written into OpenClaw's SQLite store: its gateway owns it. Write the repaired session as a new JSONL session file instead, "
-    "with `repair PATH --conversation ID --strategy NAME --out NEW.jsonl`, and let OpenClaw's doctor import that."
+    "with `repair PATH --conversation ID --strategy NAME --out NEW.jsonl`; the plan says how OpenClaw's doctor imports that."
 )
 _FILE = "file"
 _JSONL_VERSION = 3
@@ -78,8 +78,16 @@ class OpenClawSqlite:
         # As if a file of its name in the folder of the store were the session: so the new one names the store as its parent.
         folder, _, name = plan.source.rpartition("/")
         as_file = Record(f"{folder.rpartition('/')[2] or '.'}/{name}", Cell(_with_version(self._events(stored)), _FILE))
-        conversation = replace(stored.conversation, format=openclaw.NAME)
+        # What rows say of its place in a list is no sessions.json.
+        facts = {name: fact for name, fact in stored.conversation.facts.items() if name not in session_listing.FACTS}
+        conversation = replace(stored.conversation, format=openclaw.NAME, facts=facts)
         return session_writing.write(replace(plan, source=folder), Stored(conversation, (as_file,)))
+
+    def listing(self, mode: str, stored: Stored, now: int) -> dict[str, str]:
+        return session_listing.options(mode, now)
+
+    def follow_up(self, plan: Plan, stored: Stored) -> tuple[str, ...]:
+        return (session_listing.follow_up_of_a_store(plan, stored.conversation),)
 
     def _events(self, stored: Stored) -> Events:
         held = sorted_rows(stored.records).sessions.get(stored.conversation.native_id, Held())

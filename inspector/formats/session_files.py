@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from inspector.conversation.edits import Plan
-from inspector.formats import session_folder, session_writing
+from inspector.formats import session_folder, session_listing, session_writing
 from inspector.formats.base import Cell, Change, Record, Shape, Stored, Table, WriteMode
 from inspector.formats.session_detection import of_head, of_heads, of_names
 
@@ -13,7 +13,6 @@ class SessionFiles:
     default_profile = "anthropic-2026-07"
     # Never looked at: this format reads files.
     table = Table("", "", "")
-    modes: tuple[WriteMode, ...] = session_writing.MODES
     keeps_times = True
     # OpenClaw takes one. pi takes none, and a file of OpenClaw's that is named alone may be told as one of pi's.
     lock_suffix = ".lock"
@@ -22,6 +21,7 @@ class SessionFiles:
         """`control_rows`: whether it knows leaf and reset rows."""
         self.name, self.title, self.default_reader = name, title, default_reader
         self._control_rows = control_rows
+        self.modes: tuple[WriteMode, ...] = session_writing.LISTED_MODES if control_rows else session_writing.MODES
 
     def sniff(self, shape: Shape) -> float:
         if shape.tables:
@@ -45,6 +45,15 @@ class SessionFiles:
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
         return session_writing.write(plan, stored)
+
+    def listing(self, mode: str, stored: Stored, now: int) -> dict[str, str]:
+        """pi lists every file of a folder; OpenClaw what its sessions.json names."""
+        return session_listing.options(mode, now) if self._control_rows else {}
+
+    def follow_up(self, plan: Plan, stored: Stored) -> tuple[str, ...]:
+        if not self._control_rows or plan.mode != session_writing.NEW or not stored.records:
+            return ()
+        return (session_listing.follow_up(plan, stored.conversation, stored.records[0].key),)
 
     def target(self, plan: Plan) -> str:
         """Native id of the conversation that holds the result."""

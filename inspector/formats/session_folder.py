@@ -19,6 +19,7 @@ _RECOVERY = re.compile(
 )
 SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _NAMED = 10
+INDEX_UNREADABLE = "sessions.json cannot be read"
 _UNLISTED = "sessions.json has no entry for this session: OpenClaw's own list does not show it."
 
 
@@ -132,7 +133,7 @@ def _index(record: Record | None) -> tuple[Mapping[str, Any], str]:
     if record is None:
         return {}, ""
     found = _object(record)
-    return ({}, f"sessions.json cannot be read ({found}): OpenClaw's list of sessions is empty.") if isinstance(found, str) else (found, "")
+    return ({}, f"{INDEX_UNREADABLE} ({found}): OpenClaw's list of sessions is empty.") if isinstance(found, str) else (found, "")
 
 
 def _indexed(stem: str, native: str, folder: Folder, entries: Mapping[str, Any], problem: str) -> dict[str, Fact]:

@@ -12,12 +12,10 @@ from inspector.formats.session_ledger import Ledger, row_time
 from inspector.formats.session_lines import version_of
 from inspector.formats.session_verifying import verified
 
-_STAMPED = re.compile(r"(\d{4}-\d\d-\d\dT[\d-]+Z)_.+\.jsonl")
-
 
 def new_file(plan: Plan, key: str, writing: Ledger) -> Change:
     """A session file beside the old one: the path under its old ids where its rows say what they said, and the labels on it."""
-    folder, _, name = key.rpartition("/")
+    folder = key.rpartition("/")[0]
     if not folder:
         raise WriteRefused(
             "A new session stands beside this one, outside of what is open here: import the sessions folder, or write --mode replay-suffix."
@@ -40,8 +38,8 @@ def new_file(plan: Plan, key: str, writing: Ledger) -> Change:
     lines[-1:-1] = _labels(writing, ids)
     data = jsontext.encode("".join(text + "\n" for text in lines))
     verified(None, data, ids, writing.path.final.chunks, in_openclaw=writing.in_openclaw)
-    # OpenClaw names a file by its session's id alone, pi by its time as well.
-    stamp = "" if writing.in_openclaw and not _STAMPED.fullmatch(name) else f"{re.sub('[:.]', '-', writing.now)}_"
+    # OpenClaw looks for a file that is named by its session's id alone, pi lists every name and writes the time before the id.
+    stamp = "" if writing.in_openclaw else f"{re.sub('[:.]', '-', writing.now)}_"
     return Change(f"{folder}/{stamp}{plan.options['fork_id']}.jsonl", None, Cell(data, "file"))
 
 

@@ -14,16 +14,22 @@ from inspector.formats.session_folder import SAFE_ID
 from inspector.formats.session_in_place import inserted, replayed
 from inspector.formats.session_ledger import Ledger, time_of
 from inspector.formats.session_lines import version_of
+from inspector.formats.session_listing import NEW, entry, index_of
 from inspector.formats.session_new_file import new_file
 from inspector.formats.session_path import Planned, planned
 from inspector.formats.session_spelling import iso
 
-REPLAY, INSERT, NEW = "replay-suffix", "insert-and-reparent", "new-session"
+REPLAY, INSERT = "replay-suffix", "insert-and-reparent"
 MODES: tuple[WriteMode, ...] = (
     WriteMode(REPLAY, "puts the path, from the first change on, at the end of the file under new ids; the old branch stays as it is"),
     WriteMode(INSERT, "puts new rows into the middle and gives the rows behind them another parent; ids stay", "in-place"),
-    WriteMode(NEW, "writes the path as a new session file beside this one, which stays as it is", "fork"),
+    WriteMode(NEW, "writes the path as a new session file next to this one, which stays as it is", "fork"),
 )
+LISTED_MODES = (
+    *MODES[:2],
+    WriteMode(NEW, "writes the path as a new session file next to this one, which stays as it is, and its entry in sessions.json", "fork"),
+)
+"""Those of OpenClaw, which opens the sessions that sessions.json names."""
 _NO_HEADER = "The file does not begin with a session header, so no program opens it"
 _NO_IDS = "This file is of version 1, in which entries have no ids; write a new session (--mode new-session), or let pi open the file once."
 
@@ -69,7 +75,10 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused("The id that the plan has for the new session is none that a program takes; make the plan anew.")
     writing = Ledger.of(plan, stored, file, path)
     if plan.mode == NEW:
-        return [new_file(plan, record.key, writing)]
+        made = new_file(plan, record.key, writing)
+        index = index_of(stored.conversation, record.key) if writing.in_openclaw else ""
+        # The file comes first: a list without it is whole, an entry without its file is not.
+        return [made, entry(plan, stored.conversation, index)] if index else [made]
     if problem := header_problem(file.session):
         raise WriteRefused(
             f"{_NO_HEADER if problem == NO_HEADER else problem.partition(':')[0]}; write a new session (--mode new-session)."
@@ -88,4 +97,4 @@ def _end_of(path: Planned) -> str:
     return path.steps[-1].base.id if path.steps[-1].base else ""
 
 
-__all__ = ["MODES", "options", "target", "write"]
+__all__ = ["LISTED_MODES", "MODES", "NEW", "options", "target", "write"]

@@ -11,7 +11,7 @@ from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, spoken
 from inspector.detectors.base import DISPATCH, Case, Finding, Severity, at_least, findings
 from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Change, DetectedByContent, Format, Stored, WriteRefused, after
+from inspector.formats.base import Change, DetectedByContent, Format, Lists, Stored, WriteRefused, after
 from inspector.profiles import templates
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES, profile
@@ -152,6 +152,7 @@ def preview(
         rows,
         (*(strategy.cost for strategy in strategies), *_other_path(case, target == stored.conversation.native_id)),
         (
+            *(format_.follow_up(plan, stored) if isinstance(format_, Lists) else ()),
             *_warnings(before, later, plan, case.reading.reader),
             *_unsettled(rows, stored.conversation),
             *_worse_elsewhere(before, later, projection_name),

@@ -74,7 +74,8 @@ def test_the_path_is_led_over_the_real_result_and_undo_gives_back_every_byte(ope
     applied = repaired(openclaw, BRANCHED, "--strategy", "reparent-to-result", "--mode", mode)
     assert applied.status == 0 and applied.json["state"] == "verified"
     after = contents(openclaw)
-    others = {each: data for each, data in before.items() if each != name}
+    listed = {f"{SESSIONS}/sessions.json"} if mode == "new-session" else set()
+    others = {each: data for each, data in before.items() if each not in {name, *listed}}
     assert others.items() <= after.items()
     old, new = before[name].split(b"\n"), after[name].split(b"\n")
     if mode == "replay-suffix":
@@ -85,6 +86,7 @@ def test_the_path_is_led_over_the_real_result_and_undo_gives_back_every_byte(ope
         assert json.loads(new[changed])["parentId"] == json.loads(old[changed - 1])["id"]
     else:
         assert new == old and len(after) == len(before) + 1
+        assert all(after[each].startswith(before[each].removesuffix(b"\n}") + b",\n  ") for each in listed)
     session = next((Path(each).stem for each in after if each not in before), BRANCHED)
     for reader in ("verbatim", "openclaw-2026.1", "openclaw-2026.7", "openclaw-2026.9", "pi-1.5"):
         request = run("show", openclaw, "--conversation", session, "--reader", reader, "--as", "anthropic").out

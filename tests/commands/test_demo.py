@@ -81,14 +81,19 @@ def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["replay-suffix", "new-session"])
-def test_demo_keeps_its_sessions_with_what_a_repair_wrote_and_fresh_writes_them_anew(store: Path, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("folder", "session", "strategy"), [("pi", FUSED, "split-fused-line"), ("openclaw", BRANCHED, "reparent-to-result")]
+)
+def test_demo_keeps_its_sessions_with_what_a_repair_wrote_and_fresh_writes_them_anew(
+    store: Path, folder: str, session: str, strategy: str, mode: str
+) -> None:
     run("demo")
-    pi = store.with_name("pi")
-    written = contents(pi)
-    assert run("repair", pi, "--conversation", FUSED, "--strategy", "split-fused-line", "--mode", mode, "--apply").status == 0
-    repaired = contents(pi)
-    assert run("demo").status == 0 and contents(pi) == repaired != written
-    assert run("demo", "--fresh").status == 0 and contents(pi) == written
+    sessions = store.with_name(folder)
+    written = contents(sessions)
+    assert run("repair", sessions, "--conversation", session, "--strategy", strategy, "--mode", mode, "--apply").status == 0
+    repaired = contents(sessions)
+    assert run("demo").status == 0 and contents(sessions) == repaired != written
+    assert run("demo", "--fresh").status == 0 and contents(sessions) == written
 
 
 @pytest.mark.parametrize("more", [(), ("--fresh",)])

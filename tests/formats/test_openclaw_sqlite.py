@@ -351,6 +351,16 @@ def test_a_repair_is_written_as_a_new_session_file_that_openclaw_reads(tmp_path:
 
 
 @pytest.mark.django_db
+def test_the_plan_says_how_openclaw_gets_the_new_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = whole_store(tmp_path / "s.sqlite", *BRANCHED)
+    call_command("repair", str(path), "--strategy", "insert-interrupted-result", "--plan", "--json")
+    planned = json.loads(capsys.readouterr().out)
+    fork = planned["request"]["options"]["fork_id"]
+    (warning,) = (each for each in planned["warnings"] if "openclaw doctor --session-sqlite import" in each)
+    assert f'{{"agent:main:explicit:{fork}": {{"sessionId": "{fork}", "updatedAt": ' in warning and f"as {fork}.jsonl" in warning
+
+
+@pytest.mark.django_db
 def test_packed_and_damaged_rows_stand_in_no_way_of_the_repaired_file(tmp_path: Path) -> None:
     path, out = tmp_path / "s.sqlite", tmp_path / "mended.jsonl"
     with closing(open_store(path)) as connection:
