@@ -13,6 +13,7 @@ from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from inspector.actions.settling import settle_all
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.models.transactions import one_snapshot
@@ -139,4 +140,25 @@ def read_one_snapshot(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             raise
 
     middleware.process_view = process_view  # type: ignore[attr-defined]
+LOOKS_AT_STORES = (
+    "/conversations/",
+    "/conversations.json",
+    "/findings/",
+    "/repairs/",
+    "/repairs.json",
+    "/sources/",
+    "/sources.json",
+    "/index.json",
+)
+"""Pages about stores; the inbox is one too. A catalogue never opens a store."""
+
+
+def settle_interrupted(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Before a page about stores: every write that was interrupted is recorded or withdrawn, by reading. `request.interrupted` are those that need a write."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        looks = request.path == "/" or request.path.startswith(LOOKS_AT_STORES)
+        request.interrupted = settle_all() if looks else []  # type: ignore[attr-defined]
+        return get_response(request)
+
     return middleware

@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "inspector.middleware.settle_interrupted",
     # The last: whatever has to be written before a page is shown belongs before it.
     "inspector.middleware.read_one_snapshot",
 ]

@@ -9,19 +9,29 @@ from django.utils import timezone
 
 from inspector.actions.problems import Refused
 from inspector.models import Repair
+from inspector.sources.processes import has_ended, this_process
 
-# Longer than any act takes; a process that died holding a claim loses it after this.
-LEASE = timedelta(seconds=60)
+# Longer than any act takes. Only for a process on another machine, of which nobody here can tell whether it ended; one of this machine loses its claim when it ends.
+LEASE = timedelta(minutes=10)
+
+
+class AtWork(Refused):
+    """Somebody else applies or undoes the repair at this moment."""
 
 
 @contextmanager
 def claimed(repair: Repair) -> Iterator[None]:
-    """Raises Refused where somebody else is at work on the repair, or its state is another by now."""
+    """Raises AtWork where somebody else is at work on the repair, or its state is another by now."""
     now = timezone.now()
-    free = Repair.objects.filter(pk=repair.pk, state=repair.state).filter(Q(claimed_at=None) | Q(claimed_at__lt=now - LEASE))
-    if not free.update(claimed_at=now):
-        raise Refused("Somebody else is at work on this repair, or decided on it a moment ago: open it again.")
+    free = Q(claimed_at=None) | Q(claimed_at__lt=now - LEASE)
+    holder = Repair.objects.filter(pk=repair.pk).values_list("claimed_by", flat=True).first() or ""
+    if has_ended(holder):
+        # Killed in the middle of it: the claim goes with its process, however young it is.
+        free |= Q(claimed_by=holder)
+    claims = Repair.objects.filter(pk=repair.pk, state=repair.state, intent=repair.intent).filter(free)
+    if not claims.update(claimed_at=now, claimed_by=this_process()):
+        raise AtWork("Somebody else is at work on this repair, or decided on it a moment ago: open it again.")
     try:
         yield
     finally:
-        Repair.objects.filter(pk=repair.pk, claimed_at=now).update(claimed_at=None)
+        Repair.objects.filter(pk=repair.pk, claimed_at=now).update(claimed_at=None, claimed_by="")

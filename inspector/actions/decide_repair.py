@@ -6,7 +6,7 @@ from django.utils import timezone
 from inspector.actions import audit
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
-from inspector.actions.undo_repair import is_written
+from inspector.actions.settling import settle_one
 from inspector.models import Repair
 from inspector.models.transactions import one_writer
 
@@ -28,10 +28,14 @@ def approve_repair(repair: Repair, operator: str, signed_digest: str, knows_serv
 
 def reject_repair(repair: Repair, operator: str) -> None:
     """Raises Refused."""
+    if interrupted := settle_one(repair):
+        raise Refused(interrupted.sentence)
     if repair.state not in (Repair.State.PROPOSED, Repair.State.APPROVED):
         raise Refused(f"This repair is {repair.state}; only a proposed or approved one can be rejected.")
-    if is_written(repair):
-        raise Refused("The store holds what this repair writes, though that was never recorded: apply it to record it, then undo it.")
+    if repair.intent:
+        raise Refused(
+            "This repair was interrupted while it was written, and its store cannot be read now: make it readable, then apply or undo the repair."
+        )
     _decide(repair, operator, Repair.State.REJECTED, "reject")
 
 

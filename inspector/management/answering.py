@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from inspector.actions.problems import Refused
+from inspector.actions.settling import settle_source
 from inspector.conversation.edits import EditMismatch
 from inspector.detectors.catalogue import UnknownRule
 from inspector.formats.base import WriteRefused
@@ -17,7 +18,7 @@ from inspector.readers.catalogue import UnknownReader
 from inspector.repairs.catalogue import UnknownStrategy
 from inspector.reports.json_text import json_text
 from inspector.reports.visible import visible
-from inspector.sources.problems import SourceProblem, without_password
+from inspector.sources.problems import SourceProblem, Unfinished, without_password
 
 _SENTENCES = (
     Refused,
@@ -42,6 +43,10 @@ def refusals() -> Iterator[None]:
         raise CommandError(without_password(str(problem))) from problem
 
 
+def _named(target: str | list[str] | None) -> list[str]:
+    return [target] if isinstance(target, str) else list(target or ())
+
+
 class AnsweringCommand(BaseCommand):
     """A command of ours: subclasses declare arguments in `declare` and do their work in `answer`."""
 
@@ -64,8 +69,17 @@ class AnsweringCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        interrupted = [each for name in _named(options.get("target")) for each in settle_source(name)]
+        for each in interrupted:
+            if not each.hides_store:
+                self.note(each.sentence)
         with refusals():
-            self.answer(options)
+            try:
+                self.answer(options)
+            except Unfinished:
+                for each in interrupted:
+                    raise Refused(each.sentence) from None
+                raise
 
     def declare(self, parser: CommandParser) -> None:
         """The command's own arguments."""

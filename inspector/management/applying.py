@@ -4,18 +4,22 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db.models import QuerySet
 
 from inspector import models
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.import_source import import_targets
-from inspector.actions.planning import Request, preview_repair
+from inspector.actions.planning import Request, mode_named, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
+from inspector.actions.undo_repair import UNDOABLE, verify_repair
+from inspector.conversation.tree import LEAF
 from inspector.environment import os_user, program
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
-from inspector.repairs.preview import Preview
+from inspector.models import Repair
+from inspector.repairs.preview import Preview, digest
 from inspector.reports.visible import visible
 from inspector.sources.problems import shown
 
@@ -35,41 +39,85 @@ class Applied:
 def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], seen: Preview | None = None) -> Applied:
     """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that was refused after its approval is withdrawn.
 
-    Only the bytes of `seen` are written where it is given: what a plan file was checked against may lack what was imported before.
+    Only the bytes of `seen` are written where it is given: what a plan file was checked against may lack what was imported before. The same
+    request on the same bytes is one repair: the one that is in the store already, or that waits, is not made again.
     """
     operator = os_user()
     conversation = chosen.row or _imported(path, chosen, traces, operator)
-    repair = propose_repair(conversation, request, operator)
+    same = [
+        each
+        for each in _known(conversation.oid, request.mode)
+        if _asks(each) == _wanted(request) and each.base_digest == digest(chosen.stored)
+    ]
+    written = next((each for each in same if each.state in UNDOABLE and verify_repair(each)[0]), None)
+    if written is not None:
+        return _done(chosen, written, preview_repair(written), "was applied before, and nothing was written now.")
+    waiting = next((each for each in same if each.state in (Repair.State.PROPOSED, Repair.State.APPROVED) and _is_current(each)), None)
+    repair = waiting or propose_repair(conversation, request, operator)
     preview = preview_repair(repair)
     if seen is not None and preview.changes != seen.changes:
         reject_repair(repair, operator)
-        raise Refused("With what was imported of this store before, its traces above all, the plan comes out otherwise: make it anew here.")
-    if settings.INSPECTOR_REQUIRE_SECOND_APPROVER:
+        raise Refused(
+            "With what was imported of this store before, its traces above all, the plan comes out otherwise: make the plan file again here."
+        )
+    if settings.INSPECTOR_REQUIRE_SECOND_APPROVER and repair.state == Repair.State.PROPOSED:
         sentence = f"Repair {repair.oid} is proposed and rehearsed; it waits for a second person."
         return Applied(conversation, repair.oid, repair.state, sentence, preview, repair_url(repair.oid))
-    # The warning that the box on the page stands for is printed before this.
-    approve_repair(repair, operator, repair.plan_digest, knows_server_is_unfixed=True)
+    if repair.state == Repair.State.PROPOSED:
+        # The warning that the box on the page asks about is printed before this.
+        approve_repair(repair, operator, repair.plan_digest, knows_server_is_unfixed=True)
     try:
         apply_repair(repair, operator, at_the_keyboard=True)
     except Refused:
-        if repair.state == models.Repair.State.APPROVED:
+        if repair.state == Repair.State.APPROVED and not repair.intent:
             reject_repair(repair, operator)
         raise
+    return _done(chosen, repair, preview, f"is {repair.state}. {repair.outcome}")
+
+
+def applied_before(chosen: Chosen, strategies: list[str] | None, goal: str | None, mode: str | None) -> Applied | None:
+    """The repair that was asked for again and is in the store: its plan would change nothing now. Raises Refused where the store cannot be read."""
+    for repair in _known(chosen.oid, mode_named(chosen.format, mode)):
+        asked = repair.strategies == strategies if strategies else repair.profile == goal
+        if asked and repair.state in UNDOABLE and verify_repair(repair)[0]:
+            return _done(chosen, repair, preview_repair(repair), "was applied before, and nothing was written now.")
+    return None
+
+
+def _known(conversation: str, mode: str) -> QuerySet[Repair]:
+    return Repair.objects.filter(conversation__oid=conversation, mode=mode).select_related("conversation__source")
+
+
+def _asks(repair: Repair) -> tuple[object, ...]:
+    return (*repair.strategies, repair.reader, repair.projection, repair.profile, repair.options.get(LEAF, ""))
+
+
+def _wanted(request: Request) -> tuple[object, ...]:
+    return (*request.strategies, request.reader, request.projection, request.profile, request.options.get(LEAF, ""))
+
+
+def _is_current(repair: Repair) -> bool:
+    """Whether the plan that waits comes out as it was proposed."""
+    try:
+        return preview_repair(repair).digest == repair.plan_digest
+    except Refused:
+        return False
+
+
+def _done(chosen: Chosen, repair: Repair, preview: Preview, what: str) -> Applied:
     target = chosen.format.target(preview.plan)
     written = f" The repaired conversation is {target}." if target != preview.plan.conversation else ""
-    sentence = f"Repair {repair.oid} is {repair.state}. {repair.outcome}{written} Take it back with: {program()} undo {repair.oid}"
-    return Applied(conversation, repair.oid, repair.state, sentence, preview)
+    sentence = f"Repair {repair.oid} {what}{written} Take it back with: {program()} undo {repair.oid}"
+    return Applied(repair.conversation, repair.oid, repair.state, sentence, preview)
 
 
 def repair_url(oid: str) -> str:
     return f"{settings.INSPECTOR_BASE_URL or 'http://127.0.0.1:8000'}/repairs/{oid}/"
 
 
-def repair_named(name: str) -> models.Repair:
+def repair_named(name: str) -> Repair:
     """By its id or the start of it. Raises CommandError."""
-    found = (
-        list(models.Repair.objects.filter(oid__startswith=visible(name).lower()).select_related("conversation__source")[:6]) if name else []
-    )
+    found = list(Repair.objects.filter(oid__startswith=visible(name).lower()).select_related("conversation__source")[:6]) if name else []
     if len(found) == 1:
         return found[0]
     if not found:

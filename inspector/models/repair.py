@@ -21,6 +21,10 @@ class Repair(models.Model):
         STALE = "stale"
         FAILED = "failed"
 
+    class Intent(models.TextChoices):
+        APPLY = "apply"
+        UNDO = "undo"
+
     oid = models.CharField(max_length=12, unique=True)
     conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="repairs")
     revision = models.PositiveIntegerField()
@@ -44,11 +48,16 @@ class Repair(models.Model):
     applied_at = models.DateTimeField(null=True)
     undone_by = models.TextField(blank=True)
     undone_at = models.DateTimeField(null=True)
+    intent = models.CharField(max_length=5, choices=Intent, blank=True)
+    """What is being written to the store; set with the kept values before the write, cleared with the record of its outcome."""
     claimed_at = models.DateTimeField(null=True)
     """While somebody applies or undoes it."""
+    claimed_by = models.TextField(blank=True)
+    """The process that does, as `sources.processes` names it."""
 
     class Meta:
         ordering = ("-id",)
+        indexes = (models.Index(fields=("intent",), name="repair_with_intent", condition=~models.Q(intent="")),)
 
     def __str__(self) -> str:
         return self.oid

@@ -5,7 +5,7 @@ A record's key is its path below the folder that holds the source, with slashes:
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -101,6 +101,12 @@ def records(path: Path, format_: InFiles) -> list[Record]:
         if before == {name: _stamp(root(path) / name) for name in wanted}:
             return found
     raise Changing(path)
+
+
+def cells(path: Path, keys: Iterable[str]) -> dict[str, Cell | None]:
+    """The content of the files with these keys; None where there is no such file. Raises SourceProblem."""
+    found = {key: _content(place_of(root(path), key)) for key in keys}
+    return {key: None if data is None else Cell(data, "file") for key, data in found.items()}
 
 
 def size(path: Path, format_: InFiles) -> int:

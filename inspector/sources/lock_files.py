@@ -15,6 +15,7 @@ from typing import Any
 
 from inspector.sources import files
 from inspector.sources.problems import Missing, NotAFile, SourceProblem, TooLarge, shown
+from inspector.sources.processes import is_alive, start_time
 
 YOUNG = 10.0
 """Seconds for which a lock file without a process in it may be one that is just being written."""
@@ -64,7 +65,7 @@ def held(places: Sequence[Path], suffix: str) -> Iterator[None]:
 def _text() -> bytes:
     now = datetime.now(UTC)
     said: dict[str, Any] = {"pid": os.getpid(), "createdAt": f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03d}Z"}
-    start = _start_time(os.getpid())
+    start = start_time(os.getpid())
     return json.dumps(said | ({"starttime": start} if start is not None else {}), indent=2).encode()
 
 
@@ -113,9 +114,9 @@ def _holder(lock: Path) -> tuple[int, float] | None:
     age = max(0.0, time.time() - _created(said.get("createdAt"), since))
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:
         return (0, age) if age < YOUNG else None
-    if not _is_alive(pid):
+    if not is_alive(pid):
         return None
-    start, known = _start_time(pid), said.get("starttime")
+    start, known = start_time(pid), said.get("starttime")
     # A pid is given out again; the moment at which its process began is not.
     is_other = isinstance(known, int) and start is not None and known != start
     return None if is_other else (pid, age)
@@ -126,21 +127,3 @@ def _created(value: Any, otherwise: float) -> float:
         found = datetime.fromisoformat(value)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     return otherwise
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        # A number that no process can have is no process.
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _start_time(pid: int) -> int | None:
-    """Clock ticks since boot at which the process began, where the system says so."""
-    with suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
-    return None

@@ -131,6 +131,24 @@ def readonly(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+@contextmanager
+def rolled_back(path: Path) -> Iterator[sqlite3.Connection]:
+    """The state that a waiting rollback journal leads back to, in a private copy: the file and its journal stay as they are. Raises as `readonly`."""
+    with alone(), files.workspace() as folder:
+        copy = folder / "copy.db"
+        with told(path):
+            found = files.regular(path)
+            wait_until_shared(path, descriptor(found))
+            before = stamp(found), stamp(side(found, "-journal"))
+            shutil.copyfile(found, copy)
+            with suppress(FileNotFoundError):
+                shutil.copyfile(side(found, "-journal"), side(copy, "-journal"))
+            if (stamp(found), stamp(side(found, "-journal"))) != before:
+                raise Changing(path)
+        with _transaction(path, copy, "mode=rw") as connection:
+            yield connection
+
+
 def _attempt(path: Path) -> AbstractContextManager[sqlite3.Connection]:
     with told(path):
         first, found = head(path, 100), files.regular(path)

@@ -1,7 +1,7 @@
 """SQLite stores: what is in them, a consistent read-only view, a backup, and (from `writing`) the one guarded write."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -10,12 +10,12 @@ from typing import TypeVar
 from inspector.formats.base import Cell, Record, Shape, Table
 from inspector.sources import files
 from inspector.sources.locks import alone
-from inspector.sources.opening import MAGIC, TRIES, head, readonly, told
+from inspector.sources.opening import MAGIC, TRIES, connect, head, readonly, rolled_back, told
 from inspector.sources.problems import AlreadyThere, Changing
-from inspector.sources.statements import quoted, records, require, tables
+from inspector.sources.statements import cell, quoted, records, require, tables
 from inspector.sources.writing import commit
 
-__all__ = ["Snapshot", "backup", "commit", "identify", "reread", "snapshot"]
+__all__ = ["Snapshot", "backup", "cells", "commit", "identify", "reread", "roll_back", "snapshot"]
 
 T = TypeVar("T")
 
@@ -38,6 +38,12 @@ class Snapshot:
         with told(self._path):
             for key, data, kind in records(self._connection, table, prefix):
                 yield Record(key.decode("utf-8", "surrogateescape"), Cell(data, kind))
+
+    def cells(self, table: Table, keys: Iterable[str]) -> dict[str, Cell | None]:
+        """The values under exactly these keys; None where there is none. Raises NoTable."""
+        require(self._path, self.tables, table.name, (table.key, table.value, *(name for name, _ in table.where)))
+        with told(self._path):
+            return {key: cell(self._path, self._connection, table, key) for key in keys}
 
     def damage(self) -> tuple[str, ...]:
         """What SQLite's quick_check finds wrong with the file, the first few lines; () where it finds nothing."""
@@ -86,6 +92,21 @@ def reread(path: Path, use: Callable[[Snapshot], T]) -> T:
             continue
     with snapshot(path) as store:
         return use(store)
+
+
+def cells(path: Path, table: Table, keys: Sequence[str], after_rollback: bool = False) -> dict[str, Cell | None]:
+    """The values under `keys`; `after_rollback`: those that a waiting rollback journal leads back to. Raises Unfinished where one waits, else as `snapshot`."""
+    if not after_rollback:
+        return reread(path, lambda store: store.cells(table, keys))
+    with rolled_back(path) as connection:
+        return Snapshot(path, connection).cells(table, keys)
+
+
+def roll_back(path: Path, busy_ms: int = 2000) -> None:
+    """Lets SQLite roll a waiting journal back, as the program's next start would: under its exclusive lock, never while somebody writes. Raises SourceProblem."""
+    with alone(), told(path, writing=True), closing(connect(files.regular(path), "mode=rw", busy_ms / 1000)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
 
 
 def identify(path: Path) -> Shape:

@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from inspector.formats.base import Table
-from inspector.sources.problems import NoTable, Utf16
+from inspector.formats.base import Cell, Table
+from inspector.sources.problems import Moved, NoTable, Utf16
 
 
 def quoted(name: str) -> str:
@@ -68,3 +68,17 @@ def records(connection: sqlite3.Connection, table: Table, prefix: str | None = N
     )
     for found_key, data, kind in connection.execute(sql, params):
         yield found_key or b"", data or b"", kind
+
+
+def cell(path: Path, connection: sqlite3.Connection, table: Table, key: str) -> Cell | None:
+    """The value under exactly `key`; None where there is none. Raises Moved where the key is there twice."""
+    condition, fixed = where(table)
+    value = quoted(table.value)
+    sql = (
+        f"SELECT CAST({value} AS BLOB), typeof({value}) FROM {quoted(table.name)} "  # noqa: S608 (names quoted)
+        f"WHERE {condition} AND {quoted(table.key)} COLLATE BINARY = CAST(? AS TEXT)"
+    )
+    rows = connection.execute(sql, [*fixed, encoded(key)]).fetchall()
+    if len(rows) > 1:
+        raise Moved(path, [(key, f"is there {len(rows)} times")], 1)
+    return Cell(rows[0][0] or b"", rows[0][1]) if rows else None

@@ -104,6 +104,25 @@ def from_snapshot(store: sqlite.Snapshot, format_: Format) -> list[Record]:
     return list(table_rows.records(store, format_.rows) if isinstance(format_, InRows) else store.records(format_.table))
 
 
+def cells(place: Place, format_: Format, native_id: str, keys: Sequence[str], after_rollback: bool = False) -> dict[str, Cell | None]:
+    """The values under exactly `keys`, of conversation `native_id` on a server, whatever else the store holds. Raises SourceProblem.
+
+    `after_rollback`: of an SQLite file, those that its waiting rollback journal leads back to.
+    """
+    if isinstance(place, Dsn):
+        values = {record.key: record.value for held in conversations(place, format_, native_id) for record in held}
+        return {key: values.get(key) for key in keys}
+    if isinstance(format_, InFiles):
+        return folders.cells(place, keys)
+    return sqlite.cells(place, format_.table, keys, after_rollback)
+
+
+def roll_back(place: Place) -> None:
+    """Of an SQLite file, what its waiting rollback journal undoes. Raises SourceProblem."""
+    if isinstance(place, Path):
+        sqlite.roll_back(place)
+
+
 def copy(place: Place, out: Path, format_: Format) -> None:
     """A consistent copy in `out`, which must not be there yet. Raises AlreadyThere and other SourceProblem."""
     if isinstance(place, Dsn):

@@ -12,7 +12,7 @@ from inspector.sources import elements, files
 from inspector.sources.locks import alone
 from inspector.sources.opening import MAGIC, connect, head, named, told
 from inspector.sources.problems import NAMED, Busy, Failed, Locked, Moved, NotADatabase, NotKept
-from inspector.sources.statements import encoded, quoted, records, require, tables, where
+from inspector.sources.statements import cell, encoded, quoted, records, require, tables, where
 
 _STORED = {
     "text": "CAST(? AS TEXT)",
@@ -84,12 +84,7 @@ class _Store:
         self.row = f"{condition} AND {quoted(table.key)} COLLATE BINARY = CAST(? AS TEXT)"
 
     def cell(self, key: str) -> Cell | None:
-        value = quoted(self.table.value)
-        sql = f"SELECT CAST({value} AS BLOB), typeof({value}) FROM {quoted(self.table.name)} WHERE {self.row}"  # noqa: S608 (quoted)
-        found = self.connection.execute(sql, [*self.fixed, encoded(key)]).fetchall()
-        if len(found) > 1:
-            raise Moved(self.path, [(key, f"is there {len(found)} times")], 1)
-        return Cell(found[0][0] or b"", found[0][1]) if found else None
+        return cell(self.path, self.connection, self.table, key)
 
     def put(self, key: str, before: Cell | None, after: Cell | None) -> None:
         name, value = quoted(self.table.name), quoted(self.table.value)

@@ -17,7 +17,8 @@ from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.planning import Request, at_leaf, mode_named, preview_of, preview_repair, request_for, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
-from inspector.actions.undo_repair import UNDOABLE, is_written, undo_repair, verify_repair
+from inspector.actions.settling import settle_one
+from inspector.actions.undo_repair import UNDOABLE, undo_repair, verify_repair
 from inspector.detectors.base import findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Scripted, WriteMode
@@ -78,6 +79,8 @@ class RepairPage:
     reach: str
     remains: tuple[str, ...] = ()
     """What is left to the operator once the repair stands."""
+    interrupted: str = ""
+    """What a write that was interrupted still needs; "" where nothing is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +175,13 @@ def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
 def _repair_page(repair: Repair) -> RepairPage:
     source = repair.conversation.source
     part, problem, stands, standing, reach = None, "", False, "", ""
+    interrupted = settle_one(repair)
     try:
         part = preview_part(preview_repair(repair))
     except Refused as refusal:
         problem = str(refusal)
     try:
-        if repair.state in UNDOABLE or is_written(repair):
+        if repair.state in UNDOABLE and not repair.intent:
             stands, standing = verify_repair(repair)
     except Refused as refusal:
         standing = str(refusal)
@@ -191,7 +195,7 @@ def _repair_page(repair: Repair) -> RepairPage:
     return RepairPage(
         repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
         repair.state in UNDOABLE and stands, standing, stands, target, visible(reach),
-        what_remains(part.preview.after.case.conversation) if part is not None else (),
+        what_remains(part.preview.after.case.conversation) if part is not None else (), interrupted.sentence if interrupted else "",
     )  # fmt: skip
 
 
@@ -274,15 +278,15 @@ def repair_list_json(request: OperatorRequest) -> HttpResponse:
     )
 
 
-def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done: str) -> HttpResponse:
-    """One act on one repair; a refusal becomes a sentence on its page."""
+def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done: str = "") -> HttpResponse:
+    """One act on one repair; a refusal becomes a sentence on its page. Without `done` the page's own outcome says what was done."""
     found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     try:
         act(found)
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
     else:
-        messages.success(request, done)
+        messages.success(request, done or visible(found.outcome))
     return HttpResponseRedirect(f"/repairs/{oid}/")
 
 
@@ -304,16 +308,9 @@ def reject(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @require_POST
 def apply(request: OperatorRequest, oid: str) -> HttpResponse:
-    return _act(
-        request,
-        oid,
-        lambda found: apply_repair(found, request.operator),
-        "Applied and verified: read back from the store, every byte and finding as previewed.",
-    )
+    return _act(request, oid, lambda found: apply_repair(found, request.operator))
 
 
 @require_POST
 def undo(request: OperatorRequest, oid: str) -> HttpResponse:
-    return _act(
-        request, oid, lambda found: undo_repair(found, request.operator), "Undone: every record holds its bytes from before the repair."
-    )
+    return _act(request, oid, lambda found: undo_repair(found, request.operator))

@@ -1,5 +1,7 @@
 """Several at once: one act on a repair wins, the audit chain holds, and a known path keeps its format."""
 
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from django.utils import timezone
 
 from inspector.actions import audit
 from inspector.actions.apply_repair import apply_repair
+from inspector.actions.claim import LEASE
 from inspector.actions.import_source import AnotherFormat, import_targets
 from inspector.actions.problems import Refused
 from inspector.actions.undo_repair import undo_repair
@@ -16,6 +19,7 @@ from inspector.actions.writing import write
 from inspector.models import Repair, Source
 from inspector.seeds import dispatch_incident
 from inspector.sources.creation import write_dispatch_store, write_trace_store
+from inspector.sources.processes import this_process
 from tests.actions.building import approved, imported, merged
 from tests.sources.stores import everything
 
@@ -49,13 +53,35 @@ def test_a_second_apply_in_the_middle_of_the_first_is_refused(tmp_path: Path, mo
     assert audit.broken_at() is None
 
 
+def process_that_ended() -> str:
+    """Its name, as it gave it itself."""
+    said = subprocess.run(
+        [sys.executable, "-c", "from inspector.sources.processes import this_process; print(this_process())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return said.stdout.strip()
+
+
 @pytest.mark.django_db
-def test_a_claim_of_a_process_that_died_runs_out(tmp_path: Path) -> None:
+def test_a_claim_goes_with_its_process(tmp_path: Path) -> None:
     repair = approved(imported(tmp_path / "a.db", merged()), "renumber-messages", mode="in-place")
-    Repair.objects.update(claimed_at=timezone.now() - timedelta(seconds=30))
+    Repair.objects.update(claimed_at=timezone.now(), claimed_by=process_that_ended())
+    apply_repair(again(repair), "someone", at_the_keyboard=True)
+    assert again(repair).state == Repair.State.VERIFIED
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("claimed_by", ["ours", "another machine pid:[1] 1 1", ""])
+def test_a_claim_of_a_process_that_may_be_at_work_counts_for_its_lease(tmp_path: Path, claimed_by: str) -> None:
+    repair = approved(imported(tmp_path / "a.db", merged()), "renumber-messages", mode="in-place")
+    Repair.objects.update(
+        claimed_at=timezone.now() - LEASE + timedelta(seconds=30), claimed_by=this_process() if claimed_by == "ours" else claimed_by
+    )
     with pytest.raises(Refused, match="Somebody else is at work"):
         apply_repair(again(repair), "someone", at_the_keyboard=True)
-    Repair.objects.update(claimed_at=timezone.now() - timedelta(seconds=61))
+    Repair.objects.update(claimed_at=timezone.now() - LEASE - timedelta(seconds=1))
     apply_repair(again(repair), "someone", at_the_keyboard=True)
     assert again(repair).state == Repair.State.VERIFIED
 

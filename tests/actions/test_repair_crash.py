@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from inspector.actions import apply_repair as applying
-from inspector.actions import import_source, writing
+from inspector.actions import import_source, proving, writing
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import reject_repair
 from inspector.actions.problems import Refused
@@ -54,8 +54,8 @@ def test_killed_after_the_intent_and_before_the_write_it_is_still_approved(
     before = everything(path)
     killed_at_commit(monkeypatch, after=False)
     repair = dies(apply_repair, repair)
-    assert repair.state == Repair.State.APPROVED and repair.changes.exists() and everything(path) == before
-    assert not verify_repair(repair)[0]
+    assert repair.state == Repair.State.APPROVED and repair.intent == Repair.Intent.APPLY and everything(path) == before
+    assert verify_repair(repair) == (False, "This repair is approved: nothing of it is in the store.") and not repair.intent
     apply_repair(repair, WHO, at_the_keyboard=True)
     undo_repair(repair, WHO, at_the_keyboard=True)
     assert repair.state == Repair.State.UNDONE and everything(path) == before
@@ -63,7 +63,7 @@ def test_killed_after_the_intent_and_before_the_write_it_is_still_approved(
 
 @BOTH
 @pytest.mark.parametrize("imported_since", [False, True])
-def test_killed_after_the_write_the_next_apply_records_it_and_it_can_be_undone(
+def test_killed_after_the_write_the_next_look_records_it_and_it_can_be_undone(
     tmp_path: Path, mode: str, imported_since: bool, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
     path = tmp_path / "a.db"
@@ -75,19 +75,34 @@ def test_killed_after_the_write_the_next_apply_records_it_and_it_can_be_undone(
     assert repair.state == Repair.State.APPROVED and after != before
     if imported_since:
         again(path)
-    holds, sentence = verify_repair(repair)
-    assert holds and "never recorded: apply it to record it" in sentence
-    assert "never recorded" in client.get(f"/repairs/{repair.oid}/").content.decode()
-    with pytest.raises(Refused, match="never recorded"):
+    assert "before it was recorded" in client.get(f"/repairs/{repair.oid}/").content.decode()
+    repair = Repair.objects.get()
+    assert repair.state == Repair.State.VERIFIED and repair.applied_by == WHO and not repair.intent and everything(path) == after
+    assert [entry.verb for entry in AuditEntry.objects.filter(repair=repair.oid).order_by("id")][-2:] == ["apply", "verify"]
+    assert verify_repair(repair)[0]
+    with pytest.raises(Refused, match="This repair is verified"):
         reject_repair(repair, WHO)
-    apply_repair(repair, WHO, at_the_keyboard=True)
-    assert repair.state == Repair.State.VERIFIED and everything(path) == after
     undo_repair(repair, WHO, at_the_keyboard=True)
     assert repair.state == Repair.State.UNDONE and everything(path) == before
 
 
 @BOTH
-def test_killed_after_the_write_and_written_on_since_it_is_stale_and_says_what_moved(
+@pytest.mark.parametrize("act", [apply_repair, undo_repair])
+def test_killed_after_the_write_apply_and_undo_settle_it_themselves(
+    tmp_path: Path, mode: str, act: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+    before = everything(path)
+    killed_at_commit(monkeypatch, after=True)
+    repair = dies(apply_repair, repair)
+    after = everything(path)
+    act(repair, WHO, at_the_keyboard=True)
+    assert (repair.state, everything(path)) == ((Repair.State.VERIFIED, after) if act is apply_repair else (Repair.State.UNDONE, before))
+
+
+@BOTH
+def test_killed_after_the_write_and_written_on_since_it_is_recorded_and_undo_says_what_moved(
     tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.db"
@@ -96,9 +111,10 @@ def test_killed_after_the_write_and_written_on_since_it_is_stale_and_says_what_m
     repair = dies(apply_repair, repair)
     native = repair.options["fork_id"] if mode == "fork" else "c1"
     put(path, chunk_key(5, native), row("and on it goes"))
-    with pytest.raises(Refused):
-        apply_repair(repair, WHO, at_the_keyboard=True)
-    assert Repair.objects.get().state == Repair.State.STALE and native in Repair.objects.get().outcome
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.APPLIED and "what came since is not ours" in repair.outcome
+    with pytest.raises(Refused, match=f"{chunk_key(5, native)} is new"):
+        undo_repair(repair, WHO, at_the_keyboard=True)
 
 
 @BOTH
@@ -111,7 +127,7 @@ def test_killed_before_it_was_proved_it_is_applied_and_can_be_undone(tmp_path: P
         monkeypatch.undo()
         raise Killed
 
-    monkeypatch.setattr(applying, "look", look)
+    monkeypatch.setattr(proving, "look", look)
     repair = dies(apply_repair, repair)
     assert repair.state == Repair.State.APPLIED and verify_repair(repair)[0]
     undo_repair(repair, WHO, at_the_keyboard=True)
@@ -128,21 +144,47 @@ def test_killed_after_an_undo_the_next_undo_records_it(tmp_path: Path, mode: str
     repair = dies(undo_repair, repair)
     assert repair.state == Repair.State.VERIFIED and everything(path) == before
     holds, sentence = verify_repair(repair)
-    assert not holds and "undo it to record it" in sentence
+    assert not holds and "This repair is undone" in sentence and "before it was recorded" in sentence
+    assert repair.state == Repair.State.UNDONE and repair.undone_by == WHO and everything(path) == before
+
+
+@BOTH
+def test_a_store_that_another_program_overwrote_with_its_old_copy_is_not_called_undone(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.db"
+    conversation = imported(path, merged())
+    old = path.read_bytes()
+    repair = applied(conversation, RENUMBER, mode=mode)
+    path.write_bytes(old)
+    holds, sentence = verify_repair(repair)
+    assert not holds and sentence.startswith("Another program overwrote this repair") and "undone, though" not in sentence
     undo_repair(repair, WHO, at_the_keyboard=True)
-    assert repair.state == Repair.State.UNDONE and everything(path) == before
+    assert repair.state == Repair.State.UNDONE and "Another program overwrote" in repair.outcome and path.read_bytes() == old
+
+
+@BOTH
+def test_a_forged_value_from_before_the_repair_is_not_written(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.db"
+    repair = applied(imported(path, merged()), RENUMBER, mode=mode)
+    after = everything(path)
+    forged = repair.changes.filter(element=False).first()
+    assert forged is not None
+    forged.before, forged.before_type = b'{"forged":true}', "text"
+    forged.save()
+    with pytest.raises(Refused, match="were changed in Inspector's own database"):
+        undo_repair(repair, WHO, at_the_keyboard=True)
+    assert everything(path) == after and Repair.objects.get().state == Repair.State.VERIFIED
 
 
 def other_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules find less in what was written than in the preview."""
-    look = applying.look
+    look = proving.look
 
     def surprising(*given: Any) -> Any:
         side = look(*given)
         assert side.findings
         return replace(side, findings=())
 
-    monkeypatch.setattr(applying, "look", surprising)
+    monkeypatch.setattr(proving, "look", surprising)
 
 
 @BOTH
@@ -178,7 +220,7 @@ def test_a_surprise_that_cannot_be_undone_stays_applied_until_it_can(tmp_path: P
     with pytest.raises(Refused, match="undoing it failed: The write lock"):
         apply_repair(repair, WHO, at_the_keyboard=True)
     repair = Repair.objects.get()
-    assert repair.state == Repair.State.APPLIED and "It still stands in the store" in repair.outcome and everything(path) != before
+    assert repair.state == Repair.State.APPLIED and "It is still in the store" in repair.outcome and everything(path) != before
     undo_repair(repair, WHO, at_the_keyboard=True)
     assert everything(path) == before
 

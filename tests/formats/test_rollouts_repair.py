@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
 from inspector.actions.apply_repair import apply_repair
-from inspector.actions.decide_repair import approve_repair
+from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
@@ -18,6 +19,7 @@ from tests.formats.rollouts_files import everything, write
 
 pytestmark = pytest.mark.django_db
 INSERT = "insert-interrupted-result"
+BOTH_FILES = (INSERT, "migrate-endpoint")
 WHO = "tester"
 
 
@@ -122,3 +124,114 @@ def test_a_crash_file_is_never_written(root: Path) -> None:
     imported(root)
     with pytest.raises(Refused):
         proposed(Conversation.objects.select_related("source").get(native_id=f"crash:{CRASH}"), "in-place", INSERT)
+
+
+@pytest.fixture
+def unloadable(root: Path) -> Path:
+    session = root / "sessions" / SESSION / "session.json"
+    session.write_text(session.read_text().replace('"status": "', '"status": "was-'))
+    return root
+
+
+CHANGED = pytest.mark.parametrize("mode", ["child", "in-place"])
+
+
+def both_files(repair: Repair) -> list[Path]:
+    """The files that the repair wrote, those of a child session or those of the session itself."""
+    base = Path(repair.conversation.source.path).parent
+    return [base / bytes(change.key).decode() for change in repair.changes.all()]
+
+
+def applied(unloadable: Path, mode: str) -> Repair:
+    """Both files of the session change: its messages, and a status that today's program does not load."""
+    repair = approved(imported(unloadable), mode, *BOTH_FILES)
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.VERIFIED and len(both_files(repair)) == 2
+    return repair
+
+
+@CHANGED
+@pytest.mark.parametrize("file", [0, 1])
+@pytest.mark.parametrize("what", ["changed", "deleted", "restored"])
+def test_verify_looks_at_every_file_that_the_repair_wrote(unloadable: Path, mode: str, file: int, what: str) -> None:
+    repair = applied(unloadable, mode)
+    path, kept = both_files(repair)[file], repair.changes.all()[file]
+    if what == "changed":
+        path.write_bytes(path.read_bytes() + b"\n")
+    elif what == "deleted" or kept.before is None:
+        path.unlink()
+    else:
+        path.write_bytes(bytes(kept.before))
+    after = everything(unloadable)
+    holds, sentence = verify_repair(repair)
+    assert not holds and path.name in sentence
+    with pytest.raises(Refused, match="Undo is refused, since the store went on after the repair"):
+        undo_repair(repair, WHO, at_the_keyboard=True)
+    assert everything(unloadable) == after
+
+
+def torn(unloadable: Path, mode: str) -> Repair:
+    """As SIGKILL between the two renames leaves it: the first file is written, the second is not, and nothing is recorded."""
+    repair = applied(unloadable, mode)
+    second, kept = both_files(repair)[1], repair.changes.all()[1]
+    if kept.before is None:
+        second.unlink()
+    else:
+        second.write_bytes(bytes(kept.before))
+    Repair.objects.update(state=Repair.State.APPROVED, intent=Repair.Intent.APPLY)
+    return Repair.objects.select_related("conversation__source").get()
+
+
+@CHANGED
+def test_a_write_that_ended_between_two_files_is_finished_by_apply(unloadable: Path, mode: str, client: Client) -> None:
+    before = everything(unloadable)
+    repair = torn(unloadable, mode)
+    halfway = everything(unloadable)
+    page = client.get(f"/repairs/{repair.oid}/").content.decode()
+    assert "was interrupted while it was written" in page and "1 of 2 values are as repaired" in page and "Take back" in page
+    assert "was interrupted while it was written" in client.get("/").content.decode()
+    assert not verify_repair(repair)[0] and everything(unloadable) == halfway
+    with pytest.raises(Refused, match="was interrupted"):
+        reject_repair(repair, WHO)
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.VERIFIED and verify_repair(repair)[0]
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert everything(unloadable) == before
+
+
+@CHANGED
+def test_a_write_that_ended_between_two_files_is_taken_back_by_undo(unloadable: Path, mode: str) -> None:
+    before = everything(unloadable)
+    repair = torn(unloadable, mode)
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.UNDONE and everything(unloadable) == before
+
+
+@CHANGED
+def test_an_undo_that_ended_between_two_files_is_finished_by_either(unloadable: Path, mode: str) -> None:
+    before = everything(unloadable)
+    repair = torn(unloadable, mode)
+    Repair.objects.update(state=Repair.State.VERIFIED, intent=Repair.Intent.UNDO)
+    repair.refresh_from_db()
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.VERIFIED and verify_repair(repair)[0]
+    second, kept = both_files(repair)[1], repair.changes.all()[1]
+    second.unlink() if kept.before is None else second.write_bytes(bytes(kept.before))
+    Repair.objects.update(intent=Repair.Intent.UNDO)
+    repair.refresh_from_db()
+    undo_repair(repair, WHO, at_the_keyboard=True)
+    assert repair.state == Repair.State.UNDONE and everything(unloadable) == before
+
+
+@CHANGED
+def test_a_write_that_was_interrupted_and_written_over_since_is_left_as_it_is(unloadable: Path, mode: str) -> None:
+    repair = torn(unloadable, mode)
+    first = both_files(repair)[0]
+    first.write_bytes(b'{"role": "user", "content": "somebody else"}\n')
+    after = everything(unloadable)
+    Repair.objects.update(intent=Repair.Intent.APPLY)
+    for act in (apply_repair, undo_repair):
+        repair = Repair.objects.select_related("conversation__source").get()
+        with pytest.raises(Refused):
+            act(repair, WHO, at_the_keyboard=True)
+        assert everything(unloadable) == after

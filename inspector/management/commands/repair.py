@@ -19,7 +19,7 @@ from inspector.formats.base import Scripted
 from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.management import body_output, corrected, piped
 from inspector.management.answering import AnsweringCommand
-from inspector.management.applying import apply_now
+from inspector.management.applying import Applied, applied_before, apply_now
 from inspector.management.observed import PIPE
 from inspector.management.plan_file import read_plan, verified
 from inspector.management.target import Chosen, Target, add_target_arguments, load
@@ -109,8 +109,11 @@ class Command(AnsweringCommand):
         try:
             self._repair(target, chosen, _request(chosen, options), options)
         except NothingToRepair as nothing:
-            self.note(str(nothing))
-            sys.exit(1)
+            before = applied_before(chosen, options["strategy"], options["goal"], options["mode"]) if options["apply"] else None
+            if before is None:
+                self.note(str(nothing))
+                sys.exit(1)
+            self._say_applied(chosen, before, options["json"])
 
     def _apply_plan(self, options: dict[str, Any]) -> None:
         """Everything but the store is in the file. Raises Refused where the rows, or what follows from them, are not what it says."""
@@ -131,22 +134,25 @@ class Command(AnsweringCommand):
         for warning in preview.warnings:
             self.note(f"Warning: {warning}")
         applied = apply_now(target.path, chosen, request, options["traces"], preview if is_seen else None)
-        remains = what_remains(applied.preview.after.case.conversation)
-        report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
-        report |= {"remains": list(remains)} if remains else {}
-        if options["json"]:
-            self.say_json(report)
-        else:
-            self._print(chosen, applied.preview)
-            self.say(applied.sentence)
-            if remains:
-                self.say("What remains:")
-            for sentence in remains:
-                self.say(f"  {sentence}")
+        self._say_applied(chosen, applied, options["json"])
         if applied.waits_at:
             raise CommandError(
                 f"A second person must approve repair {applied.oid}, and nothing was written yet: send them {applied.waits_at}"
             )
+
+    def _say_applied(self, chosen: Chosen, applied: Applied, as_json: bool) -> None:
+        remains = what_remains(applied.preview.after.case.conversation)
+        report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
+        report |= {"remains": list(remains)} if remains else {}
+        if as_json:
+            self.say_json(report)
+            return
+        self._print(chosen, applied.preview)
+        self.say(applied.sentence)
+        if remains:
+            self.say("What remains:")
+        for sentence in remains:
+            self.say(f"  {sentence}")
 
     def _repair(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
         if body_output.goes_here(target, options["out"]):

@@ -15,8 +15,10 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from inspector.actions.settling import settle_all
 from inspector.environment import os_user
 from inspector.management.demo_database import served
+from inspector.reports.visible import visible
 
 PORTS_TO_TRY = 50
 
@@ -47,6 +49,8 @@ class Command(BaseCommand):
             self.stdout.write(f"Inspector is at {url}")
             self.stderr.write(who_may_use_it(operator) + " Stop it with Ctrl-C.")
         self.stdout.flush()
+        for interrupted in settle_all():
+            self.stderr.write(visible(interrupted.sentence))
         with served() as problems:
             for problem in problems:
                 self.stderr.write(problem)

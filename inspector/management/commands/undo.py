@@ -4,10 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from inspector.actions.settling import settle_one
 from inspector.actions.undo_repair import undo_repair
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import repair_named
+from inspector.models import Repair
 
 
 class Command(AnsweringCommand):
@@ -20,7 +22,10 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         repair = repair_named(options["repair"])
-        undo_repair(repair, os_user(), at_the_keyboard=True)
+        was_open = bool(repair.intent)
+        settle_one(repair)
+        if not (was_open and repair.state == Repair.State.UNDONE):
+            undo_repair(repair, os_user(), at_the_keyboard=True)
         if options["json"]:
             self.say_json({"repair": repair.oid, "state": repair.state, "outcome": repair.outcome})
         else:

@@ -1,0 +1,206 @@
+"""A repair's store compared with what the repair found and what it wrote: the one answer to whether it is in the store."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from inspector.actions.planning import current, listed
+from inspector.actions.problems import Refused
+from inspector.actions.writing import kept
+from inspector.conversation.edits import Plan
+from inspector.formats.base import Cell, Change, InFiles, Stored, after
+from inspector.models import Repair, loading
+from inspector.repairs.preview import digest, is_named
+from inspector.sources import elements, stores
+from inspector.sources.places import place
+from inspector.sources.problems import SourceProblem, Unfinished
+
+
+class Value(StrEnum):
+    """One value of the store now: as it was before the repair, as the repair wrote it, that with more appended, or anything else."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    GROWN = "grown"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`needs_rollback`: an SQLite journal waits, and the values are those that it leads back to."""
+
+    changes: tuple[Change, ...]
+    values: tuple[Value, ...]
+    in_files: bool
+    needs_rollback: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        """Every value is as written. Of a database also where single values went on since: a transaction writes all or none."""
+        return self._any(Value.AFTER, Value.GROWN) and not self.is_partial
+
+    @property
+    def is_back(self) -> bool:
+        """As `is_written`, of the values from before the repair."""
+        return self._any(Value.BEFORE) and not self._any(Value.AFTER, Value.GROWN)
+
+    @property
+    def is_exactly_back(self) -> bool:
+        return set(self.values) <= {Value.BEFORE}
+
+    @property
+    def is_partial(self) -> bool:
+        """Of files, some were written and some not: the process ended between two of them."""
+        return self.in_files and self._any(Value.AFTER, Value.GROWN) and self._any(Value.BEFORE)
+
+    def without(self, value: Value) -> list[Change]:
+        """The changes whose value is not `value` now."""
+        return [change for change, now in zip(self.changes, self.values, strict=True) if now is not value]
+
+    def keys(self, *values: Value) -> list[str]:
+        return [change.key for change, now in zip(self.changes, self.values, strict=True) if now in values]
+
+    def _any(self, *values: Value) -> bool:
+        return any(value in values for value in self.values)
+
+
+def compare(repair: Repair) -> Comparison:
+    """Reads every value that the repair changes, and nothing else. Raises Refused where the store cannot be read.
+
+    While the intent is open, a rollback journal may be what its own write left: then the values are those that the journal leads back to.
+    """
+    changes = folded(kept(repair))
+    source = repair.conversation.source
+    format_ = loading.format_of(source)
+    where, keys = place(source.path), list(dict.fromkeys(change.key for change in changes))
+    needs_rollback = False
+    try:
+        try:
+            cells = stores.cells(where, format_, target_of(repair), keys)
+        except Unfinished:
+            if not repair.intent:
+                raise
+            cells = stores.cells(where, format_, target_of(repair), keys, after_rollback=True)
+            needs_rollback = True
+        values = tuple(_value(change, cells[change.key]) for change in changes)
+    except SourceProblem as problem:
+        raise Refused(problem.sentence) from None
+    return Comparison(tuple(changes), values, isinstance(format_, InFiles), needs_rollback)
+
+
+def folded(changes: Iterable[Change]) -> list[Change]:
+    """One change for each value: the first `before` and the last `after` of those that a plan changes more than once; none where the two are equal."""
+    of_key: dict[str, Change] = {}
+    shared: list[Change] = []
+    for change in changes:
+        if change.element:
+            shared.append(change)
+        else:
+            first = of_key.get(change.key, change)
+            of_key[change.key] = replace(change, before=first.before)
+    return [change for change in (*of_key.values(), *shared) if change.before != change.after]
+
+
+def _value(change: Change, cell: Cell | None) -> Value:
+    if change.element:
+        return _element(change, cell)
+    if cell == change.after:
+        return Value.AFTER
+    if cell == change.before:
+        return Value.BEFORE
+    if cell is None or change.after is None or cell.type != "file" or not cell.data.startswith(change.after.data):
+        return Value.OTHER
+    # Where the repair took the end of a file away, one that grew without the repair begins like one that grew after it.
+    return Value.OTHER if change.before and cell.data.startswith(change.before.data) else Value.GROWN
+
+
+def _element(change: Change, cell: Cell | None) -> Value:
+    try:
+        lists = [
+            cell is not None and elements.contains(cell.data, wanted.data) if wanted else None for wanted in (change.before, change.after)
+        ]
+    except elements.NotAnArray:
+        return Value.OTHER
+    match lists:
+        case [None, True] | [False, None] | [False, True]:
+            return Value.AFTER
+        case [None, False] | [True, None] | [True, False]:
+            return Value.BEFORE
+    return Value.OTHER
+
+
+def target_of(repair: Repair) -> str:
+    """Native id of the conversation that holds the result. Nothing here computes the plan again: undo must outlive a strategy."""
+    source = repair.conversation.source
+    plan = Plan(source.path, base_of(repair).conversation.native_id, repair.mode, (), frozenset(), repair.base_digest, (), repair.options)
+    return loading.format_of(source).target(plan)
+
+
+def base_of(repair: Repair) -> Stored:
+    """The records that the repair was planned on, from our own database."""
+    return loading.stored(repair.conversation, repair.revision)
+
+
+def as_written(repair: Repair) -> list[Stored]:
+    """What the repair left of its target, computed from the records of its base; nothing where it removed all of it."""
+    records = after(base_of(repair).records, kept(repair))
+    target = target_of(repair)
+    format_ = loading.format_of(repair.conversation.source)
+    return [stored for stored in format_.read(records) if is_named(stored.conversation.native_id, target)]
+
+
+def differences(repair: Repair, comparison: Comparison | None = None) -> list[tuple[str, str]]:
+    """Where the store no longer holds what the repair left there, as (record key, what); empty where it holds all of it. Raises Refused.
+
+    Every value that it wrote, and every chunk of the conversation that holds the result; of a new conversation every record.
+    """
+    comparison = comparison or compare(repair)
+    target = target_of(repair)
+    left = {chunk.key: chunk.raw for stored in as_written(repair) for chunk in stored.conversation.chunks}
+    now = current(repair.conversation, target)
+    chunks = {} if now is None else {chunk.key: chunk.raw for chunk in now.conversation.chunks}
+    rows = [
+        (key, "is new" if key not in left else "is gone" if key not in chunks else "has another value")
+        for key in sorted(left.keys() | chunks.keys())
+        if left.get(key) != chunks.get(key)
+    ]
+    named = Counter(_record_of(key, comparison.changes) for key, _ in rows)
+    values = [
+        (change.key, _what(change, value))
+        for change, value in zip(comparison.changes, comparison.values, strict=True)
+        if value is not Value.AFTER and not named[change.key]
+    ]
+    # A new conversation is the repair's alone: a record that it did not write came later, and would be left there without the rest.
+    is_new = target != base_of(repair).conversation.native_id
+    records = set() if now is None else {record.key for record in now.records}
+    later = [(key, "is new") for key in sorted(records - {change.key for change in comparison.changes} - chunks.keys()) if is_new]
+    return rows + values + later
+
+
+def _record_of(chunk_key: str, changes: Sequence[Change]) -> str:
+    """The changed record that holds the chunk; of a file, chunks are named by places in it or by entries."""
+    only = changes[0].key if len(changes) == 1 else ""
+    return next((change.key for change in changes if chunk_key == change.key or chunk_key.startswith(f"{change.key}#")), only)
+
+
+def _what(change: Change, value: Value) -> str:
+    if value is Value.GROWN:
+        return "has more at its end"
+    if change.element:
+        return "no longer lists what was added" if change.after else "lists again what was taken out"
+    return "is as before the repair" if value is Value.BEFORE else "has another value"
+
+
+def refuse_forged(repair: Repair) -> None:
+    """Raises Refused where a kept value is not the one that the repair's base digest covers: undo would write bytes that were never there."""
+    base = base_of(repair)
+    values = {record.key: record.value for record in base.records}
+    forged = [change.key for change in folded(kept(repair)) if not change.element and change.before != values.get(change.key)]
+    if digest(base) != repair.base_digest:
+        forged = forged or ["what was imported of the conversation"]
+    if forged:
+        raise Refused(
+            f"The values that were kept from before this repair were changed in Inspector's own database: {listed([(key, 'is not as it was read') for key in forged])}. "
+            "Nothing was written: restore the database from a backup, or the store itself."
+        )

@@ -1,0 +1,60 @@
+"""What became of a repair, in our own database: its state, its outcome and the audit line in one transaction."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from inspector.actions import audit
+from inspector.actions.writing import keep
+from inspector.formats.base import Change
+from inspector.models import Repair
+from inspector.models.transactions import one_writer
+
+UNDONE = "Undone: every record holds its bytes from before the repair."
+
+
+def intend(repair: Repair, intent: Repair.Intent, operator: str, changes: tuple[Change, ...] | None = None) -> None:
+    """Says what is about to be written, by whom, and keeps every value before and after, before the store is touched."""
+    with one_writer():
+        if changes is not None:
+            keep(repair, changes)
+        repair.intent = intent
+        setattr(repair, _BY[intent], operator)
+        repair.save(update_fields=["intent", _BY[intent]])
+
+
+def withdraw(repair: Repair) -> None:
+    """The intent is over and nothing of it was written."""
+    with one_writer():
+        setattr(repair, _BY[Repair.Intent(repair.intent)], "")
+        repair.intent = ""
+        repair.save(update_fields=["intent", "applied_by", "undone_by"])
+
+
+def record_applied(repair: Repair, **detail: Any) -> None:
+    with one_writer():
+        repair.state, repair.intent, repair.applied_at = Repair.State.APPLIED, "", timezone.now()
+        repair.save(update_fields=["state", "intent", "applied_at"])
+        _audit(repair, repair.applied_by, "apply", plan=repair.plan_digest, records=repair.changes.count(), **detail)
+
+
+def record_undone(repair: Repair, outcome: str = UNDONE, **detail: Any) -> None:
+    with one_writer():
+        repair.state, repair.intent, repair.undone_at, repair.outcome = Repair.State.UNDONE, "", timezone.now(), outcome
+        repair.save(update_fields=["state", "intent", "undone_by", "undone_at", "outcome"])
+        _audit(repair, repair.undone_by, "undo", **detail)
+
+
+def record_outcome(repair: Repair, operator: str, state: Repair.State, outcome: str, verb: str) -> None:
+    with one_writer():
+        repair.state, repair.intent, repair.outcome = state, "", outcome
+        repair.save(update_fields=["state", "intent", "outcome"])
+        _audit(repair, operator, verb, outcome=outcome)
+
+
+_BY = {Repair.Intent.APPLY: "applied_by", Repair.Intent.UNDO: "undone_by"}
+
+
+def _audit(repair: Repair, who: str, verb: str, **detail: Any) -> None:
+    conversation = repair.conversation
+    audit.record(who, verb, source_path=conversation.source.path, conversation=conversation.oid, repair=repair.oid, **detail)

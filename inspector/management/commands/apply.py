@@ -1,0 +1,31 @@
+"""Writes an approved repair to its store."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from inspector.actions.apply_repair import apply_repair
+from inspector.actions.settling import settle_one
+from inspector.actions.undo_repair import UNDOABLE
+from inspector.environment import os_user, program
+from inspector.management.answering import AnsweringCommand
+from inspector.management.applying import repair_named
+
+
+class Command(AnsweringCommand):
+    """`apply REPAIR`; a write that was interrupted is finished, and one that is in the store already is never done twice."""
+
+    help = "Writes an approved repair to its store, or finishes one that was interrupted while it was written."
+
+    def declare(self, parser: CommandParser) -> None:
+        parser.add_argument("repair", metavar="REPAIR", help="the id of the repair, or the start of it")
+
+    def answer(self, options: dict[str, Any]) -> None:
+        repair = repair_named(options["repair"])
+        settle_one(repair)
+        if repair.state not in UNDOABLE or repair.intent:
+            apply_repair(repair, os_user(), at_the_keyboard=True)
+        if options["json"]:
+            self.say_json({"repair": repair.oid, "state": repair.state, "outcome": repair.outcome})
+        else:
+            self.say(f"Repair {repair.oid} is {repair.state}. {repair.outcome} Take it back with: {program()} undo {repair.oid}")

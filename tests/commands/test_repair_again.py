@@ -1,0 +1,105 @@
+"""The same command again, after it was done or killed: one repair, one fork, and its id."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.actions import writing
+from inspector.models import Conversation, Repair
+from inspector.sources import stores
+from tests.actions.building import everything, merged
+from tests.commands.running import run
+from tests.sources.stores import make
+
+pytestmark = pytest.mark.django_db
+MODES = pytest.mark.parametrize("mode", ["in-place", "fork"])
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return make(tmp_path / "a.db", merged().values)
+
+
+def command(store: Path, mode: str) -> list[object]:
+    return ["repair", store, "--conversation", "c1", "--strategy", "renumber-messages", "--mode", mode, "--apply", "--json"]
+
+
+def killed(store: Path, mode: str, monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
+    def commit(*given: Any, **named: Any) -> float:
+        monkeypatch.undo()
+        if after:
+            stores.commit(*given, **named)
+        raise Killed
+
+    monkeypatch.setattr(writing.stores, "commit", commit)
+    with pytest.raises(Killed):
+        run(*command(store, mode))
+
+
+def conversations(store: Path) -> int:
+    assert run("import_source", store).status == 0
+    return Conversation.objects.filter(is_gone=False).count()
+
+
+@MODES
+@pytest.mark.parametrize("when", ["done", "killed before the write", "killed after the write"])
+def test_the_same_command_again_is_the_same_repair(store: Path, mode: str, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = everything(store)
+    if when == "done":
+        assert run(*command(store, mode)).status == 0
+    else:
+        killed(store, mode, monkeypatch, after=when == "killed after the write")
+    again = run(*command(store, mode))
+    assert again.status == 0 and again.json["state"] == "verified"
+    repair = Repair.objects.get()
+    assert again.json["repair"] == repair.oid and conversations(store) == (2 if mode == "fork" else 1)
+    after = everything(store)
+    third = run(*command(store, mode))
+    assert third.status == 0 and third.json["repair"] == repair.oid and everything(store) == after
+    assert run("undo", repair.oid).status == 0 and everything(store) == before
+
+
+@MODES
+def test_after_an_undo_the_same_command_is_a_repair_of_its_own(store: Path, mode: str) -> None:
+    first = run(*command(store, mode)).json["repair"]
+    run("undo", first)
+    second = run(*command(store, mode))
+    assert second.status == 0 and second.json["repair"] != first
+
+
+def test_what_was_applied_before_is_said(store: Path) -> None:
+    shown = [each for each in command(store, "in-place") if each != "--json"]
+    assert "is verified" in run(*shown).out
+    assert "was applied before, and nothing was written now" in run(*shown).out
+
+
+def test_other_strategies_are_another_repair(store: Path) -> None:
+    run(*command(store, "fork"))
+    other = run("repair", store, "--conversation", "c1", "--strategy", "fix-counter", "--mode", "fork", "--apply")
+    assert "applied before" not in other.out
+
+
+@MODES
+@pytest.mark.parametrize("after", [False, True])
+def test_apply_by_its_id_settles_what_was_killed(store: Path, mode: str, after: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = everything(store)
+    killed(store, mode, monkeypatch, after)
+    oid = Repair.objects.get().oid
+    applied = run("apply", oid, "--json")
+    assert applied.status == 0 and applied.json["state"] == "verified"
+    assert run("apply", oid).status == 0 and run("verify", oid).status == 0
+    assert run("undo", oid).status == 0 and everything(store) == before
+    refused = run("apply", oid)
+    assert refused.status == 2 and "This repair is undone; only an approved one can be applied" in refused.err
+
+
+def test_apply_needs_an_approval(store: Path, settings: Any) -> None:
+    settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
+    assert run(*command(store, "fork")).status == 2
+    refused = run("apply", Repair.objects.get().oid)
+    assert refused.status == 2 and "only an approved one can be applied" in refused.err
