@@ -103,31 +103,13 @@ def folded(changes: Iterable[Change]) -> list[Change]:
 
 
 def _value(change: Change, cell: Cell | None) -> Value:
-    if change.element:
-        return _element(change, cell)
-    if cell == change.after:
-        return Value.AFTER
-    if cell == change.before:
-        return Value.BEFORE
-    if cell is None or change.after is None or cell.type != "file" or not cell.data.startswith(change.after.data):
+    state = elements.state(change, cell)
+    if state is not elements.State.NEITHER:
+        return Value(state.value)
+    if change.element or cell is None or change.after is None or cell.type != "file" or not cell.data.startswith(change.after.data):
         return Value.OTHER
     # Where the repair took the end of a file away, one that grew without the repair begins like one that grew after it.
     return Value.OTHER if change.before and cell.data.startswith(change.before.data) else Value.GROWN
-
-
-def _element(change: Change, cell: Cell | None) -> Value:
-    try:
-        lists = [
-            cell is not None and elements.contains(cell.data, wanted.data) if wanted else None for wanted in (change.before, change.after)
-        ]
-    except elements.NotAnArray:
-        return Value.OTHER
-    match lists:
-        case [None, True] | [False, None] | [False, True]:
-            return Value.AFTER
-        case [None, False] | [True, None] | [True, False]:
-            return Value.BEFORE
-    return Value.OTHER
 
 
 def target_of(repair: Repair) -> str:

@@ -117,13 +117,13 @@ def test_a_journal_of_another_program_is_left_to_that_program(tmp_path: Path, ac
 
 def test_a_journal_that_our_intent_does_not_explain_is_left_to_its_program(interrupted: Repair) -> None:
     path = Path(interrupted.conversation.source.path)
-    kept = interrupted.changes.filter(element=False).first()
+    kept = interrupted.changes.filter(element="").first()
     assert kept is not None
     # The store was another one when that write began.
     if kept.before is None:
-        interrupted.changes.filter(element=False).update(before=b"something", before_type="text")
+        interrupted.changes.filter(element="").update(before=b"something", before_type="text")
     else:
-        interrupted.changes.filter(element=False).update(before=b"something else")
+        interrupted.changes.filter(element="").update(before=b"something else")
     before = path.read_bytes()
     for act in (apply_repair, undo_repair):
         with pytest.raises(Refused, match="half-finished write of another program"):
