@@ -12,7 +12,7 @@ from inspector.actions.problems import Refused, Stale
 from inspector.actions.proving import surprise_in
 from inspector.actions.recording import intend, record_applied, record_outcome
 from inspector.actions.settling import WENT_ON, complete, settle
-from inspector.actions.undo_repair import UNDOABLE
+from inspector.actions.undo_repair import NOT_COMMITTED, UNDOABLE
 from inspector.actions.writing import back, kept, write
 from inspector.formats.base import Claimable, Stored, after
 from inspector.models import Repair, loading
@@ -70,9 +70,11 @@ def _failed(repair: Repair, operator: str, problem: SourceProblem) -> None:
         settle(repair)
     if repair.state in UNDOABLE:
         return
-    if repair.intent or isinstance(problem, UnknownOutcome):
+    if repair.intent:
         # The store cannot be read now, or holds a part of it: nothing is said that `verify` could prove wrong.
         raise Refused(problem.sentence) from None
+    if isinstance(problem, UnknownOutcome):
+        raise Refused(NOT_COMMITTED.format(problem.place, "written: apply")) from None
     if isinstance(problem, Moved):
         record_outcome(repair, operator, Repair.State.STALE, problem.sentence, "stale")
         raise Stale(problem.sentence, []) from None

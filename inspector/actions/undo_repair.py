@@ -18,6 +18,9 @@ from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import SourceProblem
 
 UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
+NOT_COMMITTED = (
+    "The connection to {} was lost while the write was being committed; the store was compared, and nothing was {} the repair again."
+)
 OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it."
 
 
@@ -65,8 +68,11 @@ def _take_back(repair: Repair, operator: str) -> None:
             settle(repair)
         if repair.state == Repair.State.UNDONE:
             return
-        unsettled = bool(repair.intent) or isinstance(problem, UnknownOutcome)
-        raise Refused(problem.sentence if unsettled else f"{problem.sentence} Nothing was undone.") from None
+        if repair.intent:
+            raise Refused(problem.sentence) from None
+        if isinstance(problem, UnknownOutcome):
+            raise Refused(NOT_COMMITTED.format(problem.place, "undone: undo")) from None
+        raise Refused(f"{problem.sentence} Nothing was undone.") from None
     record_undone(repair, lock_ms=round(milliseconds, 1))
     import_after_write(source.path, operator, target)
 

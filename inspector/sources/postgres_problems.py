@@ -170,7 +170,7 @@ class UnknownOutcome(SourceProblem):
 
     @property
     def sentence(self) -> str:
-        return f"The connection to {self.place} was lost while the write was being committed; whether it stands is not known: run `verify` on the repair once the server answers."
+        return f"The connection to {self.place} was lost while the write was being committed; whether it was written is not known: run `verify` on the repair once the server answers."
 
 
 def named(error: psycopg.Error, where: Dsn, waited_ms: int = 0, broken: bool = False) -> SourceProblem:

@@ -13,11 +13,13 @@ from inspector.actions import import_source, proving, writing
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import reject_repair
 from inspector.actions.problems import Refused
+from inspector.actions.settling import settle_all
 from inspector.actions.undo_repair import undo_repair, verify_repair
 from inspector.models import AuditEntry, Repair
 from inspector.sources import stores
 from inspector.sources.problems import Busy
 from tests.actions.building import WHO, again, applied, approved, chunk_key, everything, imported, merged, pairs, put, row
+from tests.commands.running import run
 
 pytestmark = pytest.mark.django_db
 
@@ -250,3 +252,51 @@ def test_undo_outlives_the_strategies_that_it_takes_back(tmp_path: Path, mode: s
     assert verify_repair(repair)[0]
     undo_repair(repair, WHO, at_the_keyboard=True)
     assert everything(path) == before
+
+
+def test_pages_and_commands_about_stores_settle_and_catalogues_open_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER, mode="fork")
+    killed_at_commit(monkeypatch, after=True)
+    dies(apply_repair, repair)
+    for page in ("/rules/", "/rules/MSG101/", "/strategies/", "/formats/", "/explain/", "/check/"):
+        assert client.get(page).status_code == 200
+    for command in ("rules", "strategies", "formats", "readers", "profiles", "projections"):
+        assert run(command).status == 0
+    assert Repair.objects.get().intent == Repair.Intent.APPLY
+    assert run("scan", path).status in (0, 1)
+    assert Repair.objects.get().state == Repair.State.VERIFIED and not Repair.objects.get().intent
+
+
+@pytest.mark.parametrize("look", ["start", "/", "/conversations/", "/sources/", "/repairs/", "/repairs.json", "/index.json", "id"])
+def test_every_look_at_the_store_settles(tmp_path: Path, look: str, monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER)
+    killed_at_commit(monkeypatch, after=True)
+    dies(apply_repair, repair)
+    if look == "start":
+        assert settle_all() == []
+    elif look == "id":
+        run("show", repair.conversation.oid)
+    else:
+        assert client.get(look).status_code == 200
+    assert Repair.objects.get().state == Repair.State.VERIFIED
+
+
+def test_a_write_at_work_is_not_settled_by_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER)
+    commit, states = stores.commit, []
+
+    def watched(*given: Any) -> float:
+        milliseconds = commit(*given)
+        client.get(f"/repairs/{repair.oid}/")
+        states.append((Repair.objects.get().state, Repair.objects.get().intent))
+        return milliseconds
+
+    monkeypatch.setattr(writing.stores, "commit", watched)
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    assert states == [(Repair.State.APPROVED, Repair.Intent.APPLY)] and repair.state == Repair.State.VERIFIED
+    assert AuditEntry.objects.filter(verb="apply").count() == 1

@@ -179,7 +179,7 @@ def test_a_line_that_is_cut_when_the_server_has_committed(server: Server, databa
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_cut", [True, False])
-def test_verify_tells_whether_a_write_of_unknown_outcome_stands(server: Server, database: str, is_cut: bool) -> None:
+def test_a_write_of_unknown_outcome_is_settled_once_the_server_answers(server: Server, database: str, is_cut: bool) -> None:
     job(database, 1, [(0, "user", [text("q")]), (1, "assistant", [call("a")])])
     before = everything(database)
     with line_to(server.port) as line:
@@ -196,7 +196,8 @@ def test_verify_tells_whether_a_write_of_unknown_outcome_stands(server: Server, 
             )
         with pytest.raises(Refused) as caught:
             apply_repair(repair, WHO, at_the_keyboard=True)
-        assert "whether it stands is not known" in str(caught.value) and "Nothing was written" not in str(caught.value)
+        unknown = "whether it was written is not known" in str(caught.value) and "othing was written" not in str(caught.value)
+        assert unknown if is_cut else "the store was compared, and nothing was written" in str(caught.value)
         line.cut_at = b""
         line.reached.clear()
         repair = Repair.objects.get()
@@ -204,11 +205,11 @@ def test_verify_tells_whether_a_write_of_unknown_outcome_stands(server: Server, 
         holds, said = verify_repair(repair)
         assert holds is is_cut
         if is_cut:
-            assert "exactly what this repair writes, though that was never recorded" in said
+            assert "exactly what this repair wrote" in said and "before it was recorded" in repair.outcome
         else:
-            assert everything(database) == before
+            assert everything(database) == before and "nothing of it is in the store" in said
             run(database, f"DROP TRIGGER ends ON {MESSAGES}")
-        apply_repair(repair, WHO, at_the_keyboard=True)
+            apply_repair(repair, WHO, at_the_keyboard=True)
         assert Repair.objects.get().state == Repair.State.VERIFIED
         undo_repair(Repair.objects.get(), WHO, at_the_keyboard=True)
     assert everything(database) == before
