@@ -13,7 +13,7 @@ from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from inspector.actions.settling import settle_all
+from inspector.actions.settling import Interrupted, settle_all
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.models.transactions import one_snapshot
@@ -34,6 +34,8 @@ class OperatorRequest(HttpRequest):
 
     operator: str
     htmx: HtmxDetails
+    interrupted: list[Interrupted]
+    """Repairs that were interrupted while they were written, and need a write to the store; looked for on pages about stores only."""
 
 
 def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -140,6 +142,9 @@ def read_one_snapshot(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             raise
 
     middleware.process_view = process_view  # type: ignore[attr-defined]
+    return middleware
+
+
 LOOKS_AT_STORES = (
     "/conversations/",
     "/conversations.json",

@@ -78,10 +78,13 @@ def _take_back(repair: Repair, operator: str) -> None:
 
 
 def verify_repair(repair: Repair) -> tuple[bool, str]:
-    """Whether the store still holds what the repair wrote, and the sentence that says so. Raises Refused where it cannot be read."""
+    """As `still_holds`, once the repair is settled as far as reading goes."""
     interrupted = settle_one(repair)
-    if interrupted is not None:
-        return False, interrupted.sentence
+    return (False, interrupted.sentence) if interrupted else still_holds(repair)
+
+
+def still_holds(repair: Repair) -> tuple[bool, str]:
+    """Whether the store still holds what the repair wrote, and the sentence that says so. Raises Refused where it cannot be read."""
     if repair.state not in UNDOABLE:
         return False, f"This repair is {repair.state}: {repair.outcome or 'nothing of it is in the store.'}"
     comparison = compare(repair)

@@ -1,6 +1,6 @@
 """A repair from preview to undo. Every act is one POST with one public function behind it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -17,8 +17,8 @@ from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.planning import Request, at_leaf, mode_named, preview_of, preview_repair, request_for, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
-from inspector.actions.settling import settle_one
-from inspector.actions.undo_repair import UNDOABLE, undo_repair, verify_repair
+from inspector.actions.settling import Interrupted
+from inspector.actions.undo_repair import UNDOABLE, still_holds, undo_repair
 from inspector.detectors.base import findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Scripted, WriteMode
@@ -172,17 +172,16 @@ def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_json(plan.plan_report(row.oid, content.part.preview))
 
 
-def _repair_page(repair: Repair) -> RepairPage:
+def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPage:
     source = repair.conversation.source
     part, problem, stands, standing, reach = None, "", False, "", ""
-    interrupted = settle_one(repair)
     try:
         part = preview_part(preview_repair(repair))
     except Refused as refusal:
         problem = str(refusal)
     try:
         if repair.state in UNDOABLE and not repair.intent:
-            stands, standing = verify_repair(repair)
+            stands, standing = still_holds(repair)
     except Refused as refusal:
         standing = str(refusal)
     target = ""
@@ -195,8 +194,16 @@ def _repair_page(repair: Repair) -> RepairPage:
     return RepairPage(
         repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
         repair.state in UNDOABLE and stands, standing, stands, target, visible(reach),
-        what_remains(part.preview.after.case.conversation) if part is not None else (), interrupted.sentence if interrupted else "",
+        what_remains(part.preview.after.case.conversation) if part is not None else (), _open(repair, interrupted),
     )  # fmt: skip
+
+
+def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:
+    """What a write whose intent is open needs; "" where none is."""
+    if not repair.intent:
+        return ""
+    written_now = "This repair is being written at this moment, or its store cannot be read: open the page again in a while."
+    return next((each.sentence for each in interrupted if each.repair.pk == repair.pk), written_now)
 
 
 def _reach(repair: Repair, native: str) -> str:
@@ -223,7 +230,7 @@ def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
 
 def repair(request: OperatorRequest, oid: str) -> HttpResponse:
     found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
-    return page(request, "repair.html", _repair_page(found), twins=("json", "md"))
+    return page(request, "repair.html", _repair_page(found, request.interrupted), twins=("json", "md"))
 
 
 def _facts(found: Repair) -> dict[str, Any]:
