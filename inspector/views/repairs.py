@@ -293,7 +293,7 @@ def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
     else:
-        messages.success(request, done or visible(found.outcome))
+        messages.success(request, done or visible(f"{found.get_state_display()}. {found.outcome}"))
     return HttpResponseRedirect(f"/repairs/{oid}/")
 
 

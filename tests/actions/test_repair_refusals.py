@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from inspector.actions import apply_repair as applying
 from inspector.actions import propose_repair as proposing
+from inspector.actions import recording
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.problems import Refused, Stale
@@ -159,8 +159,8 @@ def test_a_move_between_proposal_and_approval_shows_when_it_is_applied(tmp_path:
 def test_a_move_between_the_last_look_and_the_write_is_seen_inside_the_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.db"
     repair = approved(imported(path, merged()), RENUMBER)
-    written = applying.keep
-    monkeypatch.setattr(applying, "keep", lambda *given: (written(*given), put(path, chunk_key(5), row("just now"))))
+    written = recording.keep
+    monkeypatch.setattr(recording, "keep", lambda *given: (written(*given), put(path, chunk_key(5), row("just now"))))
     with pytest.raises(Stale, match="0000000005 is new"):
         apply_repair(repair, WHO, at_the_keyboard=True)
     assert repair.state == Repair.State.STALE and b'"msgIdx":1' not in pairs(path)[chunk_key(1)]

@@ -71,7 +71,7 @@ def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, inci
     page.get_by_role("button", name="Approve plan").click()
     assert rows(store) == before
     page.get_by_role("button", name="Apply").click()
-    expect(page.locator(".note.success").first).to_contain_text("Applied and verified")
+    expect(page.locator(".note.success").first).to_contain_text("Verified. Read back")
     after = rows(store)
     assert after != before and len(after) == len(before)
     page.get_by_role("button", name="Undo").click()
