@@ -9,7 +9,12 @@ import pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    from tests.commands.running import run
+
     for item in items:
+        if getattr(getattr(item, "module", None), "run", None) is run and not item.get_closest_marker("django_db"):
+            # Every command asks first whether a repair of its target was interrupted.
+            item.add_marker(pytest.mark.django_db)
         if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.database)
 

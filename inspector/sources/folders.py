@@ -193,7 +193,9 @@ def commit(
         for descriptor in opened.values():
             os.close(descriptor)
         for temporary, target in made:
-            temporary.unlink(missing_ok=True)
+            # On a disk that went read-only it stays, and the next write of this file removes it.
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
             remove_if_empty(target.parent, base)
 
 

@@ -14,11 +14,6 @@ from tests.faults.shim import NoCompiler, compiled
 
 # What does not hold yet. Whoever repairs one of these takes its line out.
 KNOWN = {
-    points.TORN: "a hot journal of our own is refused instead of rolled back; two files of one session are renamed one after the other",
-    points.DISAGREE: "what was written and not recorded is not settled by the next look",
-    points.FORKS: "the same command writes the fork again instead of naming the one that is there",
-    points.REFUSED: "undo asks the record and not the store",
-    points.UNSETTLED: "the same command finds nothing to do and does not record what is there",
     points.LEFT: "the lock and the temporary files of a process that died stay",
     points.ODD: "a disk that is read-only while temporary files are removed ends in a traceback",
 }
