@@ -246,6 +246,9 @@ def _show_message(command: AnsweringCommand, oid: str, analysis: Analysis, is_js
         command.say(f"# {side.side}: {side.unsupported or side.dialect} ({ends or 'no message'})")
         if side.answers:
             command.say(notation.dump(conversation(side.answers, analysis.exchange.native_id)).removesuffix("\n"))
+        for other in side.assembled.others:
+            command.say(f"# {side.side}, choice {other.choice} ({other.finish or 'no finish reason'})")
+            command.say(notation.dump(conversation((other,), analysis.exchange.native_id)).removesuffix("\n"))
 
 
 def refuse_options(options: dict[str, Any], named: dict[str, str]) -> None:

@@ -96,7 +96,7 @@ class Analysis:
     def without_words(self) -> "Analysis":
         """Without the blocks of its messages and the bytes: for who keeps many and says only what is wrong with each."""
         light = {
-            name: replace(side, answers=tuple(replace(answer, blocks=()) for answer in side.answers))
+            name: replace(side, answers=tuple(replace(answer, blocks=(), others=()) for answer in side.answers))
             for name, side in self.judged.alone.items()
         }
         exchange = replace(self.exchange, happenings=_nothing, request=None)
@@ -159,13 +159,18 @@ def _of_answer(found: Judged) -> Iterator[StreamFinding]:
     side = Side.CLIENT if Side.CLIENT in found.alone else next(iter(found.alone), None)
     if side is None or not found.alone[side].answers:
         return
-    held = conversation(found.alone[side].answers, "stream")
-    if not held.chunks:
-        return
-    keys = {chunk.seq: chunk.key for chunk in held.chunks}
-    for each in findings(case_of(held, _READER), _ANSWER_RULES):
-        events = tuple(dict.fromkeys(event for seq in each.seqs if (event := _event(keys.get(seq, ""))) is not None))
-        yield StreamFinding(each.code, each.rule, each.severity, each.silent, each.message, side.value, events, each.total, each.fault)
+    answers = found.alone[side].answers
+    # Choices are alternatives: each is the only answer of a conversation of its own.
+    for several in (answers, *((other,) for answer in answers for other in answer.others)):
+        messages = conversation(several, "stream")
+        if not messages.chunks:
+            continue
+        keys = {chunk.seq: chunk.key for chunk in messages.chunks}
+        which = f"Choice {several[0].choice}: " if several[0].choice and several is not answers else ""
+        for each in findings(case_of(messages, _READER), _ANSWER_RULES):
+            events = tuple(dict.fromkeys(event for seq in each.seqs if (event := _event(keys.get(seq, ""))) is not None))
+            text = f"{which}{each.message}"
+            yield StreamFinding(each.code, each.rule, each.severity, each.silent, text, side.value, events, each.total, each.fault)
 
 
 def _event(key: str) -> int | None:
@@ -193,8 +198,10 @@ def _verdict(found: Judged, every: Sequence[StreamFinding]) -> str:
         return f"Nothing of the {main.side.value} side was captured."
     title = DIALECTS[main.dialect].title if main.dialect in DIALECTS else spoken(main)
     whole = "it ended as it should" if main.assembled.ended else "nothing says that it ended wrongly"
+    choices = len(main.assembled.others) + 1
+    count = _count(main.events, "event") + (f", {_count(choices, 'choice')}" if choices > 1 else "")
     shows = "what both sides show" if len(found.alone) > 1 else f"what the {main.side.value} side alone can show"
-    return f"{title}, {_count(main.events, 'event')}: {whole}, and nothing is wrong by {shows}."
+    return f"{title}, {count}: {whole}, and nothing is wrong by {shows}."
 
 
 def _remarks(exchange: Exchange, found: Judged) -> Iterator[str]:
@@ -250,6 +257,7 @@ def _side(side: OneSide) -> Json:
         "ended": answer.ended,
         "model": answer.model,
         "answers": len(side.answers),
+        "choices": len(answer.others) + 1,
         "counts": {means.value: count for means, count in side.counts.items()},
     }
 
@@ -283,6 +291,8 @@ def answer_report(answer: Assembled) -> Json:
         "usage": dict(answer.usage),
         "blocks": blocks,
         "left_out": max(0, len(answer.blocks) - BLOCKS_SHOWN),
+        "choice": answer.choice,
+        "others": [answer_report(other) for other in answer.others],
     }
 
 

@@ -9,7 +9,6 @@ from inspector.streams.hearing import Heard
 from inspector.streams.matched_calls import matched, spelled_in
 from inspector.streams.model import Assembled, Side
 from inspector.streams.request_rules import asked
-from inspector.streams.run import OneSide
 from inspector.streams.text_compare import Span, differences
 
 KEPT = 3_000
@@ -17,6 +16,8 @@ KEPT = 3_000
 EDGE = 400
 """Characters that stay on each side of what is left out of a long run."""
 MOST_PIECES = 80
+MOST_OTHERS = 32
+"""Other choices that are shown, of both sides together."""
 MOST_COMPARED = 200_000
 """Events of all sides up to which their words are compared here: beyond them that takes half a minute more, and the findings say what differs."""
 
@@ -61,13 +62,24 @@ class Said:
     error: str
     usage: str
     left_out: int
+    choice: int = 0
+    has_others: bool = False
+    """The stream has several choices, and this is one of them."""
 
 
 def said(analysis: Analysis) -> tuple[Said, ...]:
-    """Of each side; of the first answer where a capture holds several. Beyond MOST_COMPARED events the sides are shown and not compared."""
+    """Of each side; of the first answer where a capture holds several. Then the other choices of each side, which are shown and not compared here.
+
+    Beyond MOST_COMPARED events nothing is compared.
+    """
+    others = [_uncompared(side.side, answer, True) for side in analysis.judged.alone.values() for answer in side.assembled.others]
+    return (*_messages(analysis), *sorted(others[:MOST_OTHERS], key=lambda each: each.choice))
+
+
+def _messages(analysis: Analysis) -> tuple[Said, ...]:
     exchange = analysis.exchange
     if analysis.events > MOST_COMPARED:
-        return tuple(_uncompared(side) for side in analysis.judged.alone.values())
+        return tuple(_uncompared(side.side, side.assembled) for side in analysis.judged.alone.values())
     heard = {side: Heard(exchange, side) for side in exchange.sides}
     client, backend = heard.get(Side.CLIENT), heard.get(Side.BACKEND)
     given = asked(exchange.request)
@@ -87,8 +99,7 @@ def said(analysis: Analysis) -> tuple[Said, ...]:
     return (_said(Side.BACKEND, backend, ours, lost), _said(Side.CLIENT, client, theirs, made_up | again))
 
 
-def _uncompared(side: OneSide) -> Said:
-    answer = side.assembled
+def _uncompared(side: Side, answer: Assembled, is_other: bool = False) -> Said:
     parts: list[Piece | Call] = []
     for block in answer.blocks[:MOST_PIECES]:
         size = max(block.size, len(block.text))
@@ -96,7 +107,7 @@ def _uncompared(side: OneSide) -> Said:
             parts.append(Call(block.name, block.call_id, block.text[:KEPT], block.first, block.complete, "", size))
         else:
             parts.append(replace(_piece(block.kind, "", block.text, block.first), size=size))
-    return _with(side.side, answer, parts, len(answer.blocks) - len(parts))
+    return _with(side, answer, parts, len(answer.blocks) - len(parts), is_other)
 
 
 def _compared(taken_out: Sequence[Span], backend: Heard, client: Heard) -> tuple[list[tuple[Span, str]], list[tuple[Span, str]]]:
@@ -148,7 +159,7 @@ def _said(side: Side, heard: Heard, spans: Sequence[tuple[Span, str]], calls: Ma
     return _with(side, answer, parts[:MOST_PIECES], len(parts) - MOST_PIECES)
 
 
-def _with(side: Side, answer: Assembled, parts: Sequence[Piece | Call], left_out: int) -> Said:
+def _with(side: Side, answer: Assembled, parts: Sequence[Piece | Call], left_out: int, is_other: bool = False) -> Said:
     return Said(
         side,
         tuple(parts),
@@ -160,6 +171,8 @@ def _with(side: Side, answer: Assembled, parts: Sequence[Piece | Call], left_out
         answer.error,
         usage_words(answer.usage),
         max(0, left_out),
+        answer.choice,
+        is_other or bool(answer.others),
     )
 
 

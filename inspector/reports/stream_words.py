@@ -19,6 +19,7 @@ LEADING = (
     Means.START,
     Means.ROLE,
     Means.BLOCK_END,
+    Means.CHOICE,
     Means.PING,
 )
 """What an event is called by where it says several things: the first of these."""
@@ -26,7 +27,7 @@ _RANK = {means: number for number, means in enumerate(LEADING)}
 
 KINDS = (
     "text", "thinking", "refusal", "call", "arguments", "signature", "finish", "usage", "terminal", "error", "malformed",
-    "start", "block-end", "ping", "comment", "other", "end",
+    "start", "block-end", "choice", "ping", "comment", "other", "end",
 )  # fmt: skip
 """Kinds by which a page can be narrowed."""
 
@@ -38,6 +39,7 @@ NAMES = {
     "usage": ("usage record", "usage records"),
     "start": ("opening record", "opening records"),
     "block-end": ("end of a block", "ends of blocks"),
+    "choice": ("delta of another choice", "deltas of other choices"),
     "ping": ("keep-alive", "keep-alives"),
     "comment": ("line outside of records", "lines outside of records"),
     "other": ("event without content", "events without content"),
@@ -63,7 +65,7 @@ HOWS = {
     How.CUT: "the capture was cut off",
     How.UNKNOWN: "its end is not kept",
 }
-_TEXTS = frozenset({Means.TEXT, Means.THINKING, Means.REFUSAL, Means.ARGUMENTS, Means.SIGNATURE})
+_TEXTS = frozenset({Means.TEXT, Means.THINKING, Means.REFUSAL, Means.ARGUMENTS, Means.SIGNATURE, Means.CHOICE})
 
 
 def event_words(observed: Observed) -> tuple[str, str, str]:
@@ -99,6 +101,8 @@ def _words(deltas: list[Delta], lead: Delta) -> str:
             return shown(lead.text)
         case Means.USAGE:
             return usage_words(lead.value or {})
+        case Means.CHOICE:
+            return f"delta of {lead.name}"
         case _:
             return ""
 
@@ -120,7 +124,7 @@ def cell_words(kind: str, count: int, size: int, words: str, kinds: Mapping[str,
         return f"{count:,} events: {each}"
     if kind in ("call", "finish", "terminal", "error") and count == 1:
         return words or NAMES[kind][0]
-    said = counted(kind, count)
+    said = words if kind == "choice" and words else counted(kind, count)
     return f"{said}, {size:,} character{'s' * (size != 1)}" if size and kind not in ("comment", "malformed") else said
 
 

@@ -100,6 +100,8 @@ class Answer:
     """
 
     dialect = ""
+    choice: int | None = None
+    """The choice that is assembled, where the protocol has several; None: the first that comes."""
 
     def __init__(self, asked: Asked = NOTHING_ASKED, lacks: frozenset[str] = frozenset()) -> None:
         self.asked = asked
@@ -118,6 +120,8 @@ class Answer:
         self.calls = 0
         self.records = 0
         self.ended_first = False
+        self.aside = ""
+        """What is said now belongs to another choice than the one that is assembled, and to which."""
         self._at: float | None = None
         self._deltas: list[Delta] = []
         self._found: list[Violation] = []
@@ -155,9 +159,18 @@ class Answer:
     def end(self, how: How) -> tuple[Violation, ...]:
         self._deltas, self._found = [], []
         self.close(how)
-        if self.ended and not self.blocks.opened and not self.error and self.finish not in _EMPTY_IS_RIGHT:
+        if self.ended and not self.has_content and not self.error and self.finish not in _EMPTY_IS_RIGHT:
             self.found("empty_stream", "The answer ended with neither content nor a call.")
         return tuple(self._found)
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """Indexes of the choices that came, where the protocol has several."""
+        return ()
+
+    @property
+    def has_content(self) -> bool:
+        return bool(self.blocks.opened)
 
     def assembled(self) -> Assembled:
         return Assembled(self.blocks.assembled(), self.role, self.finish, self.ended, self.error, self.id, self.model, self.usage)
@@ -171,6 +184,8 @@ class Answer:
         call_id: str = "",
         value: Mapping[str, Any] | None = None,
     ) -> None:
+        if self.aside:
+            means, name = Means.CHOICE, self.aside
         self._deltas.append(Delta(means, self.event, block, text, name, call_id, value, self._at))
 
     def found(self, name: str, text: str, event: int | None = None, severity: Severity | None = None) -> None:
@@ -213,11 +228,11 @@ class Answer:
         self.blocks.sign(index, signature)
         self.say(Means.SIGNATURE, index, signature)
 
-    def call(self, name: str, call_id: str, ours: bool = True) -> int:
-        """Opens a call; one that is not `ours` belongs to another choice than the message, and is only judged."""
-        index = self.blocks.open("tool-call" if ours else "other", self.event, name, call_id)
+    def call(self, name: str, call_id: str) -> int:
+        """Opens a call."""
+        index = self.blocks.open("tool-call", self.event, name, call_id)
         self.calls += 1
-        self.say(Means.CALL if ours else Means.OTHER, index, name=name, call_id=call_id)
+        self.say(Means.CALL, index, name=name, call_id=call_id)
         if call_id and call_id[:SHOWN_NAME] in self.ids:
             self.found("tool_id_duplicate", f"Two calls of this answer have the id {shown(call_id)}.")
         elif call_id and call_id in self.asked.call_ids:

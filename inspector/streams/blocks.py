@@ -40,16 +40,17 @@ class Building:
 
 
 class Blocks:
-    """Blocks by their index in order of opening; one beyond the limits is counted, not kept."""
+    """Blocks by their index in order of opening; one beyond the limits is counted, not kept. `beside`: blocks that share the limit of TOTAL_KEPT."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = BLOCKS_KEPT, beside: "Blocks | None" = None) -> None:
         self.all: list[Building] = []
         self.opened = 0
-        self._kept = 0
+        self._most = most
+        self._kept: list[int] = [0] if beside is None else beside._kept
 
     def open(self, kind: str, event: int, name: str = "", call_id: str = "") -> int:
         self.opened += 1
-        if self.opened <= BLOCKS_KEPT:
+        if self.opened <= self._most:
             self.all.append(Building(kind, event, event, name[:SHOWN_NAME], call_id[:SHOWN_NAME]))
         return self.opened - 1
 
@@ -61,13 +62,13 @@ class Blocks:
         if block is None:
             return
         size = kept = len(text)
-        if block.kept + size > TEXT_KEPT or self._kept + size > TOTAL_KEPT:
-            text = text[: max(0, min(TEXT_KEPT - block.kept, TOTAL_KEPT - self._kept))]
+        if block.kept + size > TEXT_KEPT or self._kept[0] + size > TOTAL_KEPT:
+            text = text[: max(0, min(TEXT_KEPT - block.kept, TOTAL_KEPT - self._kept[0]))]
             kept = len(text)
         block.pieces.append(text)
         block.size += size
         block.kept += kept
-        self._kept += kept
+        self._kept[0] += kept
         block.last = event
         if len(block.pieces) >= _PIECES:
             block.whole.append("".join(block.pieces))
@@ -77,8 +78,8 @@ class Blocks:
         """Where a signature comes twice the later one counts, as for the SDKs."""
         block = self.get(index)
         if block is not None:
-            block.signature = signature[: max(0, min(TEXT_KEPT, TOTAL_KEPT - self._kept))]
-            self._kept += len(block.signature)
+            block.signature = signature[: max(0, min(TEXT_KEPT, TOTAL_KEPT - self._kept[0]))]
+            self._kept[0] += len(block.signature)
 
     def close(self, index: int, event: int) -> None:
         block = self.get(index)

@@ -20,6 +20,10 @@ from inspector.streams.violations import R
 __all__ = ["CannotCorrect", "Correction", "correct"]
 
 
+_BEYOND = frozenset({"in_band_error", "choice_lost"})
+"""Errors that no correction takes away: what the server itself reports, and what is lost of other choices than the first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Correction:
     """`exchange` is the corrected side alone, the capture itself where nothing was to do. `refused`: what was not done, and why, in sentences."""
@@ -44,9 +48,11 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
     side = Side.CLIENT if Side.CLIENT in exchange.sides else Side.BACKEND
     evidence = [each for each in (*found.found(side), *(found.sides.found if found.sides else ())) if not each.is_only_noted]
     names = frozenset(each.row.name for each in evidence)
-    wrong = {each.row.name for each in evidence if each.severity is Severity.ERROR and each.row.name != "in_band_error"}
+    wrong = {each.row.name for each in evidence if each.severity is Severity.ERROR and each.row.name not in _BEYOND}
+    choices = any(answer.others for one in found.alone.values() for answer in one.answers)
+    more = ("The stream has several choices: only the first is written anew.",) if choices else ()
     if not wrong | (names & MENDED):
-        return Correction(exchange)
+        return Correction(exchange, refused=more if names & _BEYOND else ())
     ours = drafted(exchange, side)
     backend = drafted(exchange, Side.BACKEND) if side is Side.CLIENT and Side.BACKEND in exchange.sides else None
     work = Work(names, asked(exchange.request), ours, backend, invented, ours.content)
@@ -79,7 +85,6 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
         work.usage,
     )
     records = tuple(spelled(ours.dialect, spoken))
-    more = ("The stream has several choices: only the first is written anew.",) if ours.choices else ()
     return Correction(
         _exchange(exchange, side, ours.dialect, records),
         tuple(used),

@@ -34,8 +34,6 @@ class Draft:
     items: tuple[Item, ...]
     answer: Assembled
     error: str
-    choices: bool = False
-    """There are other choices than the first, which is all that this holds."""
 
     @property
     def content(self) -> list[Item]:
@@ -58,13 +56,11 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
     items: list[Item] = []
     of_block: dict[int, int] = {}
     given: dict[int, object] = {}
-    choices = False
     for observed in ran:
         event, at = observed.frame.index, observed.frame.at
         if any(each.name == "malformed_record" for each in observed.violations) and (said := spelled(observed.frame)):
             items.append(Item("text", said, event=event, at=at))
         for delta in observed.deltas:
-            choices = choices or (delta.means is Means.OTHER and delta.name.startswith("choice "))
             if delta.means is Means.CALL and delta.block is not None:
                 of_block[delta.block] = len(items)
             if delta.means is Means.BLOCK_END and delta.block is not None and delta.value is not None:
@@ -78,10 +74,7 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
     if len(ran.answers) > 1:
         raise CannotCorrect(f"The {side.value} side holds several answers: cut the capture into one for each.")
     answer = ran.answers[0] if ran.answers else Assembled(())
-    # In this dialect only calls of other choices are blocks of another kind.
-    other = ran.dialect == OPENAI_CHAT
-    choices = choices or (other and any(block.kind == "other" for block in answer.blocks))
-    for sentence in _unwritable(answer, other):
+    for sentence in _unwritable(answer):
         raise CannotCorrect(sentence)
     for block, place in of_block.items():
         if block < len(answer.blocks):
@@ -90,14 +83,11 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
             if given.get(block) == {"input": built.text}:
                 raise CannotCorrect("The answer holds a call of a custom tool, which is not written anew: replay it as it is.")
             items[place] = replace(items[place], text=built.text, name=built.name, call_id=built.call_id)
-    return Draft(side, ran.dialect, tuple(items), answer, words(answer.error), choices)
+    return Draft(side, ran.dialect, tuple(items), answer, words(answer.error))
 
 
-def _unwritable(answer: Assembled, of_choices: bool) -> Iterator[str]:
-    """`of_choices`: blocks of other kinds belong to other choices."""
+def _unwritable(answer: Assembled) -> Iterator[str]:
     for block in answer.blocks:
-        if block.kind == "other" and of_choices:
-            continue
         if block.kind not in ("text", "thinking", "refusal", "tool-call"):
             yield f"The answer holds a block that is not written anew here ({block.name or block.kind}): correct it by hand, or replay it as it is."
         elif block.size > len(block.text):

@@ -46,13 +46,13 @@ class Called:
 
 
 class Heard:
-    """All that one side said: iterated when it is made. `before` is a moment up to which events are counted."""
+    """All that one side said: iterated when it is made. `before` is a moment up to which events are counted; `choice` as in `run`."""
 
-    def __init__(self, exchange: Exchange, side: Side, before: int | None = None) -> None:
+    def __init__(self, exchange: Exchange, side: Side, before: int | None = None, choice: int | None = None) -> None:
         self.side = side
         self.after_end = 0
         """Bytes behind the end of this side."""
-        self.ran: Ran = run(replace(exchange, happenings=partial(self._numbered, exchange)), side)
+        self.ran: Ran = run(replace(exchange, happenings=partial(self._numbered, exchange)), side, choice)
         self.records = 0
         self.records_before = 0
         self.size = 0
@@ -88,6 +88,11 @@ class Heard:
     @property
     def answer(self) -> Assembled:
         return self.ran.answers[0] if self.ran.answers else Assembled(())
+
+    @property
+    def every(self) -> tuple[Assembled, ...]:
+        """The answers of all choices."""
+        return (self.answer, *self.answer.others)
 
     @property
     def calls(self) -> list[Called]:

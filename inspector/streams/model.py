@@ -124,6 +124,8 @@ class Means(StrEnum):
     TERMINAL = "terminal"
     ERROR = "error"
     PING = "ping"
+    CHOICE = "choice"
+    """Something of another choice than the one that is assembled; `name` says of which."""
     OTHER = "other"
 
 
@@ -187,7 +189,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The message that the events of one side assemble to. `finish` is the dialect's own word ("" = none came), `ended` whether the terminal record came."""
+    """The message that the events of one side assemble to. `finish` is the dialect's own word ("" = none came), `ended` whether the terminal record came.
+
+    Where a request asks for several answers (`n` of Chat Completions), this is that of `choice`, and `others` are those of the other choices in order.
+    """
 
     blocks: tuple[Block, ...]
     role: str = ""
@@ -197,3 +202,5 @@ class Assembled:
     id: str = ""
     model: str = ""
     usage: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    choice: int = 0
+    others: tuple["Assembled", ...] = ()

@@ -1,22 +1,25 @@
 """OpenAI's Chat Completions as events, and what the many that speak it do to it.
 
-The assembled message is that of the first choice; others are judged in the same way.
+Each choice is assembled and judged in the same way; the message is that of one of them (`Answer.choice`).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.detectors.base import Severity
 from inspector.projections.base import OPENAI_CHAT
 from inspector.streams.assembling import MISSED, Answer, fields, items, place, shown, words
-from inspector.streams.blocks import BLOCKS_KEPT
-from inspector.streams.model import How, Means
+from inspector.streams.blocks import BLOCKS_KEPT, Blocks
+from inspector.streams.model import Assembled, How, Means
 
 DONE = "terminal-record"
 """What a kind of capture may lack: the `[DONE]` line."""
 MOST_CHOICES = 128
+"""The most that a request may ask for. Further ones are passed over."""
+BLOCKS_OF_OTHERS = 1_000
+"""Blocks that are kept of each choice but the one that is assembled."""
 TOOLS = ("tool_calls", "function_call")
 KNOWN = frozenset({"stop", "length", "content_filter", *TOOLS})
 _CLOSED = frozenset({How.EOF, How.UNKNOWN})
@@ -30,7 +33,10 @@ _SECONDS = (10**9, 10**11)
 @dataclass(slots=True)
 class _Choice:
     main: bool
-    """The first choice: the assembled message is made of it."""
+    """The message is made of this choice."""
+    blocks: Blocks
+    ids: set[str]
+    """Of its calls: choices are alternatives, and may use the same ones."""
     first: bool = True
     always: bool = True
     """Every delta so far has a role."""
@@ -75,7 +81,7 @@ class OpenAIChat(Answer):
             self.once("created_unit_wrong", f"`created` is {shown(created)}: no time in seconds of these years.")
         for each in choices:
             if isinstance(each, dict):
-                self._choice(each, isinstance(value.get("usage"), dict))
+                self._of_choice(each, isinstance(value.get("usage"), dict))
         self._usage(value.get("usage"), bool(choices))
 
     def _goes_on(self, value: Mapping[str, Any]) -> bool:
@@ -113,14 +119,39 @@ class OpenAIChat(Answer):
         self.say(Means.TEXT, index, text)
         return True
 
-    def _choice(self, value: Mapping[str, Any], counted: bool) -> None:
-        """One choice of a record; `counted`: the record has the usage too."""
+    @property
+    def choices(self) -> tuple[int, ...]:
+        return tuple(sorted(self._choices))
+
+    @property
+    def has_content(self) -> bool:
+        return any(choice.blocks.opened for choice in self._choices.values())
+
+    def assembled(self) -> Assembled:
+        others = [
+            Assembled(choice.blocks.assembled(), choice.role, choice.finish, self.ended, self.error, self.id, self.model, choice=index)
+            for index, choice in sorted(self._choices.items())
+            if not choice.main
+        ]
+        main = next((index for index, choice in self._choices.items() if choice.main), self.choice or 0)
+        return replace(super().assembled(), choice=main, others=tuple(others))
+
+    def _of_choice(self, value: Mapping[str, Any], counted: bool) -> None:
+        """One choice of a record; `counted`: the record has the usage too. While it is heard, its blocks and ids are those of the answer."""
         index = place(value.get("index", 0)) or 0
-        if index not in self._choices and len(self._choices) >= MOST_CHOICES:
-            return
         if index not in self._choices:
-            self._choices[index] = _Choice(main=not self._choices)
-        choice = self._choices[index]
+            if len(self._choices) >= MOST_CHOICES:
+                return
+            is_main = not self._choices if self.choice is None else index == self.choice
+            blocks = self.blocks if is_main else Blocks(BLOCKS_OF_OTHERS, self.blocks)
+            self._choices[index] = _Choice(is_main, blocks, self.ids if is_main else set())
+        choice, own = self._choices[index], (self.blocks, self.ids)
+        self.blocks, self.ids, self.aside = choice.blocks, choice.ids, "" if choice.main else f"choice {index}"
+        self._choice(choice, value, counted)
+        self.aside = ""
+        self.blocks, self.ids = own
+
+    def _choice(self, choice: _Choice, value: Mapping[str, Any], counted: bool) -> None:
         # A whole answer in place of a delta: some servers end a stream with it, or send nothing else.
         delta = fields(value["delta"] if "delta" in value else value.get("message"))
         # OpenRouter's usage comes beside the last choice once more, with its role and its finish reason: no second end.
@@ -137,12 +168,9 @@ class OpenAIChat(Answer):
         self._details(choice, delta)
         for kind, means, text in _said(delta):
             self._before(choice, "text" if means is Means.TEXT else means.value)
-            if choice.main:
-                self.grow(kind, means, text)
-            else:
-                self.say(Means.OTHER, text=text, name=f"choice {index}")
+            self.grow(kind, means, text)
         signature = next((each["signature"] for each in items(delta.get("reasoning_details")) if words(fields(each).get("signature"))), "")
-        if signature and choice.main:
+        if signature:
             last = self.blocks.get(self.blocks.opened - 1)
             at = self.blocks.opened - 1 if last is not None and last.kind == "thinking" else self.blocks.open("thinking", self.event)
             self.sign(at, signature)
@@ -171,7 +199,8 @@ class OpenAIChat(Answer):
             elif not choice.finish and not choice.always:
                 self.once("role_missing_or_repeated", "The role is sent again.", severity=Severity.NOTE)
         elif role:
-            choice.role = self.role = role
+            choice.role = role
+            self.role = role if choice.main else self.role
             self.say(Means.ROLE, text=role)
         if delta:
             choice.first, choice.always = False, choice.always and bool(role)
@@ -234,7 +263,7 @@ class OpenAIChat(Answer):
             self.found("tool_args_invalid_json", "The arguments of a call are sent as a value, where the dialect has text.")
         if text:
             self.blocks.add(choice.calls[index], text, self.event)
-            self.say(Means.ARGUMENTS if choice.main else Means.OTHER, choice.calls[index], text)
+            self.say(Means.ARGUMENTS, choice.calls[index], text)
 
     def _begin(self, choice: _Choice, index: int, name: str, call_id: str, entry: Mapping[str, Any], again: bool) -> None:
         wrong = (
@@ -248,14 +277,14 @@ class OpenAIChat(Answer):
         if not again and index != len(choice.calls) and place(entry.get("index")) is not None:
             self.found("tool_index_gap", f"The call number {len(choice.calls) + 1} has the index {index}.")
         self.settle()
-        choice.calls[index] = self.call(name, call_id, choice.main)
+        choice.calls[index] = self.call(name, call_id)
         choice.open.add(choice.calls[index])
 
     def _finish(self, choice: _Choice, word: str) -> None:
         twice = bool(choice.finish)
         if twice and not self.ended:
             self.found("duplicate_finish", f"The finish reason {shown(word)} comes behind {shown(choice.finish)}.")
-        self.say(Means.FINISH if choice.main else Means.OTHER, text=word)
+        self.say(Means.FINISH, text=word)
         self._calls_end(choice, word)
         if choice.calls and word == "stop" and not self.asked.forced:
             count = f"{len(choice.calls):,} tool call{'s' * (len(choice.calls) != 1)}"
@@ -286,8 +315,7 @@ class OpenAIChat(Answer):
             else:
                 self.faulty(self.blocks.get(at), self.called(at), success=bool(word))
         choice.open.clear()
-        if choice.main:
-            self.settle()
+        self.settle()
 
     def _usage(self, usage: Any, beside: bool) -> None:
         if not isinstance(usage, dict) or not usage:
@@ -306,10 +334,13 @@ class OpenAIChat(Answer):
     def done_line(self) -> None:
         if not self.terminal("[DONE]"):
             return
+        own = self.blocks
         for index, choice in self._choices.items():
             if choice.produced and not choice.finish and not self.error:
-                self.found("missing_finish_reason", f"Choice {index} has said something and got no finish reason.")
+                self.found("missing_finish_reason", f"Choice {index} has content and got no finish reason.")
+            self.blocks, self.aside = choice.blocks, "" if choice.main else f"choice {index}"
             self._calls_end(choice, "")
+        self.blocks, self.aside = own, ""
         if self.asked.wants_usage and not self._usage_came and not self.error:
             self.found("usage_missing", "The request asked for a usage record, and none came.")
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from inspector.detectors.base import Severity, at_least
 from inspector.streams import text_rules
@@ -30,8 +30,10 @@ class Ran:
     capture keeps events of several answers one behind the other. `closing` are the violations that only the end shows.
     """
 
-    def __init__(self, exchange: Exchange, side: Side) -> None:
+    def __init__(self, exchange: Exchange, side: Side, choice: int | None = None) -> None:
         self.exchange, self.side = exchange, side
+        self.choices: tuple[int, ...] = ()
+        """Indexes of the choices that came, where the protocol has several."""
         self.dialect = ""
         self.unsupported = ""
         self.problems: list[str] = list(exchange.problems)
@@ -41,6 +43,7 @@ class Ran:
         self.answers: list[Assembled] = []
         self._end: End | None = None
         self._asked = asked(exchange.request)
+        self._choice = choice
         self._machine: Answer | None = None
         self._clock = Clock()
         self._frames = Frames(exchange.content_types.get(side, ""), exchange.statuses.get(side), exchange.lacks)
@@ -108,7 +111,9 @@ class Ran:
             )
 
     def _new(self) -> Answer:
-        return DIALECTS[self.dialect].machine(self._asked, self.exchange.lacks)
+        machine = DIALECTS[self.dialect].machine(self._asked, self.exchange.lacks)
+        machine.choice = self._choice
+        return machine
 
     def _observed(self, frame: Frame, given: Record) -> Observed:
         machine = self._machine
@@ -155,7 +160,11 @@ class Ran:
             found = [each for each in found if each.name not in _NO_END]
         found += self._clock.end(self._end, machine.ended or bool(machine.error))
         assembled = machine.assembled()
-        found += text_rules.found(assembled, self._asked, is_read_by_client(self.exchange, self.side))
+        self.choices = machine.choices
+        by_client = is_read_by_client(self.exchange, self.side)
+        found += text_rules.found(assembled, self._asked, by_client)
+        for other in assembled.others:
+            found += (of_choice(other.choice, each) for each in text_rules.found(other, self._asked, by_client))
         if len(self.answers) < ANSWERS_KEPT:
             self.answers.append(assembled)
         if len(self.answers) == 2:
@@ -169,9 +178,13 @@ def _is_done_alone(records: Iterable[Record]) -> bool:
     return Holds.DONE in holds and Holds.JSON not in holds
 
 
-def run(exchange: Exchange, side: Side) -> Ran:
-    """The events of one side, each with the state of the machine behind it. Raises nothing on any bytes."""
-    return Ran(exchange, side)
+def run(exchange: Exchange, side: Side, choice: int | None = None) -> Ran:
+    """The events of one side, each with the state of the machine after it. Raises nothing on any bytes. `choice` as in `Answer`."""
+    return Ran(exchange, side, choice)
+
+
+def of_choice(choice: int, violation: Violation) -> Violation:
+    return replace(violation, text=f"Choice {choice}: {violation.text}")
 
 
 def is_read_by_client(exchange: Exchange, side: Side) -> bool:

@@ -16,16 +16,20 @@ from inspector.streams.hearing import TEXT_KEPT, Heard
 from inspector.streams.matched_calls import Matched, matched
 from inspector.streams.model import Exchange, How, Side, Violation
 from inspector.streams.request_rules import asked
-from inspector.streams.run import Evidence, Gathered, OneSide, one_side
+from inspector.streams.run import Evidence, Gathered, OneSide, of_choice, one_side
 from inspector.streams.text_compare import Differences, Span, differences
 from inspector.streams.text_rules import THINK, WRAPPERS, is_fragment
 
-ON_BACKEND = frozenset({"terminal_swallowed", "tool_call_lost", "tool_call_partial_lost", "content_lost", "record_split_by_proxy"})
+ON_BACKEND = frozenset(
+    {"choice_lost", "terminal_swallowed", "tool_call_lost", "tool_call_partial_lost", "content_lost", "record_split_by_proxy"}
+)
 """Rows whose violations name events of the backend; those of all others are of the client."""
 
 EXPLAINED = {"tool_call_lost": frozenset({"empty_stream"}), "record_split_by_proxy": frozenset({"empty_stream"})}
 """Row of both sides -> rows of the client's side alone that say no more than it does, of the same events."""
 
+_MOST_COMPARED = 1_000_000
+"""Events, counted once for each choice, up to which every choice is compared: each comparison reads the capture again."""
 _LONGEST_TAG = 200
 _BROKEN = "\N{REPLACEMENT CHARACTER}"
 _TAGS = (*(tag for pair in THINK for tag in pair), *(f"<{end}{each}>" for each in WRAPPERS for end in ("", "/")))
@@ -68,7 +72,12 @@ def two_sides(exchange: Exchange) -> TwoSides | None:
     if set(exchange.sides) != set(Side):
         return None
     client = Heard(exchange, Side.CLIENT)
-    backend = Heard(exchange, Side.BACKEND, client.terminal.moment if client.terminal else None)
+    before = client.terminal.moment if client.terminal else None
+    backend = Heard(exchange, Side.BACKEND, before)
+    if backend.answer.choice != client.answer.choice:
+        # The sides begin with different choices: the lowest one is the message of both.
+        choice = min(answer.choice for answer in (*backend.every, *client.every))
+        client, backend = Heard(exchange, Side.CLIENT, choice=choice), Heard(exchange, Side.BACKEND, before, choice)
     for side in (backend, client):
         if side.ran.unsupported:
             return TwoSides((), (f"The {side.side.value} side speaks a protocol that is not read here: the sides are not compared.",))
@@ -78,7 +87,34 @@ def two_sides(exchange: Exchange) -> TwoSides | None:
     comparison = _Comparison(exchange, backend, client, remarks)
     for violation in comparison.all():
         gathered.add(violation)
+    for violation in _of_others(exchange, backend, client, remarks):
+        gathered.add(violation)
     return TwoSides(gathered.evidence(), tuple(remarks))
+
+
+def _of_others(exchange: Exchange, backend: Heard, client: Heard, remarks: list[str]) -> Iterator[Violation]:
+    """What became of the choices of the backend that are not the message."""
+    got, ours = {answer.choice for answer in client.every}, {answer.choice for answer in backend.every}
+    remarks += [f"The client got a choice {index}, which the backend had not sent." for index in sorted(got - ours) if ours]
+    is_cut_off = client.ran.how in (How.RESET, How.CUT) and client.terminal is None
+    if is_cut_off or client.error is not None or client.body_event >= 0:
+        return
+    others = [answer for answer in backend.every if answer.choice != client.answer.choice and answer.blocks]
+    for answer in others:
+        if answer.choice not in got:
+            said = shown(" ".join(block.text or block.name for block in answer.blocks))
+            text = f"Choice {answer.choice} of the backend did not reach the client: {said}"
+            yield Violation("choice_lost", answer.blocks[0].first, text)
+    both = [answer.choice for answer in others if answer.choice in got]
+    left = _MOST_COMPARED // max(1, backend.records + client.records)
+    if len(both) > left:
+        remarks.append(f"Of the {len(both):,} further choices, {left:,} are compared: the capture is too long for more.")
+    for choice in both[:left]:
+        own: list[str] = []
+        sent, received = (Heard(exchange, side, choice=choice) for side in (Side.BACKEND, Side.CLIENT))
+        for violation in _Comparison(exchange, sent, received, own).of_answer():
+            yield of_choice(choice, violation)
+        remarks += [f"Choice {choice}: {each}" for each in own]
 
 
 class _Comparison:
@@ -92,9 +128,7 @@ class _Comparison:
     def all(self) -> Iterator[Violation]:
         calls = matched(self.backend, self.client, asked(self.exchange.request))
         yield from self._terminals(self.backend.size - sum(end - start for start, end in calls.removed))
-        yield from self._calls(calls)
-        yield from self._words(calls.removed)
-        yield from self._signatures()
+        yield from self._answer(calls)
         yield from self._usage()
         if self.client.after_end:
             yield Violation(
@@ -102,6 +136,15 @@ class _Comparison:
                 max(self.client.records - 1, 0),
                 f"{self.client.after_end:,} bytes were written behind the end of the stream.",
             )
+
+    def of_answer(self) -> Iterator[Violation]:
+        """What became of the content alone, of one choice of several."""
+        return self._answer(matched(self.backend, self.client, asked(self.exchange.request)))
+
+    def _answer(self, calls: Matched) -> Iterator[Violation]:
+        yield from self._calls(calls)
+        yield from self._words(calls.removed)
+        yield from self._signatures()
         yield from self._finish()
 
     def _ended_in_error(self) -> bool:
@@ -275,7 +318,7 @@ class _Comparison:
         backend, client = (common_finish(side.ran.dialect, side.answer.finish, bool(side.calls)) for side in (self.backend, self.client))
         finished = self.client.finished
         if backend == LENGTH and client and client != LENGTH and finished is not None:
-            text = f"The backend's answer was cut off at its limit, and the client was told {client}."
+            text = f"The backend's answer was cut off at its limit, and the client got {client}."
             yield Violation("finish_altered", finished.event, text)
 
 

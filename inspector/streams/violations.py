@@ -157,6 +157,7 @@ ROWS = (
     Row(88, "finish_altered", _E, ALL, _2, "The backend's answer was cut off at its limit, and the client was told another end.", "Half an answer is taken and stored for a whole one."),
     Row(89, "tool_args_altered", _E, ALL, _2, "The client got a call of the backend with other arguments.", "The tool is run with what the model did not ask for."),
     Row(90, "reasoning_index_missing", _W, O, _M, "An entry of reasoning_details has no index, and an earlier record has entries already.", 'The stream helper of the official Python client raises "Expected list delta entry to have an `index` key"; others cannot tell which fragments to join.'),
+    Row(91, "choice_lost", _E, O, _2, "A choice of the backend did not reach the client.", "A client that asked for several answers (`n`) goes on with fewer, and nothing says so."),
 )  # fmt: skip
 
 BY_NAME = {row.name: row for row in ROWS}

@@ -35,3 +35,11 @@ def test_a_ui_message_stream_is_not_judged_as_openai_chat() -> None:
 
     assert (found.findings, found.dialect) == ((), "AI SDK UI message stream")
     assert found.verdict == "Not judged: AI SDK UI message stream is not read here."
+
+
+def test_a_client_that_lost_a_choice_is_named() -> None:
+    found = only("n2-choice-lost.capture.jsonl")
+
+    assert [(each.rule, each.severity, each.message) for each in found.findings if each.severity is not Severity.NOTE] == [
+        ("choice_lost", Severity.ERROR, "Choice 1 of the backend did not reach the client: Beta answer, quite different.")
+    ]

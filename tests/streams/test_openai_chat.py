@@ -116,7 +116,9 @@ def test_the_message_is_that_of_the_first_choice() -> None:
         )
     )
 
-    assert blocks(found) == [("text", "Aa", "", ""), ("other", "{", "search", "call_x")]
+    assert blocks(found) == [("text", "Aa", "", "")]
+    (second,) = found.assembled.others
+    assert [(each.kind, each.text, each.call_id) for each in second.blocks] == [("text", "B", ""), ("tool-call", "{", "call_x")]
     assert "tool_args_invalid_json" in found.names
     assert Means.CALL not in found.counts and found.counts[Means.FINISH] == 1
 

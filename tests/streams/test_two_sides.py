@@ -72,6 +72,10 @@ def test_one_answer_in_two_dialects_is_one_answer(backend: str, client: str) -> 
     assert whole(SAME[backend], SAME[client]) == TwoSides(())
 
 
+TWO_CHOICES = [
+    chunk({}, choices=[{"index": index, "delta": {"role": "assistant", "content": words}, "finish_reason": "stop"}])
+    for index, words in enumerate(("Hi", "Ho"))
+]
 # Row -> (what it is of, the steps, what is found); the first of each nearly fires.
 CASES: dict[str, list[tuple[str, list[Step], str]]] = {
     "premature_terminal": [
@@ -206,6 +210,10 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             b(ROLE, text("Hi"), finish("length"), DONE) + EOF + cl(line("Hi"), LAST) + END,
             "finish_altered",
         ),
+    ],
+    "choice_lost": [
+        ("both choices", b(*TWO_CHOICES, DONE) + EOF + c(*TWO_CHOICES, DONE) + END, ""),
+        ("the first alone", b(*TWO_CHOICES, DONE) + EOF + c(*TWO_CHOICES[::2], DONE) + END, "choice_lost"),
     ],
     "tool_text_promoted_from_reasoning": [
         (

@@ -65,6 +65,7 @@ def test_rows_that_need_both_sides_are_never_found_on_one() -> None:
             "terminal_swallowed",
             "finish_altered",
             "tool_args_altered",
+            "choice_lost",
         ),
     }
 
