@@ -169,6 +169,8 @@ def _record_of(chunk_key: str, changes: Sequence[Change]) -> str:
 def _what(change: Change, value: Value) -> str:
     if value is Value.GROWN:
         return "has more at its end"
+    if change.element and value is Value.OTHER:
+        return "lists it with another value"
     if change.element:
         return "no longer lists what was added" if change.after else "lists again what was taken out"
     return "is as before the repair" if value is Value.BEFORE else "has another value"

@@ -148,6 +148,8 @@ def complete(repair: Repair, forward: bool) -> None:
             if not forward:
                 repair.undone_by = repair.undone_by or repair.applied_by
             settle(repair)
+        if not forward:
+            stores.clear(where, format_, [change.key for change in comparison.changes])
     except SourceProblem as problem:
         raise Refused(problem.sentence) from None
 

@@ -28,7 +28,17 @@ from inspector.sources.problems import (
     SourceProblem,
     TooMany,
 )
-from inspector.sources.replacing import fill, is_regular, place_of, prepared, put_back, remove_if_empty, sync, take_times
+from inspector.sources.replacing import (
+    fill,
+    is_regular,
+    place_of,
+    prepared,
+    put_back,
+    remove_if_empty,
+    sync,
+    take_times,
+    temporary_of,
+)
 
 MOST = 200_000
 DEPTH = 6
@@ -197,6 +207,16 @@ def commit(
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             remove_if_empty(target.parent, base)
+
+
+def clear(path: Path, keys: Iterable[str]) -> None:
+    """Removes what a write of these files that was killed left next to them: our temporary files, and folders that held nothing else."""
+    base = root(path)
+    for key in keys:
+        place = place_of(base, key)
+        with suppress(OSError):
+            temporary_of(place).unlink(missing_ok=True)
+        remove_if_empty(place.parent, base)
 
 
 def _unwritten(error: OSError, path: Path) -> SourceProblem:

@@ -25,10 +25,14 @@ def place_of(base: Path, key: str) -> Path:
     return place
 
 
+def temporary_of(place: Path) -> Path:
+    return place.with_name(f".{place.name}{_TEMPORARY}")
+
+
 def prepared(base: Path, key: str, data: bytes) -> Path:
     place = place_of(base, key)
     place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{place.name}{_TEMPORARY}")
+    temporary = temporary_of(place)
     mode = place.stat().st_mode & 0o777 if place.exists() else 0o600
     try:
         # What a crash left behind goes, and a link that somebody laid there is not written through.

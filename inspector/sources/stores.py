@@ -123,6 +123,12 @@ def roll_back(place: Place) -> None:
         sqlite.roll_back(place)
 
 
+def clear(place: Place, format_: Format, keys: Sequence[str]) -> None:
+    """Of a store of files, what a killed write of these files left next to them."""
+    if isinstance(place, Path) and isinstance(format_, InFiles):
+        folders.clear(place, keys)
+
+
 def copy(place: Place, out: Path, format_: Format) -> None:
     """A consistent copy in `out`, which must not be there yet. Raises AlreadyThere and other SourceProblem."""
     if isinstance(place, Dsn):
