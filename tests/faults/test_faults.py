@@ -15,7 +15,6 @@ from tests.faults.shim import NoCompiler, compiled
 # What does not hold yet. Whoever repairs one of these takes its line out.
 KNOWN = {
     points.LEFT: "the lock and the temporary files of a process that died stay",
-    points.ODD: "a disk that is read-only while temporary files are removed ends in a traceback",
 }
 
 
