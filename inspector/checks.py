@@ -37,7 +37,7 @@ def _write_back() -> Iterator[CheckMessage]:
 
 def _sources() -> Iterator[CheckMessage]:
     for root in settings.INSPECTOR_SOURCES:
-        if not Path(root).is_dir():
+        if isinstance(root, Path) and not root.is_dir():
             yield Warning(
                 f"INSPECTOR_SOURCES names {root}, which is not a folder here.",
                 hint="Correct the path, or mount the folder before the start; until then the web interface reads nothing below it.",

@@ -13,6 +13,9 @@ from urllib.parse import unquote, urlsplit
 import environ  # type: ignore[import-untyped]
 from django.core.exceptions import ImproperlyConfigured
 
+from inspector.sources.dsn import Place
+from inspector.sources.places import SCHEMES, NoAddress, place
+
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 YES = {"1", "true", "yes", "on"}
 NO = {"", "0", "false", "no", "off"}
@@ -44,10 +47,30 @@ def is_local(hosts: list[str]) -> bool:
     return set(hosts) <= set(LOOPBACK_NAMES)
 
 
-def folders(name: str) -> list[Path]:
-    """The absolute folders in variable `name`, links resolved, whether they exist or not; between them the system's path separator or a comma."""
+def sources(name: str) -> list[Place]:
+    """The absolute folders in variable `name`, links resolved, whether they exist or not, and the addresses of databases.
+
+    Between folders stands the system's path separator or a comma, around an address commas (in an address, %2C stands for one).
+    """
+    found: list[Place] = []
+    for part in _listed(os.environ.get(name, ""), ","):
+        found += [_address(name, part)] if "://" in part else _folders(name, part)
+    return found
+
+
+def _address(name: str, text: str) -> Place:
+    # The sentences never repeat the address: it may hold a password.
+    if not text.lower().startswith(SCHEMES):
+        raise ImproperlyConfigured(f"{name} lists something before postgresql:// without a comma: put a comma before each address.")
+    try:
+        return place(text)
+    except NoAddress as problem:
+        raise ImproperlyConfigured(f"{name} lists an address that is none. {problem.sentence}") from None
+
+
+def _folders(name: str, text: str) -> list[Path]:
     found = []
-    for part in _listed(os.environ.get(name, ""), f"{os.pathsep},"):
+    for part in _listed(text, os.pathsep):
         path = Path(part)
         if part.startswith("~"):
             try:

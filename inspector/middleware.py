@@ -1,7 +1,9 @@
-"""Names the person behind each request, or refuses it in one sentence; a page that only shows reads one snapshot."""
+"""Names the person behind each request, or refuses it in one sentence; a page that only shows reads one snapshot; sets the limit of what may be opened."""
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +18,11 @@ from django_htmx.middleware import HtmxDetails
 from inspector.actions.settling import Interrupted, settle_all
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
+from inspector.models import Source
 from inspector.models.transactions import one_snapshot
+from inspector.sources.dsn import Dsn
+from inspector.sources.reach import Limit, OutOfReach, limited
+from inspector.views.pages import refusal
 
 FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 NOT_LOCAL = (
@@ -27,6 +33,16 @@ WRONG_HOST = "Inspector does not answer for this host name: if it is yours, add 
 
 View = Callable[..., HttpResponse]
 READING = ("GET", "HEAD")
+
+
+NOT_LISTED = (
+    "With its links resolved it is in no folder, and at no address, that INSPECTOR_SOURCES lists: add the folder or the address there and restart "
+    "Inspector, or use a command such as repair or verify, which reads what you may read."
+)
+NOT_IMPORTED = (
+    "Its links lead to a place that no command imported: import that place with the command import_source, which reads what you may read, "
+    "or put the files back where they were."
+)
 
 
 class OperatorRequest(HttpRequest):
@@ -135,8 +151,10 @@ def read_one_snapshot(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
         try:
             with one_snapshot():
                 return view(request, *arguments, **named)
+        except OutOfReach as problem:
+            # What is raised here passes by the other middlewares, which see the exceptions of views only.
+            return refusal(request, problem.sentence, status=403)
         except (DatabaseError, InterfaceError) as error:
-            # What is raised here passes by `answer_plainly`, which sees the exceptions of views only.
             if sentence := for_a_page(error):
                 return _sentence(sentence, 503)
             raise
@@ -167,3 +185,41 @@ def settle_interrupted(get_response: Callable[[HttpRequest], HttpResponse]) -> C
         return get_response(request)
 
     return middleware
+
+
+def limit_reach(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Views open only what the web interface may read, whatever they call; an answer that is streamed after them does too."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        limit = web_limit()
+        with limited(limit):
+            response = get_response(request)
+        if response.streaming:
+            response.streaming_content = _limited_parts(response.streaming_content, limit)  # type: ignore[attr-defined]
+        return response
+
+    def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return refusal(request, exception.sentence, status=403) if isinstance(exception, OutOfReach) else None
+
+    middleware.process_exception = process_exception  # type: ignore[attr-defined]
+    return middleware
+
+
+def web_limit() -> Limit:
+    """With INSPECTOR_SOURCES: what it lists, and nothing else. Without: what a command imported, and the folder `var`."""
+    listed = settings.INSPECTOR_SOURCES
+    if listed:
+        addresses = frozenset(each.name for each in listed if isinstance(each, Dsn))
+        return Limit(tuple(each for each in listed if isinstance(each, Path)), lambda: addresses, NOT_LISTED)
+    # Asked once for each request, and only where something is opened. No page adds a source.
+    return Limit((settings.VAR_DIR.resolve(),), cache(lambda: frozenset(Source.objects.values_list("path", flat=True))), NOT_IMPORTED)
+
+
+def _limited_parts(parts: Iterator[bytes], limit: Limit) -> Iterator[bytes]:
+    iterator = iter(parts)
+    while True:
+        with limited(limit):
+            part = next(iterator, None)
+        if part is None:
+            return
+        yield part

@@ -21,7 +21,7 @@ SECRET_KEY = environment.secret_key("DJANGO_SECRET_KEY", VAR_DIR / "secret-key")
 
 # Local single-operator mode: nobody but the person at this machine can reach the pages, so nobody signs in.
 INSPECTOR_LOCAL = environment.is_local(ALLOWED_HOSTS)
-INSPECTOR_SOURCES = environment.folders("INSPECTOR_SOURCES")
+INSPECTOR_SOURCES = environment.sources("INSPECTOR_SOURCES")
 INSPECTOR_WRITE_BACK = environment.flag("INSPECTOR_WRITE_BACK")
 INSPECTOR_REQUIRE_SECOND_APPROVER = environment.flag("INSPECTOR_REQUIRE_SECOND_APPROVER")
 INSPECTOR_BASE_URL = environment.base_url("INSPECTOR_BASE_URL")
@@ -53,6 +53,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    # Before the first that opens a store.
+    "inspector.middleware.limit_reach",
     "inspector.middleware.settle_interrupted",
     # The last: whatever has to be written before a page is shown belongs before it.
     "inspector.middleware.read_one_snapshot",

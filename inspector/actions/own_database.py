@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, connection, connections, transaction
 
+from inspector.sources import reach
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_sessions import sees_lock
 from inspector.sources.problems import SourceProblem
@@ -19,7 +20,8 @@ class OwnDatabase(SourceProblem):
 
 
 def refuse_own_database(path: Place) -> None:
-    """Raises OwnDatabase for the file, its side files, and links to them, without opening any; for an address what connecting raises."""
+    """Raises OwnDatabase for the file, its side files, and links to them, without opening any; for an address what connecting raises. Raises OutOfReach."""
+    reach.refuse(path)
     if isinstance(path, Dsn):
         if connection.vendor == "postgresql" and _is_own(path):
             raise OwnDatabase(path)

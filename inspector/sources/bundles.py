@@ -71,7 +71,7 @@ def write(out: Path, data: bytes) -> None:
 def open_bundle(path: Path) -> Sealed:
     """What `path` seals, verified. Raises NotABundle and what `files.regular` raises."""
     try:
-        with files.regular(path).open("rb") as file:
+        with files.opened(path) as file:
             return unseal(_members(path, file))
     except BrokenBundle as problem:
         raise NotABundle(path, problem.reason) from None

@@ -70,7 +70,7 @@ def of_path(path: Path) -> Opened:
 
     def blocks(offset: int = 0) -> Iterator[bytes]:
         try:
-            with found.open("rb") as file:
+            with files.opened(found) as file:
                 yield from _blocks(file, offset, size)
         except OSError as error:
             raise files.problem(error, path) from error

@@ -6,7 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from inspector.sources import files, reach
 from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.reach import OutOfReach
 
 LOCK = ".gbrain-lock"
 """Folder in the data folder with a file `lock` that holds {pid, command, ...}: gbrain's own, refreshed twice a minute for as long as it runs."""
@@ -44,29 +46,35 @@ class ServerFolder(SourceProblem):
 
 
 def refuse(path: Path) -> None:
-    """Raises DataFolder, ServerFolder; for a file inside the folder too, and for the folder that holds one alone."""
-    with suppress(OSError, ValueError):
-        for folder in (path, path.parent, path / "brain.pglite"):
+    """Raises DataFolder, ServerFolder; for a file inside the folder too, and for the folder that holds one alone. Raises OutOfReach for `path` itself."""
+    reach.refuse(path)
+    for folder in (path, path.parent, path / "brain.pglite"):
+        # The parent of what may be opened is not looked into where it may not be opened itself.
+        with suppress(OSError, ValueError, OutOfReach):
+            reach.refuse(folder / "PG_VERSION")
             if (folder / "PG_VERSION").is_file() and all((folder / name).is_dir() for name in _SOME):
-                with (folder / "PG_VERSION").open("rb") as file:
-                    version = f"PostgreSQL {file.read(20).decode('ascii', 'replace').strip()}"
+                version = f"PostgreSQL {_start(folder / 'PG_VERSION', 20).decode('ascii', 'replace').strip()}"
                 raise DataFolder(folder, version, _holder(folder)) if _is_lite(folder) else ServerFolder(folder, version)
+
+
+def _start(path: Path, size: int) -> bytes:
+    """The first bytes of a file; b"" where it cannot be read."""
+    with suppress(OSError, SourceProblem), files.opened(path) as file:
+        return file.read(size)
+    return b""
 
 
 def _is_lite(folder: Path) -> bool:
     """By gbrain's lock or name, or by what the only process of PGLite leaves in the file of the postmaster: -42 for a process id."""
     if (folder / LOCK).is_dir() or folder.suffix == ".pglite":
         return True
-    with suppress(OSError), (folder / "postmaster.pid").open("rb") as file:
-        return file.read(3) == b"-42"
-    return False
+    return _start(folder / "postmaster.pid", 3) == b"-42"
 
 
 def _holder(folder: Path) -> str:
     try:
-        with (folder / LOCK / "lock").open("rb") as file:
-            said = json.loads(file.read(_LOCK_BYTES))
-    except (OSError, ValueError, RecursionError):
+        said = json.loads(_start(folder / LOCK / "lock", _LOCK_BYTES))
+    except (ValueError, RecursionError):
         return "a process that its lock does not name" if (folder / LOCK).is_dir() else ""
     pid = said.get("pid") if isinstance(said, dict) else None
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:

@@ -8,8 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
+from inspector.sources import reach
 from inspector.sources.problems import (
     AlreadyThere,
     Failed,
@@ -24,11 +25,12 @@ from inspector.sources.problems import (
     SourceProblem,
     TooLarge,
 )
+from inspector.sources.reach import SIDES as SIDES
 
 LIMIT = 1 << 30
 """Bytes: what a file read at once and one line may hold, the same as SQLite's limit for one value (1e9) and a little more."""
-SIDES = ("-wal", "-shm", "-journal")
-"""What SQLite puts behind the name of a database for the files that it keeps beside it."""
+NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+"""For the last part of a path whose links were resolved: a link that was put there since could lead anywhere."""
 _YEAR_9999 = 253_000_000_000
 
 
@@ -62,9 +64,9 @@ def problem(error: OSError, path: Path) -> SourceProblem:
 
 
 def regular(path: Path) -> Path:
-    """The real path of an existing regular file. Raises Missing, NotAFile, NotReadable. A FIFO is refused here: opening it would hang."""
+    """The real path of an existing regular file. Raises OutOfReach, Missing, NotAFile, NotReadable. A FIFO is refused here: opening it would hang."""
     try:
-        found = path.resolve()
+        found = reach.real(path)
         mode = found.stat().st_mode
     except OSError as error:
         raise problem(error, path) from error
@@ -75,15 +77,26 @@ def regular(path: Path) -> Path:
     raise NotAFile(path, "folder" if stat.S_ISDIR(mode) else "pipe, socket or device")
 
 
-def real(path: Path) -> str:
-    """The real path: what a source is known by. The file need not exist. Raises Missing for a path that cannot be one."""
+def opened(path: Path) -> BinaryIO:
+    """A regular file, open for reading. Raises what `regular` raises."""
+    found = regular(path)
     try:
-        return str(path.resolve())
+        return os.fdopen(os.open(found, os.O_RDONLY | NOFOLLOW), "rb")
+    except OSError as error:
+        raise problem(error, path) from error
+
+
+def real(path: Path) -> str:
+    """The real path: what a source is known by. The file need not exist. Raises OutOfReach, and Missing for a path that cannot be one."""
+    try:
+        return str(reach.real(path))
     except (OSError, ValueError, RuntimeError) as error:
         raise Missing(path) from error
 
 
 def exists(path: Path) -> bool:
+    """Raises OutOfReach: outside, not even this is said."""
+    reach.refuse(path)
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -91,7 +104,8 @@ def exists(path: Path) -> bool:
 
 
 def written_at(path: Path) -> float | None:
-    """Seconds since the epoch when the file was last written, or the -wal file beside it; None where nothing tells a time that can be."""
+    """Seconds since the epoch when the file was last written, or its -wal file; None where nothing tells a time that can be. Raises OutOfReach."""
+    reach.refuse(path)
     times = []
     for each in (path, path.with_name(path.name + "-wal")):
         try:
@@ -113,7 +127,7 @@ def size(path: Path) -> int:
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     """The whole file. Raises TooLarge when it holds more than `limit` bytes."""
     try:
-        with regular(path).open("rb") as file:
+        with opened(path) as file:
             data = file.read(limit + 1)
     except OSError as error:
         raise problem(error, path) from error
@@ -126,7 +140,7 @@ def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[Line]:
     """Every line from byte `start` on, split on LF only; one without LF at the end comes as TornLine. Raises TooLarge for a longer line."""
     offset = start
     try:
-        with regular(path).open("rb") as file:
+        with opened(path) as file:
             file.seek(start)
             while data := file.readline(limit + 1):
                 if data.endswith(b"\n"):
@@ -144,8 +158,9 @@ def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[Line]:
 def new_file(out: Path) -> Iterator[int]:
     """A fresh file (its descriptor, mode 0600: stores hold secrets), removed again when the body fails.
 
-    Raises AlreadyThere, NoFolder, NotWritable, NoRoom, SideName.
+    Raises OutOfReach, AlreadyThere, NoFolder, NotWritable, NoRoom, SideName.
     """
+    reach.refuse(out)
     if out.name.endswith(SIDES):
         raise SideName(out)
     try:
@@ -168,10 +183,9 @@ def new_file(out: Path) -> Iterator[int]:
 
 def copy(path: Path, out: Path) -> None:
     """Copies the bytes of a plain file into a new file. Not for databases: a copy of an open one is torn (see sqlite.backup)."""
-    source = regular(path)
-    with new_file(out) as descriptor:
+    with opened(path) as read, new_file(out) as descriptor:
         try:
-            with source.open("rb") as read, os.fdopen(descriptor, "wb", closefd=False) as write:
+            with os.fdopen(descriptor, "wb", closefd=False) as write:
                 shutil.copyfileobj(read, write, 1 << 20)
         except OSError as error:
             raise problem(error, path) from error
@@ -180,5 +194,5 @@ def copy(path: Path, out: Path) -> None:
 @contextmanager
 def workspace() -> Iterator[Path]:
     """A private folder (mode 0700) for rehearsals and copies, removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="inspector-") as folder:
+    with tempfile.TemporaryDirectory(prefix="inspector-") as folder, reach.including(Path(folder)):
         yield Path(folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 
 from inspector.formats.base import Cell, Change, InFiles, Record, Shape
-from inspector.sources import elements, files, lock_files
+from inspector.sources import elements, files, lock_files, reach
 from inspector.sources.carrying import carry_over, opened_files
 from inspector.sources.elements import State
 from inspector.sources.problems import (
@@ -48,6 +48,8 @@ HEADS, HEAD = 8, 4096
 
 
 def is_folder(path: Path) -> bool:
+    """Raises OutOfReach."""
+    reach.refuse(path)
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -55,11 +57,11 @@ def is_folder(path: Path) -> bool:
 
 
 def names(path: Path) -> tuple[str, ...]:
-    """Keys of the regular files of the source, sorted; links are not followed and nothing below DEPTH folders is looked at. Raises TooMany, NotReadable."""
+    """Keys of the regular files of the source, sorted; links are not followed and nothing below DEPTH folders is looked at. Raises OutOfReach, TooMany, NotReadable."""
     if not is_folder(path):
-        return (path.resolve().name,)
+        return (reach.real(path).name,)
     found: list[str] = []
-    base = path.resolve()
+    base = reach.real(path)
     for folder, below, held in os.walk(base, onerror=_refuse_closed):
         at = Path(folder)
         if len(at.relative_to(base).parts) >= DEPTH:
@@ -80,19 +82,19 @@ def shape(path: Path) -> Shape:
     """What a format gets to see of a folder: its name, the names of its files, and how the first of those with lines of JSON begin."""
     found = names(path)
     lines = islice((name for name in found if name.endswith(".jsonl")), HEADS)
-    return Shape(b"", {}, path.resolve().name, found, tuple(_head(root(path) / name) for name in lines))
+    return Shape(b"", {}, reach.real(path).name, found, tuple(_head(root(path) / name) for name in lines))
 
 
 def _head(path: Path) -> bytes:
     """b"" where it cannot be read: what reads it later says why."""
-    with suppress(OSError), path.open("rb") as file:
+    with suppress(OSError, SourceProblem), files.opened(path) as file:
         return file.read(HEAD)
     return b""
 
 
 def root(path: Path) -> Path:
-    """The folder that keys count from."""
-    return path.resolve().parent
+    """The folder that keys count from. Raises OutOfReach."""
+    return reach.real(path).parent
 
 
 def records(path: Path, format_: InFiles) -> list[Record]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from inspector.sources import files
 from inspector.sources.problems import Locked
 
 try:
@@ -46,8 +47,8 @@ def alone() -> Iterator[None]:
 
 
 def descriptor(path: Path) -> int:
-    """A read-only descriptor that stays open until `alone` ends."""
-    found = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    """A read-only descriptor of a real path that stays open until `alone` ends."""
+    found = os.open(path, os.O_RDONLY | files.NOFOLLOW | getattr(os, "O_BINARY", 0))
     _descriptors.append(found)
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from inspector.sources import files, locks
+from inspector.sources import files, locks, reach
 from inspector.sources.locks import alone, descriptor, wait_until_shared
 from inspector.sources.problems import (
     Changing,
@@ -30,7 +30,10 @@ TRIES = 4
 
 
 def side(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
+    """A file that SQLite keeps next to the database `path`. Raises OutOfReach: a link under that name may lead anywhere."""
+    found = path.with_name(path.name + suffix)
+    reach.refuse(found)
+    return found
 
 
 def stamp(path: Path) -> tuple[int, int, int] | None:
@@ -63,7 +66,7 @@ def refuse_hot_journal(path: Path) -> None:
     journal = side(path, "-journal")
     try:
         # A pipe of that name would be waited for without end, by SQLite too.
-        with files.regular(journal).open("rb") as file:
+        with files.opened(journal) as file:
             if file.read(1) not in (b"", b"\0"):
                 raise Unfinished(path)
     except (Missing, FileNotFoundError):
@@ -71,7 +74,11 @@ def refuse_hot_journal(path: Path) -> None:
 
 
 def connect(path: Path, options: str, seconds: float | None = None) -> sqlite3.Connection:
-    """A connection in autocommit mode, hostile schemas distrusted; text comes as str with surrogateescape. Raises sqlite3.Error."""
+    """A connection in autocommit mode, hostile schemas distrusted; text comes as str with surrogateescape. Raises sqlite3.Error, OutOfReach."""
+    reach.refuse(path)
+    for suffix in files.SIDES:
+        # SQLite opens these by itself.
+        side(path, suffix)
     timeout = locks.WAIT if seconds is None else seconds
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=timeout, isolation_level=None)
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")

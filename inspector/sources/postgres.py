@@ -16,6 +16,7 @@ from psycopg.pq import TransactionStatus
 
 from inspector.formats.base import Record, Relation, Shape
 from inspector.formats.relation_rows import record_of
+from inspector.sources import reach
 from inspector.sources.dsn import Dsn
 from inspector.sources.postgres_problems import HiddenRows, OtherType, ServerSaid, SeveralSchemas, named, not_connected
 from inspector.sources.problems import NoTable
@@ -71,6 +72,8 @@ def transaction(where: Dsn, begin: str, **settings: str) -> Iterator[Connection]
 
 
 def _connected(where: Dsn) -> Connection:
+    """Raises OutOfReach before anything is asked of the server, and what `not_connected` gives."""
+    reach.refuse(where)
     parts = {**_PATIENCE, **conninfo_to_dict(where.conninfo), "client_encoding": "UTF8", "application_name": "inspector"}
     for seconds in (*_PAUSES, None):
         try:

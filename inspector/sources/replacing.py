@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from inspector.formats.base import Change
+from inspector.sources import reach
 from inspector.sources.problems import NotWritable, SourceProblem
 
 _TEMPORARY = ".inspector-new"
@@ -18,10 +19,11 @@ def is_regular(path: Path) -> bool:
 
 
 def place_of(base: Path, key: str) -> Path:
-    """Raises ValueError for a key that leads out of the folder: keys come from plans, and those may come from a file."""
+    """Raises ValueError for a key that leads out of the folder: keys come from plans, and those may come from a file. Raises OutOfReach."""
     place = base / key
     if not Path(key).parts or any(part in ("..", ".") for part in Path(key).parts) or Path(key).is_absolute():
         raise ValueError(f"{key!r} leads out of the source")
+    reach.refuse(place)
     return place
 
 

@@ -22,7 +22,8 @@ from inspector.models import Conversation, Payload, Record, Source, Stream, Trac
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.reports.visible import visible
-from inspector.sources.places import is_dsn
+from inspector.sources import reach
+from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
 from inspector.views.conversation_list import DAMAGED, Row, newest_first, rows_of
 from inspector.views.pages import as_json, page
@@ -158,6 +159,8 @@ class SourcePage:
     """Whether it is files, which are copied as such, and no database."""
     is_on_a_server: bool
     """Whether it is named by an address, and its repairs can be had as a script."""
+    unreadable: str
+    """Why the web interface may not read it; empty where it may."""
 
 
 def _page(found: Source) -> SourcePage:
@@ -181,7 +184,17 @@ def _page(found: Source) -> SourcePage:
         has_switch=switch_is_needed(found),
         is_in_files=not found.is_trace and isinstance(format_named(found.format), InFiles),
         is_on_a_server=is_dsn(found.path),
+        unreadable=_unreadable(found),
     )
+
+
+def _unreadable(found: Source) -> str:
+    """Links are resolved for it, and nothing is opened."""
+    try:
+        reach.refuse(place(found.path))
+    except SourceProblem as problem:
+        return visible(problem.sentence)
+    return ""
 
 
 def _deployed(found: Source) -> Reader | None:
@@ -210,6 +223,7 @@ def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
         "stores": [store.oid for store in content.stores],
         "readers": list(content.readers),
         "why_writable": content.why_writable,
+        "web_may_read": not content.unreadable,
     }
     return as_json({**_row_report(content.row), **more})
 

@@ -6,6 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from inspector.checks import check_settings
+from inspector.sources.places import place
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_write_back_beside_debug_pages_is_told(quiet: Settings) -> None:
 
 
 def test_each_missing_root_is_told(quiet: Settings, tmp_path: Path) -> None:
-    quiet.INSPECTOR_SOURCES = [tmp_path, tmp_path / "gone", tmp_path / "away"]
+    quiet.INSPECTOR_SOURCES = [tmp_path, tmp_path / "gone", tmp_path / "away", place("postgresql://me@db/brain")]
     assert ids() == ["inspector.W002", "inspector.W002"]
 
 

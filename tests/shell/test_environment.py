@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from inspector import environment
+from inspector.sources.dsn import Dsn
 
 NAME = "INSPECTOR_SAMPLE"
 
@@ -58,22 +59,36 @@ def test_a_host_name_with_scheme_port_or_space_is_refused(monkeypatch: pytest.Mo
 
 def test_folders_are_separated_by_the_path_separator_or_commas(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(NAME, f"{tmp_path}/one{os.pathsep}{tmp_path}/with space, {tmp_path}/three,")
-    assert environment.folders(NAME) == [tmp_path / "one", tmp_path / "with space", tmp_path / "three"]
+    assert environment.sources(NAME) == [tmp_path / "one", tmp_path / "with space", tmp_path / "three"]
 
 
 def test_a_folder_behind_a_link_is_resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     monkeypatch.setenv(NAME, str(tmp_path / "link"))
-    assert environment.folders(NAME) == [tmp_path / "real"]
+    assert environment.sources(NAME) == [tmp_path / "real"]
 
 
 def test_a_relative_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "'stores' is not absolute" in refusal(monkeypatch, environment.folders, "/srv,stores")
+    assert "'stores' is not absolute" in refusal(monkeypatch, environment.sources, "/srv,stores")
 
 
 def test_a_home_folder_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "whose home folder is unknown" in refusal(monkeypatch, environment.folders, "~no-such-person/stores")
+    assert "whose home folder is unknown" in refusal(monkeypatch, environment.sources, "~no-such-person/stores")
+
+
+def test_addresses_stand_between_commas_and_lose_their_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(NAME, f"{tmp_path}{os.pathsep}/srv, postgres://me:secret@db.example.org:5433/brain,/opt")
+    folder, srv, address, opt = environment.sources(NAME)
+    assert [folder, srv, opt] == [tmp_path, Path("/srv"), Path("/opt")]
+    assert isinstance(address, Dsn) and address.name == "postgresql://me@db.example.org:5433/brain"
+
+
+@pytest.mark.parametrize(
+    "value", ["/srv:postgresql://me:secret@db/brain", "mysql://me:secret@db/brain", "postgresql://me:se@cret@db/brain"]
+)
+def test_a_bad_address_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    assert "cret" not in refusal(monkeypatch, environment.sources, value)
 
 
 def test_a_base_url_loses_its_last_slash(monkeypatch: pytest.MonkeyPatch) -> None:

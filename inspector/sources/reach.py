@@ -1,0 +1,102 @@
+"""What may be opened: everything in a command, which reads what its person may; in the web interface only what its limit covers.
+
+The web interface sets a limit around each request (`inspector.middleware.limit_reach`). Everything in this package that opens a file, a
+folder, a database or a server asks here first, with links resolved at that moment.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from inspector.sources.dsn import Dsn, Place
+from inspector.sources.problems import SourceProblem
+
+SIDES = ("-wal", "-shm", "-journal")
+"""What SQLite puts behind the name of a database for the files that it keeps next to it."""
+_COMPANIONS = (*SIDES, ".1", ".lock")
+"""What belongs to a single file: these, the rotated part of a journal, and the lock file of OpenClaw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What the web interface may open.
+
+    `roots`: real folders, with everything below them. `known`: real paths of single files and folders, and addresses without their password;
+    asked only when a root does not cover the place. `advice`: a sentence with what to do next, for a refusal.
+    """
+
+    roots: tuple[Path, ...]
+    known: Callable[[], Collection[str]]
+    advice: str
+
+    def covers(self, found: Path) -> bool:
+        """`found` is a real path."""
+        if any(found.is_relative_to(root) for root in self.roots):
+            return True
+        known = self.known()
+        text = str(found)
+        return (
+            text in known
+            or any(str(folder) in known for folder in found.parents)
+            or any(text.endswith(ending) and text.removesuffix(ending) in known for ending in _COMPANIONS)
+        )
+
+
+@dataclass(eq=False)
+class OutOfReach(SourceProblem):
+    """The sentence is the same whether or not there is something at the place, and does not say where a link leads."""
+
+    advice: str
+
+    @property
+    def sentence(self) -> str:
+        return f"The web interface may not read {self.place}. {self.advice}"
+
+
+_limit: ContextVar[Limit | None] = ContextVar("limit", default=None)
+
+
+@contextmanager
+def limited(limit: Limit | None) -> Iterator[None]:
+    """Within it only what `limit` covers is opened; None lifts it."""
+    token = _limit.set(limit)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+@contextmanager
+def including(folder: Path) -> Iterator[None]:
+    """Within it `folder` may be opened too: a private one that this process made."""
+    limit = _limit.get()
+    with limited(limit and replace(limit, roots=(*limit.roots, folder.resolve()))):
+        yield
+
+
+def real(path: Path) -> Path:
+    """The real path, to be opened instead of `path`: a link that is put there later is not followed. Raises OutOfReach, and what Path.resolve raises."""
+    limit = _limit.get()
+    if limit is None:
+        return path.resolve()
+    try:
+        found = path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        # Links in a circle may be anywhere, and what is wrong with them is not said.
+        raise OutOfReach(path, limit.advice) from error
+    if not limit.covers(found):
+        raise OutOfReach(path, limit.advice)
+    return found
+
+
+def refuse(place: Place) -> None:
+    """Raises OutOfReach for a place that may not be opened here."""
+    limit = _limit.get()
+    if limit is None:
+        return
+    if not isinstance(place, Dsn):
+        real(place)
+    elif place.name not in limit.known():
+        raise OutOfReach(place, limit.advice)
