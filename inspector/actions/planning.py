@@ -17,9 +17,8 @@ from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.profiles.answering import own_judges
 from inspector.readers.catalogue import UnknownReader
-from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import UnknownStrategy, strategy
-from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.repairs.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.reports.branches import with_leaf
 from inspector.reports.visible import visible
 from inspector.sources import reading
@@ -124,8 +123,7 @@ def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, re
         stored = replace(stored, conversation=case.conversation)
     refuse_doubles(stored)
     try:
-        strategies: list[Strategy] = [strategy(name) for name in request.strategies]
-        edits = compose(case, strategies)
+        edits, effective = compose_effective(case, [strategy(name) for name in request.strategies])
     except (UnknownStrategy, UnknownReader) as problem:
         raise Refused(str(problem)) from None
     plan = Plan(
@@ -133,13 +131,13 @@ def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, re
         stored.conversation.native_id,
         request.mode,
         request.strategies,
-        safety_of(strategies),
+        safety_of(effective),
         digest(stored),
         edits,
         request.options,
     )
     try:
-        return preview(case, stored, format_, plan, strategies, request.projection, request.profile)
+        return preview(case, stored, format_, plan, effective, request.projection, request.profile)
     except NothingToDo:
         raise NothingToRepair(f"Nothing to do: {', '.join(request.strategies)} would change nothing in this conversation.") from None
     except (WriteRefused, EditMismatch) as problem:

@@ -267,6 +267,11 @@ class Format(Protocol):
     def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]: ...
 
 
+def mode_summary(format_: Format, name: str) -> str:
+    """What the mode writes, in its own words; "" for a name that the format does not have any more."""
+    return next((mode.summary for mode in format_.modes if mode.name == name), "")
+
+
 def after(records: Sequence[Record], changes: Iterable[Change]) -> list[Record]:
     """The records as they will be once `changes` are written (element changes are left out: they belong to shared values)."""
     values: dict[str, Any] = {record.key: record.value for record in records}

@@ -49,10 +49,18 @@ def digest(stored: Stored) -> str:
 
 def compose(case: Case, strategies: Sequence[Strategy]) -> tuple[Edit, ...]:
     """The strategies one after the other, folded to one list of edits against the base."""
-    current = case
+    return compose_effective(case, strategies)[0]
+
+
+def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple[Edit, ...], tuple[Strategy, ...]]:
+    """The edits of `compose`, and those of the strategies that change something after the ones before them: only these have a cost and a safety mark here."""
+    current, effective = case, []
     for strategy in strategies:
-        current = current.again(apply(current.conversation, strategy.propose(current)))
-    return between(case.conversation, current.conversation)
+        later = apply(current.conversation, strategy.propose(current))
+        if later != current.conversation:
+            effective.append(strategy)
+        current = current.again(later)
+    return between(case.conversation, current.conversation), tuple(effective)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,14 @@ class DiffRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """`strategy` is the name of the one that has this cost; "" where it is the plan's own."""
+
+    strategy: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     plan: Plan
     changes: tuple[Change, ...]
@@ -87,8 +103,14 @@ class Preview:
     before: Side
     after: Side
     rows: tuple[DiffRow, ...]
-    cost: tuple[str, ...]
+    costs: tuple[Cost, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def cost(self) -> tuple[str, ...]:
+        """Each with its strategy where the plan names several, since what one of them leaves alone another changes."""
+        is_composed = len(self.plan.strategies) > 1
+        return tuple(f"{each.strategy}: {each.sentence}" if is_composed and each.strategy else each.sentence for each in self.costs)
 
     @property
     def bytes_written(self) -> int:
@@ -124,7 +146,7 @@ def _told_short(chunk: Chunk) -> str:
 def preview(
     case: Case, stored: Stored, format_: Format, plan: Plan, strategies: Sequence[Strategy], projection_name: str, profile_name: str
 ) -> Preview:
-    """`case` is that of `stored`, as the chosen reader has it. Raises NothingToDo, WriteRefused, EditMismatch."""
+    """`case` is that of `stored`, as the chosen reader has it; `strategies` those of the plan that change something. Raises NothingToDo, WriteRefused, EditMismatch."""
     if not plan.edits:
         raise NothingToDo
     changes = tuple(format_.write(plan, stored))
@@ -150,8 +172,12 @@ def preview(
         before,
         later,
         rows,
-        (*(strategy.cost for strategy in strategies), *_other_path(case, target == stored.conversation.native_id)),
         (
+            *(Cost(strategy.name, strategy.cost) for strategy in strategies),
+            *(Cost("", sentence) for sentence in _other_path(case, target == stored.conversation.native_id)),
+        ),
+        (
+            *_idle(plan, strategies),
             *(format_.follow_up(plan, stored) if isinstance(format_, Lists) else ()),
             *_warnings(before, later, plan, case.reading.reader),
             *_unsettled(rows, stored.conversation),
@@ -159,6 +185,12 @@ def preview(
             *([hidden] if isinstance(format_, DetectedByContent) and (hidden := format_.warning(changes)) else []),
         ),
     )
+
+
+def _idle(plan: Plan, effective: Sequence[Strategy]) -> Iterator[str]:
+    for name in plan.strategies:
+        if name not in {strategy.name for strategy in effective}:
+            yield f"{name} changes nothing in this plan: leave it out."
 
 
 def _other_path(case: Case, is_same: bool) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Any
 from inspector.detectors import catalogue as detectors
 from inspector.detectors.base import Rule
 from inspector.formats import dispatch_traces
+from inspector.formats.base import Format, WriteMode
 from inspector.formats.catalogue import FORMATS
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import PROJECTIONS
@@ -109,8 +110,29 @@ def strategies() -> list[Json]:
 
 
 def strategy(name: str) -> Json:
-    """Raises UnknownStrategy."""
-    return _strategy(repairs.strategy(name))
+    """With what each mode writes. Raises UnknownStrategy."""
+    found = repairs.strategy(name)
+    return {**_strategy(found), "modes": written(found)}
+
+
+def written(found: Strategy) -> list[Json]:
+    """What a repair writes in each mode, in the words of the mode itself; formats that share a mode in one row."""
+    formats_of: dict[WriteMode, list[Format]] = {}
+    for format_ in FORMATS:
+        for mode in format_.modes:
+            formats_of.setdefault(mode, []).append(format_)
+    return [
+        {
+            "mode": mode.name,
+            "alias": mode.alias,
+            "summary": mode.summary if mode.alias == "fork" or found.write_kind != "id" else NO_OTHER_ID,
+            "formats": [format_.name for format_ in formats],
+        }
+        for mode, formats in formats_of.items()
+    ]
+
+
+NO_OTHER_ID = "never: the id is part of every key of a conversation, so that only a new conversation can have another"
 
 
 def stream_strategies() -> list[Json]:

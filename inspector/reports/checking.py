@@ -9,7 +9,7 @@ from inspector.formats import request_detection
 from inspector.formats.base import Cell, Format, Record, Stored, WriteRefused
 from inspector.formats.catalogue import format_named
 from inspector.profiles.base import Judgement
-from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.repairs.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.repairs.recommend import Recommendation, sequence
 from inspector.reports.standings import Standing, standings_of
 
@@ -61,10 +61,10 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
     if strategies:
         names = tuple(each.name for each in strategies)
         mode = format_.modes[0].name
-        edits = compose(case, strategies)
-        plan = Plan(name, stored.conversation.native_id, mode, names, safety_of(strategies), digest(stored), edits)
+        edits, effective = compose_effective(case, strategies)
+        plan = Plan(name, stored.conversation.native_id, mode, names, safety_of(effective), digest(stored), edits)
         try:
-            repair = preview(case, stored, format_, plan, strategies, format_.default_projection, profile_name)
+            repair = preview(case, stored, format_, plan, effective, format_.default_projection, profile_name)
         except NothingToDo:
             pass
         except (WriteRefused, EditMismatch) as refused:

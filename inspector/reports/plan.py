@@ -1,14 +1,66 @@
 """What `repair --json` says of a plan: what is approved, what it changes, and what rules and provider say before and after."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inspector.conversation.edits import Insert, Remove, Replace, Set
 from inspector.conversation.model import Chunk
-from inspector.repairs.preview import Preview
+from inspector.formats.base import Change
+from inspector.repairs.preview import DiffRow, Preview
 from inspector.reports.scan import finding_report
+from inspector.reports.visible import size, visible
 
 Json = dict[str, Any]
+
+
+_ROWS = (
+    ("inserted", "inserted"),
+    ("removed", "removed"),
+    ("changed", "changed"),
+    ("reindexed", "renumbered (content identical)"),
+    ("same", "unchanged"),
+)
+
+
+def summary(preview: Preview) -> str:
+    """What the plan does to the conversation and to the records of its store, counted from the rows and bytes that it shows, so that it cannot contradict them."""
+    return f"{chunks_summary(preview.rows)}{facts_summary(preview)}; {records_summary(preview.changes)}"
+
+
+def chunks_summary(rows: Sequence[DiffRow]) -> str:
+    """`1 chunk inserted, 4 renumbered (content identical), 9 unchanged`."""
+    ops = Counter(row.op for row in rows)
+    counted = [(ops[op], words) for op, words in _ROWS if ops[op]]
+    parts = [
+        f"{_first(number, 'chunk', 'chunks') if place == 0 else f'{number:,}'} {words}" for place, (number, words) in enumerate(counted)
+    ]
+    return ", ".join(parts) or "no chunks"
+
+
+def facts_summary(preview: Preview) -> str:
+    """`, 1 value of the conversation set (counter)`, or nothing."""
+    names = [edit.field for edit in preview.plan.edits if isinstance(edit, Set)]
+    return f", {_first(len(names), 'value', 'values')} of the conversation set ({visible(', '.join(names[:5]))})" if names else ""
+
+
+def records_summary(changes: Sequence[Change]) -> str:
+    """`2 records inserted, 5 replaced, 1 removed, 1.2 KB written`; a part of a record that conversations share counts by itself."""
+    parts = []
+    for one, several, is_shared in (("record", "records", False), ("part of a shared record", "parts of shared records", True)):
+        acts = Counter(_act(change) for change in changes if bool(change.element) is is_shared)
+        counted = [(acts[act], act) for act in ("inserted", "replaced", "removed") if acts[act]]
+        parts += [f"{_first(number, one, several) if place == 0 else f'{number:,}'} {act}" for place, (number, act) in enumerate(counted)]
+    written = sum(len(change.after.data) for change in changes if change.after is not None)
+    return ", ".join([*parts, f"{size(written)} written"])
+
+
+def _first(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _act(change: Change) -> str:
+    return "inserted" if change.before is None else "removed" if change.after is None else "replaced"
 
 
 def plan_report(oid: str, preview: Preview) -> Json:

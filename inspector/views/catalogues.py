@@ -12,7 +12,7 @@ from inspector.detectors.base import Rule
 from inspector.detectors.case_notation import load_case
 from inspector.detectors.catalogue import RULES, UnknownRule
 from inspector.detectors.catalogue import rule as rule_named
-from inspector.formats.base import Format, InFiles, WriteMode
+from inspector.formats.base import Format
 from inspector.formats.catalogue import FORMATS
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Stream, StreamFinding
@@ -181,15 +181,6 @@ def rule_md(request: OperatorRequest, code: str) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """What the strategy writes in one mode of one format."""
-
-    format: Format
-    mode: WriteMode
-    effect: str
-
-
-@dataclass(frozen=True, slots=True)
 class OneProfile:
     """What a strategy means to a profile: rules of its table that name the strategy, and those that its own text warns of."""
 
@@ -210,7 +201,8 @@ class Alternative:
 class StrategyPage:
     strategy: Strategy
     safety: tuple[tuple[str, str], ...]
-    ways: tuple[Way, ...]
+    modes: list[dict[str, Any]]
+    """What each mode writes, as the twin has it."""
     mends: tuple[Rule, ...]
     profiles: tuple[OneProfile, ...]
     alternatives: tuple[Alternative, ...]
@@ -250,28 +242,12 @@ SAFETY = {
     "lossy": "something that was stored leaves the history; undo and the audit trail keep it",
     "invented": "something is written that nobody said and no tool produced; it is marked as such",
 }
-SAFE = ("safe", "nothing is lost and nothing is invented: only numbers beside the content change")
+SAFE = ("safe", "nothing is lost and nothing is invented")
 IN_A_CAPTURE = {
     "lossy": "something that came is not in the new capture; the one that was captured keeps it",
     "invented": "something is written that neither side said",
 }
 SAFE_IN_A_CAPTURE = ("safe", "every word, call and signature of the new capture was said by one of the sides")
-_IN_PLACE = {
-    "W1": "edits the numbers in the rows that differ; every other byte stays",
-    "W2": "removes rows; the numbers of the others stay, with a gap",
-    "W3": "inserts rows; the rows behind them move up, and the counter with them",
-    "content": "rewrites what differs inside a row; every other byte of it stays",
-    "counter": "writes the counter; no row changes",
-    "id": "is refused: the id stands in every key of the conversation",
-}
-
-
-def effect(strategy: Strategy, format_: Format, mode: WriteMode) -> str:
-    if isinstance(format_, InFiles) and mode.alias != "fork":
-        return mode.summary
-    if mode is format_.modes[0]:
-        return "writes the mended history as a new conversation; the original keeps every byte"
-    return _IN_PLACE.get(strategy.write_kind, mode.summary)
 
 
 def _strategy(name: str) -> Strategy:
@@ -312,7 +288,7 @@ def strategy(request: OperatorRequest, name: str) -> HttpResponse:
     content = StrategyPage(
         strategy=found,
         safety=_safety(found),
-        ways=tuple(Way(format_, mode, effect(found, format_, mode)) for format_ in FORMATS for mode in format_.modes),
+        modes=catalogues.written(found),
         mends=tuple(rule for rule in RULES if found.name in rule.repaired_by),
         profiles=per_profile(found),
         alternatives=alternatives(found),

@@ -6,6 +6,7 @@ from itertools import groupby
 from inspector.detectors.base import Finding
 from inspector.formats.base import Change
 from inspector.repairs.preview import DiffRow, Preview
+from inspector.reports.plan import chunks_summary, summary
 from inspector.reports.visible import size
 
 
@@ -34,6 +35,8 @@ class PreviewPart:
     runs: tuple[DiffRun, ...]
     counts: tuple[RuleCount, ...]
     summary: str
+    """What the plan does, in one line."""
+    chunks: str
     changes: tuple[Change, ...]
     change_total: int
     size: str
@@ -58,17 +61,8 @@ def _counts(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[Ru
 
 
 def preview_part(preview: Preview) -> PreviewPart:
-    words = {
-        "reindexed": "re-indexed (content digests equal)",
-        "changed": "changed",
-        "removed": "removed",
-        "inserted": "inserted",
-        "same": "untouched",
-    }
-    numbers = [(len([row for row in preview.rows if row.op == op]), text) for op, text in words.items()]
-    summary = " · ".join(f"{count} {text}" for count, text in numbers if count)
     safety = " and ".join(sorted(preview.plan.safety)) or "safe"
     return PreviewPart(
-        preview, _runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary,
+        preview, _runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary(preview), chunks_summary(preview.rows),
         preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from inspector.actions.settling import Interrupted
 from inspector.actions.undo_repair import UNDOABLE, still_holds, undo_repair
 from inspector.detectors.base import findings
 from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Scripted, WriteMode
+from inspector.formats.base import Scripted, WriteMode, mode_summary
 from inspector.formats.catalogue import READ_ONLY
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
@@ -77,6 +77,8 @@ class RepairPage:
     stands: bool
     target: str
     reach: str
+    mode_summary: str
+    """What the mode writes, in its own words."""
     remains: tuple[str, ...] = ()
     """What is left to the operator once the repair stands."""
     interrupted: str = ""
@@ -193,7 +195,7 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
             reach = _reach(repair, native)
     return RepairPage(
         repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
-        repair.state in UNDOABLE and stands, standing, stands, target, visible(reach),
+        repair.state in UNDOABLE and stands, standing, stands, target, visible(reach), mode_summary(loading.format_of(source), repair.mode),
         what_remains(part.preview.after.case.conversation) if part is not None else (), _open(repair, interrupted),
     )  # fmt: skip
 
@@ -255,11 +257,14 @@ def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
 def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     try:
-        report = plan.plan_report(found.conversation.oid, preview_repair(found))
+        preview = preview_repair(found)
     except Refused as refusal:
         return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
     said = {**_facts(found), "strategies": ", then ".join(found.strategies), "rehearsal": found.rehearsal.get("sentence", "")}
-    return as_markdown(markdown.repair_md(report, said, {"repair": absolute(request, f"/repairs/{oid}/")}))
+    said |= {"changes": plan.summary(preview)}
+    return as_markdown(
+        markdown.repair_md(plan.plan_report(found.conversation.oid, preview), said, {"repair": absolute(request, f"/repairs/{oid}/")})
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, inci
     page.get_by_label("in-place").check()
     if page.get_by_role("button", name="Preview").is_visible():
         page.get_by_role("button", name="Preview").click()
-    expect(page.locator("body")).to_contain_text("14 re-indexed (content digests equal)")
+    expect(page.locator("body")).to_contain_text("14 chunks renumbered (content identical)")
     expect(page.locator("body")).to_contain_text("still leaves out seq 14")
     assert rows(store) == before
     page.get_by_role("button", name="Propose this repair").click()

@@ -9,6 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from inspector.models import Repair, Source
+from inspector.repairs.catalogue import strategy
 from tests.commands.running import CONVERSATION, everything, incident, make, run, run_in_process
 from tests.sources.stores import prints
 
@@ -58,6 +59,27 @@ def test_for_a_profile_composes_what_the_findings_name(tmp_path: Path) -> None:
     assert ran.status == 0 and ran.out.startswith("insert-interrupted-result on 52f8c6d9")
     lossy = run("repair", store, "--conversation", "b93e1d04", "--for", "openai-chat", "--plan", "--json").json
     assert lossy["safety"] == ["lossy"] and [edit["op"] for edit in lossy["edits"]] == ["remove"]
+
+
+def test_the_head_of_a_plan_says_what_its_mode_writes_and_what_its_edits_do(tmp_path: Path) -> None:
+    store = make(tmp_path / "dispatch.db")
+    asked = ("repair", store, "--conversation", "52f8c6d9", "--strategy", *("insert-interrupted-result", "renumber-messages"))
+    head = run(*asked, "--mode", "in-place", "--plan").out.splitlines()
+    assert head[1] == "  same-rows: edits the rows of the conversation itself, in one short transaction"
+    assert head[2].startswith("  1 chunk inserted, ") and "; 1 record inserted, " in head[2] and head[3] == "  invented"
+    costs = [line for line in head if line.startswith("  cost: ")]
+    assert costs == [f"  cost: insert-interrupted-result: {strategy('insert-interrupted-result').cost}"]
+    assert "  warning: renumber-messages changes nothing in this plan: leave it out." in head
+    assert run(*asked, "--plan", "--json").json["cost"] == [costs[0].removeprefix("  cost: ")]
+    copy = run(*asked, "--out", tmp_path / "copy.db").out.splitlines()
+    assert copy[1] == head[2] and copy[2] == "  invented"
+
+
+def test_the_costs_of_several_strategies_are_printed_with_their_names(tmp_path: Path) -> None:
+    store = make(tmp_path / "dispatch.db")
+    names = ("renumber-messages", "insert-interrupted-result")
+    plan = run("repair", store, "--conversation", "52f8c6d9", "--strategy", *names, "--plan", "--json").json
+    assert plan["cost"] == [f"{name}: {strategy(name).cost}" for name in names]
 
 
 def test_an_inserted_row_is_shown_with_its_number(tmp_path: Path) -> None:

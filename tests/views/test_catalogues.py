@@ -1,5 +1,6 @@
 """The catalogues as pages: complete, linked with each other, and with what is found now."""
 
+import re
 from html import unescape
 from pathlib import Path
 
@@ -7,14 +8,18 @@ import pytest
 from django.test import Client
 
 from inspector.detectors.catalogue import RULES
+from inspector.formats.catalogue import FORMATS
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import READERS
+from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
+from inspector.reports.catalogues import NO_OTHER_ID
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STRATEGIES as CORRECTIONS
 from inspector.streams.violations import ROWS
 from inspector.views.catalogues import example_of
+from tests.commands.running import run
 from tests.views.imported import example
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +80,29 @@ def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: ob
         assert words in text
     assert all(word in text for word in found.safety or {"safe"})
     assert client.get(f"/strategies/{found.name}.json").json()["name"] == found.name
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
+def test_every_mode_is_described_in_its_own_words_and_no_others(client: Client, strategy: Strategy) -> None:
+    """A fixed text said that `fill-rows`, which inserts into the job itself, writes a new conversation and leaves the original alone."""
+    text = unescape(client.get(f"/strategies/{strategy.name}/").content.decode())
+    rows = re.findall(r"<tr><td><b>([\w-]+)</b>.*?</td><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td></tr>", text[text.index('id="modes"') :])
+    expected = {
+        (mode.name, format_.name): mode.summary if strategy.write_kind != "id" or mode.alias == "fork" else NO_OTHER_ID
+        for format_ in FORMATS
+        for mode in format_.modes
+    }
+    assert {(mode, name): words for mode, words, names in rows for name in names.split(", ")} == expected
+    twin = client.get(f"/strategies/{strategy.name}.json").json()
+    assert {(row["mode"], name): row["summary"] for row in twin["modes"] for name in row["formats"]} == expected
+    assert twin == run("strategies", strategy.name, "--json").json
+    out = run("strategies", strategy.name).out
+    assert all(f"--mode {row['mode']}" in out and f": {row['summary']} [" in out for row in twin["modes"])
+
+
+def test_a_safe_strategy_that_rewrites_content_is_not_said_to_change_numbers_only(client: Client) -> None:
+    text = unescape(client.get("/strategies/sanitise-tool-names/").content.decode())
+    assert "nothing is lost and nothing is invented." in text and "only numbers" not in text
 
 
 def test_the_formats_page_names_readers_projections_and_profiles_and_leads_to_their_rules(client: Client) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -10,7 +11,9 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from inspector.formats.dispatch import DISPATCH
 from inspector.models import Conversation, Repair, Source
+from inspector.repairs.catalogue import strategy
 from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS
 from tests.sources.stores import prints
@@ -64,7 +67,26 @@ def test_the_preview_writes_nothing_anywhere(client: Client, merged_one: Convers
     assert prints(path) == before and not Repair.objects.exists()
     assert ("Propose this repair" in page) == bool(query)
     if query:
-        assert "4 re-indexed (content digests equal)" in page and "merges again on its next turn" in page
+        assert "4 chunks renumbered (content identical)" in page and "merges again on its next turn" in page
+
+
+def test_costs_stand_beside_their_strategies_and_the_plan_is_summed_up_before_them(client: Client, path: Path) -> None:
+    conversation = imported(path, broken())
+    query = "?strategy=renumber-messages&strategy=insert-interrupted-result&mode=in-place"
+    page = unescape(text(client, f"/conversations/{conversation.oid}/repairs/new/{query}"))
+    # The page composes in the catalogue's order, and inserting gives each message its number along the way.
+    names = re.findall(r'<li><a class="mono" href="/strategies/([\w-]+)/">\1</a> (.*?)</li>', page)
+    assert names == [("insert-interrupted-result", strategy("insert-interrupted-result").cost)]
+    assert "renumber-messages changes nothing in this plan: leave it out." in page
+    assert page.index("This plan:</b> 1 chunk inserted, ") < page.index("Propose this repair") < page.index("Costs and warnings")
+    assert strategy("renumber-messages").cost not in page
+
+
+def test_the_page_of_a_repair_says_what_its_mode_writes(client: Client, merged_one: Conversation) -> None:
+    for mode in ("fork", "in-place"):
+        page = text(client, f"/repairs/{proposed(merged_one, RENUMBER, mode=mode).oid}/")
+        (own,) = [each for each in DISPATCH.modes if each.alias == mode]
+        assert f"<b>Mode {own.name}:</b> {own.summary}." in page and "This plan:</b> 4 chunks renumbered (content identical); " in page
 
 
 def test_what_was_found_is_recommended(client: Client, path: Path) -> None:

@@ -22,4 +22,5 @@ class Command(AnsweringCommand):
             elif found["holds"] == "streams":
                 self.say("    a capture of streams: evidence, which is never written to; a corrected one is a new capture")
             for mode in found["modes"]:
-                self.say(f"    --mode {mode['name']} ({mode['alias']}): {mode['summary']}")
+                alias = f" ({mode['alias']})" if mode["alias"] else ""
+                self.say(f"    --mode {mode['name']}{alias}: {mode['summary']}")

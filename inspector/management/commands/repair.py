@@ -15,7 +15,7 @@ from inspector.actions.write_script import undo_of, write_script
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import DISPATCH, Finding, findings
 from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Scripted
+from inspector.formats.base import Scripted, mode_summary
 from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.management import body_output, corrected, piped
 from inspector.management.answering import AnsweringCommand
@@ -29,7 +29,7 @@ from inspector.readers.catalogue import reader
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.preview import Preview
 from inspector.repairs.recommend import sequence
-from inspector.reports.plan import plan_report
+from inspector.reports.plan import plan_report, summary
 from inspector.reports.span_words import count
 from inspector.reports.what_remains import what_remains
 from inspector.sources.problems import shown
@@ -174,7 +174,7 @@ class Command(AnsweringCommand):
         if options["json"]:
             self.say_json(plan_report(chosen.oid, preview))
             return
-        self._print(chosen, preview)
+        self._print(chosen, preview, is_copy=options["out"] is not None)
         if options["out"] is not None:
             self.say(f"The repaired copy is {shown(options['out'], 4096)}; {shown(target.path, 4096)} is as it was.")
 
@@ -204,16 +204,16 @@ class Command(AnsweringCommand):
             for warning in preview.warnings:
                 self.note(f"Warning: {warning}")
         else:
-            self._print(chosen, preview)
+            self._print(chosen, preview, is_copy=True)
             self.say(f"The repaired body is {shown(options['out'], 4096)}.")
 
-    def _print(self, chosen: Chosen, preview: Preview) -> None:
+    def _print(self, chosen: Chosen, preview: Preview, is_copy: bool = False) -> None:
         plan, before, after = preview.plan, preview.before, preview.after
         self.say(f"{', '.join(plan.strategies)} on {shown(plan.conversation)} ({chosen.oid}), mode {plan.mode}")
-        marks = ", ".join(sorted(plan.safety)) or "nothing is lost or invented"
-        self.say(
-            f"  {count(len(plan.edits), 'edit')}, {count(len(preview.changes), 'record')}, {count(preview.bytes_written, 'byte')}; {marks}"
-        )
+        if not is_copy:
+            self.say(f"  {plan.mode}: {mode_summary(chosen.format, plan.mode)}")
+        self.say(f"  {summary(preview)}")
+        self.say(f"  {', '.join(sorted(plan.safety)) or 'safe: nothing is lost or invented'}")
         for found in before.findings:
             self.say(f"  before: {found.code} {found.rule} ({found.severity}), {_where(found)}")
         known = {found.code for found in before.findings}

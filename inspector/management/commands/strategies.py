@@ -43,6 +43,9 @@ class Command(AnsweringCommand):
         for label in ("cost", "noticed_by_user", "argued_for", "argued_against"):
             self.say(f"{label.replace('_', ' ').capitalize()}: {found[label]}")
         self.say(f"Repairs: {', '.join(found['repairs']) or 'nothing that a rule names'}")
+        for mode in found["modes"]:
+            alias = f" ({mode['alias']})" if mode["alias"] else ""
+            self.say(f"--mode {mode['mode']}{alias}: {mode['summary']} [{', '.join(mode['formats'])}]")
 
     def _print_of_streams(self, found: dict[str, Any]) -> None:
         self.say(f"{found['name']} ({_marks(found)}, of captured streams)")
