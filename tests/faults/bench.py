@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.cases import Case
+from tests.faults.servers import Postgres
 from tests.faults.shim import Call, Shim, calls
 from tests.faults.stores import Change, Content, Files, Found, Intent, Sqlite, found
 
@@ -61,6 +62,7 @@ class Bench:
         self.database = self.own / "inspector.sqlite3"
         self.scratch = folder / "scratch"
         self.scratch.mkdir(parents=True)
+        self.store = Files(self.store_folder, self.scratch)
         from django.db import connection
 
         connection.settings_dict["NAME"] = str(self.database)
@@ -74,14 +76,19 @@ class Bench:
             path.mkdir()
         shutil.copy(self.migrated, self.database)
         self.case = case
-        self.store: Files = (Sqlite if case.kind == "sqlite" else Files)(self.store_folder, self.scratch)
-        self.path = case.make(self.store_folder)
+        self.close()
+        self.store = {"files": Files, "sqlite": Sqlite, "postgres": Postgres}[case.kind](self.store_folder, self.scratch)
+        self.path = case.make(self.store.address() if isinstance(self.store, Postgres) else self.store_folder)
         if case.kind == "files":
             self.store.base = Path(self.path).parent
         imported = self.command("import_source", self.path)
         assert imported.status == 0, imported.text
         _age(self.store_folder)
         self.before: Content = self.store.content()
+
+    def close(self) -> None:
+        if isinstance(self.store, Postgres):
+            self.store.close()
 
     @property
     def repairing(self) -> tuple[str, ...]:
@@ -90,15 +97,16 @@ class Bench:
         return ("repair", self.path, *chosen, "--strategy", *self.case.strategies, "--mode", self.case.mode, "--apply")
 
     def save(self, name: str) -> None:
-        for path in (self.store_folder, self.own):
-            kept = self.folder / name / path.name
-            shutil.rmtree(kept, ignore_errors=True)
-            shutil.copytree(path, kept, symlinks=True)
+        kept = self.folder / name
+        self.store.save(kept / "store")
+        shutil.rmtree(kept / "own", ignore_errors=True)
+        shutil.copytree(self.own, kept / "own")
 
     def restore(self, name: str) -> None:
-        for path in (self.store_folder, self.own):
-            shutil.rmtree(path, ignore_errors=True)
-            shutil.copytree(self.folder / name / path.name, path, symlinks=True)
+        kept = self.folder / name
+        self.store.restore(kept / "store")
+        shutil.rmtree(self.own, ignore_errors=True)
+        shutil.copytree(kept / "own", self.own)
 
     # Running ---------------------------------------------------------------------------------------------------------------------
 
@@ -122,12 +130,34 @@ class Bench:
 
         return self.fork(f"GET {address}", get)
 
+    def press(self, address: str) -> Answer:
+        """A button of a page: status 0, or 2 where the page says that it was refused."""
+
+        def post() -> int:
+            from django.contrib.messages import ERROR, get_messages
+            from django.db import connections
+            from django.test import Client
+
+            answer = Client(headers={"host": "localhost"}, raise_request_exception=False).post(address)
+            said = list(get_messages(answer.wsgi_request))
+            sys.stdout.write("\n".join(each.message for each in said))
+            connections.close_all()
+            return 99 if answer.status_code >= 500 else 2 if answer.status_code >= 400 or any(each.level >= ERROR for each in said) else 0
+
+        return self.fork(f"POST {address}", post)
+
     def fork(self, what: str, act: Callable[[], int], fault: Fault | None = None) -> Answer:
         out, log = self.scratch / "out", self.scratch / "calls"
         child = os.fork()
         if not child:
             self._be_child(out, log, act, fault)
-        _, ended = os.waitpid(child, 0)
+        _, ended = os.waitpid(child, os.WUNTRACED)
+        if os.WIFSTOPPED(ended):
+            assert fault is not None
+            self.store.strike(fault.kind)
+            os.kill(child, signal.SIGCONT)
+            _, ended = os.waitpid(child, 0)
+        self.store.wait()
         status = os.waitstatus_to_exitcode(ended)
         counted = calls(log.read_bytes()) if fault else []
         return Answer(what, status, out.read_text("utf-8", "replace"), tuple(counted))
@@ -171,7 +201,7 @@ class Bench:
             for repair, key, element, before, after in connection.execute(
                 "SELECT repair_id, key, element, before, after FROM inspector_repairchange ORDER BY repair_id, position"
             ):
-                changes.setdefault(repair, []).append(Change(key.decode("utf-8", "surrogateescape"), bool(element), before, after))
+                changes.setdefault(repair, []).append(Change(key.decode("utf-8", "surrogateescape"), element, before, after))
             repairs = connection.execute("SELECT id, oid, state, claimed_at FROM inspector_repair ORDER BY id").fetchall()
         return [Intent(oid, state, tuple(changes.get(number, ())), claimed is not None) for number, oid, state, claimed in repairs]
 

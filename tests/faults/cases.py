@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from inspector.seeds.rollouts_incident import SESSION, incident_files
 from tests.actions.building import broken, merged
@@ -17,6 +18,7 @@ from tests.core.test_strategies_rollouts import session as rollouts_session
 from tests.core.test_strategies_rollouts import text as rollouts_text
 from tests.formats import session_files as rows
 from tests.formats.rollouts_files import write as write_rollouts
+from tests.postgres.making import dangling
 from tests.sources.stores import crashed, insert, make
 
 INTERRUPTED = ("insert-interrupted-result",)
@@ -25,12 +27,12 @@ OTHER = "0e6bd2a4-0000-4000-8000-000000000002"
 
 @dataclass(frozen=True)
 class Case:
-    """`make` puts the store below a folder and gives the path of the source, for PostgreSQL its address; `modes` are the names that the format gives them."""
+    """`make` puts the store below a folder and gives the path of the source; for PostgreSQL it fills the empty database of an address."""
 
     program: str
     kind: str
     """files, sqlite or postgres"""
-    make: Callable[[Path], str]
+    make: Callable[[Any], str]
     conversation: str
     strategies: tuple[str, ...]
     mode: str
@@ -157,11 +159,7 @@ def _body(folder: Path) -> str:
 # gbrain ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _gbrain(folder: Path) -> str:
-    """`folder` has the address of an empty database with gbrain's tables in the file `address`."""
-    from tests.postgres.making import dangling
-
-    address = (folder / "address").read_text()
+def _gbrain(address: str) -> str:
     dangling(address, 1)
     dangling(address, 2)
     return address

@@ -5,12 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tests.faults.bench import Answer, Bench, Fault, names_write
+from tests.faults.flags import DISAGREE, FALSE, FORKS, LEFT, LOST, ODD, REFUSED, TORN, UNSETTLED
 from tests.faults.shim import Call
 from tests.faults.stores import Found, Intent
 
-TORN, DISAGREE, FORKS, REFUSED, LOST = "torn", "disagree", "second fork", "undo refused", "bytes lost"
-UNSETTLED, LEFT, FALSE, ODD = "unsettled", "left over", "false answer", "traceback"
-FLAGS = (TORN, DISAGREE, FORKS, REFUSED, LOST, UNSETTLED, LEFT, FALSE, ODD)
 LOOKS = ("scan", "verify", "inbox", "page", "list")
 
 
@@ -36,24 +34,22 @@ class Result:
 
 
 class Commands:
-    """What a person may type; a command that this Inspector lacks is left out."""
+    """What a person may type, and the buttons of the page of a repair."""
 
     def __init__(self, bench: Bench) -> None:
-        from django.core.management import get_commands
-
         self.bench = bench
-        self.has_apply = "apply" in get_commands()
 
     def arguments(self, name: str, oid: str) -> tuple[str, ...]:
         return self.bench.repairing if name == "repair" else (name, oid)
 
     def run(self, name: str, oid: str, fault: Fault | None = None) -> Answer:
+        if name.startswith("press "):
+            return self.bench.press(f"/repairs/{oid}/{name.removeprefix('press ')}/")
         return self.bench.command(*self.arguments(name, oid), fault=fault)
 
     def acts(self, command: str) -> tuple[str, ...]:
-        """The same command first."""
-        others = [name for name in ("repair", "apply", "undo") if name != command and (name != "apply" or self.has_apply)]
-        return (command, *others)
+        """The same command first, then the others and the buttons of the page."""
+        return (command, *(name for name in ("repair", "apply", "undo") if name != command), "press apply", "press undo")
 
 
 def starts(bench: Bench) -> Iterator[tuple[str, str]]:
@@ -67,13 +63,12 @@ def starts(bench: Bench) -> Iterator[tuple[str, str]]:
     (intent,) = bench.intents()
     bench.save("undo")
     yield "undo", intent.oid
-    if commands.has_apply:
-        bench.restore("repair")
-        made = bench.fork("propose and approve", lambda: _approved(bench))
-        assert made.status == 0, made.text
-        (intent,) = bench.intents()
-        bench.save("apply")
-        yield "apply", intent.oid
+    bench.restore("repair")
+    made = bench.fork("propose and approve", lambda: _approved(bench))
+    assert made.status == 0, made.text
+    (intent,) = bench.intents()
+    bench.save("apply")
+    yield "apply", intent.oid
 
 
 def _approved(bench: Bench) -> int:
@@ -180,7 +175,7 @@ def _acted(bench: Bench, commands: Commands, result: Result, command: str, act: 
     answer = commands.run(act, oid)
     result.tell(answer)
     now, intents = bench.look()
-    if (now.present is None or now.is_hot) and act == "repair" and commands.has_apply and names_write(answer.text, intents):
+    if (now.present is None or now.is_hot) and act == "repair" and names_write(answer.text, intents):
         answer = commands.run("apply", oid)
         result.tell(answer)
         now, intents = bench.look()
@@ -192,7 +187,7 @@ def _acted(bench: Bench, commands: Commands, result: Result, command: str, act: 
         result.flags.add(FORKS)
     elif now.present != recorded or (act == "repair" and not now.present):
         result.flags.add(UNSETTLED)
-    if act == "undo" and answer.status != 0 and (was is None or oid in was):
+    if act in ("undo", "press undo") and answer.status != 0 and (was is None or oid in was):
         result.flags.add(REFUSED)
     if result.flags & {TORN, FORKS, UNSETTLED}:
         result.story.append(f"store {_told(now)}, record {sorted((intent.oid, intent.state) for intent in intents)}")

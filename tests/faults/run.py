@@ -1,8 +1,9 @@
 """Faults at the system calls of a repair and its undo: `python -m tests.faults.run`, or `make faults`; exit status 1 where a promise is broken.
 
 At each call that changes the store or Inspector's own database one fault is injected: the process is killed before or after it, a write is
-done by half, the disk is full, the call fails, the disk has become read-only; to a server the connection is cut, or the server is killed. Then
-somebody looks (a command or a page that only reads), and acts (the same command again, `apply` or `undo`).
+done by half, the disk is full, the call fails, the disk has become read-only; at each statement to a server the connection is cut, or the
+session or the server is killed. Then somebody looks (a command or a page that only reads), and acts (the same command again, another one, or a
+button of the page), and in the end undoes what is there. `before`, `after` and `between` are what the store is right after the fault.
 """
 
 import argparse
@@ -18,14 +19,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.faults.shim import ON_FILES, Call, NoCompiler, Shim, compiled
+from tests.faults.flags import FLAGS
+from tests.faults.shim import KINDS, ON_SERVERS, Call, NoCompiler, Shim, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARDS = 4
 """Parts of a case, for which it is prepared anew: enough of them that no process waits long for the last one."""
 BEFORE, AFTER = 4, 8
 """Calls on Inspector's own database next to the write to the store: between them lies whatever is written and not recorded."""
-
+READS = 5
+"""Of statements far from the write every fifth: they read."""
 SAMPLED = (
     *("dispatch (WAL) new-conversation", "dispatch (DELETE) same-rows", "rollouts B same-file", "rollouts C child"),
     *("pi 3 new-session", "openclaw insert-and-reparent", "request body same-file"),
@@ -45,14 +48,20 @@ def main(arguments: Sequence[str]) -> int:
         Path(options.json).write_text(json.dumps(results, indent=1))
     if options.verbose:
         for result in results:
-            if set(result["flags"]) & set(_bad()):
+            if result["flags"]:
                 sys.stdout.write(_story(result))
     sys.stdout.write(table(results))
     return int(any(result["flags"] for result in results) or any(result["first"] == "missed" for result in results))
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
+    meanings = "\n".join(f"  {flag}: {meaning}" for flag, meaning in FLAGS.items())
+    parser = argparse.ArgumentParser(
+        prog="make faults",
+        description=__doc__,
+        epilog=f"What is counted, and must be 0:\n{meanings}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--only", metavar="TEXT", default="", help="cases whose program and mode contain this")
     parser.add_argument("--command", choices=("repair", "undo", "apply"), help="faults in this command only")
     parser.add_argument("--kind", metavar="TEXT", default="", help="kinds of fault that contain this")
@@ -87,6 +96,8 @@ def _run(options: argparse.Namespace, folder: Path, shim: Path) -> list[dict[str
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "inspector.settings",
         "DJANGO_SECRET_KEY": "of these runs only",
+        # The buttons of the pages may write as well.
+        "INSPECTOR_WRITE_BACK": "true",
         "INSPECTOR_DATABASE_URL": f"sqlite:///{migrated}",
     }
     import django
@@ -101,7 +112,7 @@ def _run(options: argparse.Namespace, folder: Path, shim: Path) -> list[dict[str
     from tests.faults.cases import CASES
 
     load_everything()
-    wanted = [number for number, case in enumerate(CASES) if options.only in case.name and case.kind != "postgres"]
+    wanted = [number for number, case in enumerate(CASES) if options.only in case.name]
     if options.sample:
         wanted = [number for number in wanted if CASES[number].name in SAMPLED]
     shards = 1 if options.thin > 1 or options.sample else SHARDS
@@ -116,6 +127,9 @@ def _run(options: argparse.Namespace, folder: Path, shim: Path) -> list[dict[str
                 sys.stderr.write(f"\r{done}/{len(units)} parts, {len(results)} points, {time.monotonic() - begun:.0f} s ")
     if sys.stderr.isatty():
         sys.stderr.write("\r" + " " * 60 + "\r")
+    for skipped in sorted({f"{result['program']} is left out: {result['skipped']}" for result in results if "skipped" in result}):
+        sys.stderr.write(f"{skipped}\n")
+    results = [result for result in results if "skipped" not in result]
     return sorted(results, key=lambda result: (result["program"], result["mode"], result["command"], result["call"], result["kind"]))
 
 
@@ -130,17 +144,31 @@ def _begin(*given: Any) -> None:
 
 
 def _unit(unit: tuple[int, int, int]) -> list[dict[str, Any]]:
-    from tests.faults.bench import Bench, Fault
+    from tests.faults.bench import Bench
     from tests.faults.cases import CASES
-    from tests.faults.points import Commands, examine, starts
+    from tests.postgres.server import NoPostgres
 
     options, folder, shim, migrated = _given
     number, shard, shards = unit
     place = folder / f"{os.getpid()}"
     shutil.rmtree(place, ignore_errors=True)
     bench = Bench(place, Shim(shim), migrated)
+    try:
+        bench.prepare(CASES[number])
+        return _points(bench, options, number, shard, shards)
+    except NoPostgres as problem:
+        return [{"program": CASES[number].program, "skipped": str(problem)}]
+    finally:
+        bench.close()
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, shards: int) -> list[dict[str, Any]]:
+    from tests.faults.bench import Fault
+    from tests.faults.cases import CASES
+    from tests.faults.points import Commands, examine, starts
+
     results = []
-    bench.prepare(CASES[number])
     for command, oid in starts(bench):
         if options.command not in (None, command):
             continue
@@ -157,8 +185,7 @@ def _unit(unit: tuple[int, int, int]) -> list[dict[str, Any]]:
             if at % shards != shard:
                 continue
             some = acts if options.all else (acts[at % len(acts)],)
-            results.append(_plain(examine(bench, command, oid, call, kind, at, some), place))
-    shutil.rmtree(place, ignore_errors=True)
+            results.append(_plain(examine(bench, command, oid, call, kind, at + at // len(acts), some), bench.folder))
     return results
 
 
@@ -173,29 +200,32 @@ def _plain(result: Any, place: Path) -> dict[str, Any]:
 def chosen(calls: Sequence[Call], store: str, is_all: bool = False) -> Iterator[tuple[Call, str]]:
     """The points of a run: every fault at every call on the store; on our own database fewer, since most are like the one before.
 
-    Of calls of one name on one file that follow each other (the pages of one transaction) the first and the last are taken. A
-    kill before each; next to the write to the store one more kind in turn, elsewhere one kind in turn.
+    Of calls of one name on one file that follow each other (the pages of one transaction) the first and the last are taken, of
+    statements that only read every few. A kill before each; next to the write to the store one more kind in turn, elsewhere one
+    kind in turn.
     """
-    on_store = [call.number for call in calls if call.path.startswith(store)]
-    first, last = (on_store[0], on_store[-1]) if on_store else (0, 0)
-    own = [call for call in calls if not call.path.startswith(store) and (is_all or _is_end(calls, call))]
-    near = {
-        call.number
-        for call in [call for call in own if call.number < first][-BEFORE:] + [call for call in own if call.number > last][:AFTER]
-    }
-    turn = 0
+    on_store = [call.number for call in calls if call.path.startswith(store)] or _written(calls)
+    others = [call for call in calls if call.number not in on_store and (is_all or call.name == "send" or _is_end(calls, call))]
+    near = {call.number for call in [call for call in others if call.number < on_store[0]][-BEFORE:]}
+    near |= {call.number for call in [call for call in others if call.number > on_store[-1]][:AFTER]}
+    turns = {call.number: turn for turn, call in enumerate(others)}
     for call in calls:
-        kinds = [kind for kind in ON_FILES if call.can(kind)]
-        if call.path.startswith(store) or is_all:
+        kinds = [kind for kind in (*KINDS, *ON_SERVERS) if call.can(kind)]
+        turn = turns.get(call.number)
+        if call.number in on_store or is_all:
             yield from ((call, kind) for kind in kinds)
-        elif call in own:
-            turn += 1
-            others = kinds[1:]
-            if call.number in near:
-                yield call, kinds[0]
-                yield call, others[turn % len(others)]
-            else:
-                yield call, kinds[turn % len(kinds)]
+        elif turn is not None and call.number in near and len(kinds) > 1:
+            yield call, kinds[0]
+            yield call, kinds[1:][turn % len(kinds[1:])]
+        elif turn is not None and (call.name != "send" or turn % READS == 0):
+            yield call, kinds[turn % len(kinds)]
+
+
+def _written(calls: Sequence[Call]) -> list[int]:
+    """The statements of the transaction that is committed; the one of the rehearsal is not."""
+    last = next(call.number for call in calls if "COMMIT" in call.text)
+    first = max(call.number for call in calls if "BEGIN" in call.text and call.number < last)
+    return [call.number for call in calls if first <= call.number <= last and call.name == "send"]
 
 
 def sampled(points: Sequence[tuple[Call, str]], store: str, size: int, number: int) -> list[tuple[Call, str]]:
@@ -216,15 +246,9 @@ def _is_end(calls: Sequence[Call], call: Call) -> bool:
 # What is printed ----------------------------------------------------------------------------------------------------------------------
 
 
-def _bad() -> tuple[str, ...]:
-    from tests.faults.points import FLAGS
-
-    return FLAGS
-
-
 def table(results: Sequence[dict[str, Any]]) -> str:
     """A row for each program, mode and command, and one for each kind of fault."""
-    flags = _bad()
+    flags = tuple(FLAGS)
     heads = ("program", "mode", "fault in", "points", "before", "after", "between", "missed", *flags)
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for result in results:

@@ -13,7 +13,8 @@ KINDS = (
     *("cut before", "cut after", "stop before"),
 )
 """By the number that the C side knows them by."""
-ON_FILES = KINDS[2:8]
+ON_SERVERS = ("session killed", "server killed")
+"""What the harness does to the server while the process is stopped before the call."""
 _NEED_SPACE = {"write", "pwrite", "writev", "sendfile", "copy_file_range", "fsync", "fdatasync", "ftruncate", "truncate", "fallocate"}
 _NEED_SPACE |= {"rename", "link", "symlink", "mkdir", "open"}
 _DATA = {"write", "pwrite", "sendfile", "copy_file_range"}
@@ -37,14 +38,19 @@ class Call:
     def can(self, kind: str) -> bool:
         """Whether the fault can happen to this call: half of a rename cannot be done, and what needs no room is not refused for want of it."""
         if self.name == "send":
-            return kind in ("kill before", "kill after", "cut before", "cut after", "stop before")
+            return kind in ("kill before", *(("kill after", "cut before", "cut after", *ON_SERVERS) if self.is_statement else ()))
         if kind == "half write":
             return self.name in _DATA and self.size > 1
         if kind == "disk full":
             return self.name in _NEED_SPACE
         if kind == "read-only":
             return self.name not in _SYNCS
-        return kind in ON_FILES
+        return kind in ("kill before", "kill after", "I/O error")
+
+    @property
+    def is_statement(self) -> bool:
+        """Of a send: whether it hands PostgreSQL a statement; the others open and close the connection."""
+        return self.text[:1] in ("Q", "P")
 
 
 def compiled(folder: Path) -> Path:
@@ -70,7 +76,7 @@ class Shim:
 
     def arm(self, kind: str, number: int, folders: list[str], log: int) -> None:
         """From here on this process's own calls count; for a fork that is thrown away afterwards."""
-        self._library.faults_arm(KINDS.index(kind), number, "\n".join(folders).encode(), log)
+        self._library.faults_arm(KINDS.index("stop before" if kind in ON_SERVERS else kind), number, "\n".join(folders).encode(), log)
 
 
 def calls(log: bytes) -> list[Call]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
-from inspector.sources.elements import Absent, Present, spliced
+from inspector.formats.base import Element
+from inspector.sources.elements import Absent, Differs, Present, WrongShape, spliced
 
 Content = dict[str, object]
 """A name for each part of the store (file, folder, row) and what it holds."""
@@ -17,10 +18,10 @@ Content = dict[str, object]
 
 @dataclass(frozen=True)
 class Change:
-    """As the intent in Inspector's own database has it; None is absent."""
+    """As the intent in Inspector's own database has it; None is absent. `element` is which part of a shared record is meant, "" for all of it."""
 
     key: str
-    is_element: bool
+    element: str
     before: bytes | None
     after: bytes | None
 
@@ -70,6 +71,21 @@ class Files:
 
     def __init__(self, folder: Path, scratch: Path) -> None:
         self.folder = self.base = folder
+
+    def save(self, kept: Path) -> None:
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(self.folder, kept, symlinks=True)
+
+    def restore(self, kept: Path) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(kept, self.folder, symlinks=True)
+
+    def wait(self) -> None:
+        """Until nobody writes any more: a file is written by none but the process that died."""
+
+    def strike(self, kind: str) -> None:
+        """Does to the server what `kind` says, while its client waits."""
+        raise ValueError(kind)
 
     def content(self) -> Content:
         return tree(self.folder)
@@ -162,10 +178,13 @@ def written(store: Files, start: Mapping[str, bytes | None], intents: Iterable[I
     for intent in intents:
         for change in intent.changes:
             part = store.part(change.key)
-            if not change.is_element and now[part] != change.before:
-                return None
+            if not change.element:
+                if now[part] != change.before:
+                    return None
+                now[part] = change.after
+                continue
             try:
-                now[part] = spliced(now[part] or b"", change.before, change.after) if change.is_element else change.after
-            except (Absent, Present):
+                now[part] = spliced(now[part] or b"", change.before, change.after, Element(change.element))
+            except (Absent, Differs, Present, WrongShape):
                 return None
     return now

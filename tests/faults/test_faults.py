@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.faults import points
+from tests.faults.flags import FLAGS, LEFT, UNSETTLED
 from tests.faults.run import ROOT, table
 from tests.faults.shim import NoCompiler, compiled
 
 # What does not hold yet. Whoever repairs one of these takes its line out.
 KNOWN = {
-    points.LEFT: "the lock and the temporary files of a process that died stay",
+    UNSETTLED: "`repair --apply` on a session of which one file of two was written makes a repair of the other, and leaves the first one open",
+    LEFT: "the lock and the temporary files of a process that died stay",
 }
 
 
@@ -25,13 +26,13 @@ def test_a_sample_of_all_faults(tmp_path: Path) -> None:
     except NoCompiler as problem:
         pytest.skip(str(problem))
     out = tmp_path / "points.json"
-    run = [sys.executable, "-m", "tests.faults.run", "--sample", "3", "--json", str(out)]
+    run = [sys.executable, "-m", "tests.faults.run", "--sample", "2", "--json", str(out)]
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert out.exists(), done.stderr
     results: list[dict[str, Any]] = json.loads(out.read_text())
     assert len(results) >= 36 and {result["first"] for result in results} <= {"before", "after", "between"}
-    assert {result["command"] for result in results} >= {"repair", "undo"} and len({result["kind"] for result in results}) >= 4
-    wrong = {flag: [result for result in results if flag in result["flags"]] for flag in points.FLAGS}
+    assert {result["command"] for result in results} == {"repair", "undo", "apply"} and len({result["kind"] for result in results}) >= 4
+    wrong = {flag: [result for result in results if flag in result["flags"]] for flag in FLAGS}
     unexpected = [result for flag, some in wrong.items() if flag not in KNOWN for result in some]
     assert not unexpected, table(unexpected) + "\n".join("\n".join(result["story"]) for result in unexpected[:3])
     repaired = [flag for flag in KNOWN if not wrong[flag]]
