@@ -14,6 +14,7 @@ from inspector.views import (
     inbox,
     prompts,
     repairs,
+    revisions,
     sources,
     streams,
     traces,
@@ -41,6 +42,8 @@ urlpatterns = [
     path("conversations/<slug:oid>/trace.json", traces.trace_json),
     path("conversations/<slug:oid>/trace/body/<slug:digest>/", traces.body, name="trace-body"),
     path("conversations/<slug:oid>/trace/body/<slug:digest>/raw/", traces.body_raw, name="trace-body-raw"),
+    path("conversations/<slug:oid>/diff/<int:old>..<int:new>/", revisions.diff, name="diff"),
+    path("conversations/<slug:oid>/diff/<int:old>..<int:new>.json", revisions.diff_json),
     path("conversations/<slug:oid>/repairs/new/", repairs.new, name="new-repair"),
     path("conversations/<slug:oid>/repairs/new.json", repairs.new_json),
     # Captured streams

@@ -343,11 +343,13 @@ def examine(conversation: Conversation, stored: Stored | None = None, ids: Seque
     conversation.save(
         update_fields=["message_count", "read_count", "verdict", "worst", "has_silent", "refused", "judged_by", "projection", "profile"]
     )
-    conversation.findings.all().delete()
-    Finding.objects.bulk_create(
-        [_finding(conversation, finding, oid) for oid, finding in finding_ids(conversation.oid, found)], batch_size=500
-    )
+    conversation.findings.filter(is_open=True).update(is_open=False)
+    rows = [_finding(conversation, finding, oid) for oid, finding in finding_ids(conversation.oid, found)]
+    Finding.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=["oid"], update_fields=_OF_FINDING)
     return found
+
+
+_OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.name not in ("id", "oid", "conversation")]
 
 
 def finding_ids(conversation_oid: str, found: Iterable[Found]) -> Iterator[tuple[str, Found]]:
@@ -364,6 +366,7 @@ def _finding(conversation: Conversation, finding: Found, oid: str) -> Finding:
         oid=oid,
         conversation=conversation,
         revision=conversation.revision,
+        reader=conversation.source.reader,
         code=finding.code,
         rule=finding.rule,
         severity=finding.severity.value,

@@ -116,11 +116,15 @@ class Record(models.Model):
 
 
 class Finding(models.Model):
-    """A finding of the newest revision, as the source's reader has it; other readers are judged when a page asks."""
+    """A finding as the source's reader has it; other readers are judged when a page asks. One that is no longer found stays, for its links."""
 
     oid = models.CharField(max_length=12, unique=True)
+    is_open = models.BooleanField(default=True)
+    """Found in the newest revision."""
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="findings")
     revision = models.PositiveIntegerField()
+    """The last in which it was found."""
+    reader = models.CharField(max_length=80, blank=True)
     code = models.CharField(max_length=12)
     rule = models.CharField(max_length=60)
     severity = models.CharField(max_length=10)

@@ -218,6 +218,11 @@ def safety_of(strategies: Sequence[Strategy]) -> frozenset[Safety]:
     return frozenset(mark for strategy in strategies for mark in strategy.safety)
 
 
+def diff_rows(before: Conversation, after: Conversation) -> tuple[DiffRow, ...]:
+    """Two states of one conversation, in the order of the later one."""
+    return _rows(before, after, after)
+
+
 def _rows(base: Conversation, final: Conversation, written: Conversation) -> tuple[DiffRow, ...]:
     """Rows in the order of the result; `written` holds the same chunks as `final`, with the numbers that the store will have."""
     as_written = dict(zip((chunk.key for chunk in final.chunks), written.chunks, strict=True))

@@ -65,13 +65,14 @@ def _mends(findings: Sequence[Json]) -> str:
     return "What mends it:\n\n" + "\n".join(rows) if rows else ""
 
 
-def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str]) -> str:
-    """One finding of the conversation that `report` (as `scan` has it) is about."""
+def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str], fate: str = "") -> str:
+    """One finding of the conversation that `report` (as `scan` has it) is about; `fate` says what became of it."""
     weight = f"{finding.severity}, {'silent' if finding.silent else 'loud'}, fault of the {finding.fault}"
     parts = [
         f"**{finding.code} {code(finding.rule)}: {prose(finding.message)}**",
         f"{weight}; {f'seq {_seqs(finding.seqs, finding.total)}' if finding.seqs else 'the whole conversation'}",
         _identity(report),
+        prose(fate),
     ]
     for title, rows in (("Evidence", finding.evidence), ("Other causes, and what speaks against them", finding.ruled_out)):
         if rows:

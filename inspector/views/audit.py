@@ -11,9 +11,12 @@ from django.http import HttpResponse
 from inspector.actions.audit import broken_at
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
+from inspector.reports.visible import visible
 from inspector.views.pages import as_json, page
 
 PER_PAGE = 50
+FILTERS = {"repair": "repair", "conversation": "conversation", "source": "source_path", "who": "who", "verb": "verb"}
+"""What an address may ask for, with the column."""
 _HEX = re.compile(r"[0-9a-f]{16,}")
 
 
@@ -34,6 +37,8 @@ class AuditPage:
     here: Page[AuditEntry]
     total: int
     broken: AuditEntry | None
+    filters: dict[str, str]
+    """Name -> value of what the address asks for; {} = every line."""
 
 
 def _rows(entries: list[AuditEntry]) -> tuple[AuditRow, ...]:
@@ -59,8 +64,12 @@ def _shown(value: Any) -> str:
 
 
 def _page(request: OperatorRequest) -> AuditPage:
-    here = Paginator(AuditEntry.objects.order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
-    return AuditPage(_rows(list(here.object_list)), here, here.paginator.count, broken_at())
+    filters = {name: value for name in FILTERS if (value := visible(request.GET.get(name, "").strip()))}
+    found = AuditEntry.objects.order_by("-id")
+    for name, value in filters.items():
+        found = found.filter(**{FILTERS[name]: value})
+    here = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    return AuditPage(_rows(list(here.object_list)), here, here.paginator.count, broken_at(), filters)
 
 
 def audit(request: OperatorRequest) -> HttpResponse:
@@ -72,6 +81,7 @@ def audit_json(request: OperatorRequest) -> HttpResponse:
     return as_json(
         {
             "total": content.total,
+            "filters": content.filters,
             "page": content.here.number,
             "pages": content.here.paginator.num_pages,
             "broken_at": content.broken.pk if content.broken else None,

@@ -107,7 +107,7 @@ def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation
 
 def open_findings() -> QuerySet[Finding]:
     """Findings of the newest revisions, in conversations that their stores still hold."""
-    return Finding.objects.filter(conversation__is_gone=False, revision=F("conversation__revision"))
+    return Finding.objects.filter(conversation__is_gone=False, is_open=True)
 
 
 def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Row, ...]:
@@ -115,7 +115,7 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Row, ..
     conversations = list(conversations)
     ids = [conversation.pk for conversation in conversations]
     badges: dict[int, list[Badge]] = {}
-    counted = Finding.objects.filter(conversation_id__in=ids).annotate(rank=SEVERITY_RANK)
+    counted = Finding.objects.filter(conversation_id__in=ids, is_open=True).annotate(rank=SEVERITY_RANK)
     for found in (
         counted.values("conversation_id", "code", "rule", "severity", "silent", "rank")
         .annotate(n=Count("pk"))
@@ -154,7 +154,7 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
         said = Q(title__icontains=filters.q) | Q(native_id__icontains=filters.q) | Q(oid__startswith=filters.q.lower())
         found = found.filter(said | Q(pk__in=_holding(filters.q).values("conversation_id")))
     if filters.rule:
-        found = found.filter(pk__in=Finding.objects.filter(code=filters.rule).values("conversation_id"))
+        found = found.filter(pk__in=Finding.objects.filter(code=filters.rule, is_open=True).values("conversation_id"))
     if filters.source:
         found = found.filter(source__oid=filters.source)
     return found.filter(STATES[filters.state][1]) if filters.state else found

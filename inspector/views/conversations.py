@@ -1,6 +1,7 @@
 """One conversation: three columns by chunk, and its chunks one by one."""
 
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.http import HttpResponse
 
@@ -302,7 +303,10 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
     else:
         runs = [notation.dump_execution(run) for run in found.case.conversation.ledger[:WINDOW]]
         lines = runs + [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
-    links = {"conversation": absolute(request, f"/conversations/{oid}/?rev={choice.revision}&reader={choice.reader}")}
+    query = {"rev": choice.revision, "reader": choice.reader} | {
+        name: value for name, value in (("step", choice.step), ("leaf", choice.leaf), ("profile", request.GET.get("profile"))) if value
+    }
+    links = {"conversation": absolute(request, f"/conversations/{oid}/?{urlencode(query)}")}
     return as_markdown(markdown.conversation_md(_report(row, choice, found), lines, links, _told(row, choice, found)))
 
 
@@ -321,6 +325,10 @@ def _told(row: Conversation, choice: Choice, found: Analysis) -> list[str]:
 
 
 def _report(row: Conversation, choice: Choice, found: Analysis) -> dict[str, object]:
+    verdict = found.verdict
+    if found.observed:
+        # The judgement below it is that of the past request, so the headline is too.
+        verdict = f"The request of {visible(choice.step)}, as observed: {found.judgement.verdict}. The next one: {verdict}"
     return scan.conversation_report(
-        row.oid, found.case, [finding for _, finding in found.findings], {choice.profile: found.judgement}, found.verdict
+        row.oid, found.case, [finding for _, finding in found.findings], {choice.profile: found.judgement}, verdict
     )

@@ -9,13 +9,14 @@ from django.db.models.functions import RowNumber
 from django.http import HttpResponse
 
 from inspector.actions.import_source import finding_ids
+from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import Case, Rule, findings
+from inspector.detectors.base import Case, Fault, Rule, Severity, findings
 from inspector.detectors.base import Finding as Found
 from inspector.detectors.catalogue import RULES, UnknownRule, rule
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Finding, Source, loading
+from inspector.models import Conversation, Finding, Repair, Source, loading
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import strategy
 from inspector.reports import markdown, scan
@@ -27,7 +28,7 @@ from inspector.views.streams import Worst, summary, worst
 RECENT = 12
 CHUNKS_SHOWN = 30
 SEVERITIES = ("error", "warning", "note")
-GONE = "This finding is gone: the conversation has been repaired or has changed since, or it was never imported here. The inbox lists what is open now."
+GONE = "There is no finding with this id here: its conversation was never imported, or with another Inspector. The inbox lists what is open now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +156,15 @@ def _trouble_report(trouble: Trouble) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FindingPage:
-    """A finding as it is computed now from the newest revision, with the reader of its source."""
+    """A finding in the last revision that had it, as the reader that found it has that revision."""
 
     oid: str
     conversation: Conversation
+    row: Finding
+    fate: str
+    """What became of it; "" while it is open."""
+    repair: Repair | None
+    """The repair after which it was no longer found."""
     case: Case
     finding: Found
     about: Rule
@@ -174,15 +180,43 @@ class NoFinding:
 def _finding(oid: str) -> FindingPage | None:
     """None where no conversation has such a finding now."""
     row = Finding.objects.select_related("conversation__source").filter(oid=oid).first()
-    if row is None:
+    about = known_rule(row.code) if row else None
+    if row is None or about is None:
         return None
-    case = loading.case(row.conversation, row.conversation.source.reader)
-    found = dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(oid)
-    if found is None:
-        return None
+    case = loading.case(row.conversation, row.reader or row.conversation.source.reader, row.revision)
+    found = dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(oid) or _as_kept(row)
     wanted = set(found.seqs[:CHUNKS_SHOWN])
     chunks = tuple(chunk for chunk in case.conversation.chunks if chunk.seq in wanted)[:CHUNKS_SHOWN]
-    return FindingPage(oid, row.conversation, case, found, rule(found.code), chunks, tuple(strategy(name) for name in found.repaired_by))
+    fate, repair = ("", None) if row.is_open else _fate(row)
+    mends = tuple(strategy(name) for name in found.repaired_by) if row.is_open else ()
+    return FindingPage(oid, row.conversation, row, fate, repair, case, found, about, chunks, mends)
+
+
+def _as_kept(row: Finding) -> Found:
+    """Of a finding that this version's rules would not report on the same bytes: what was reported then."""
+    severity, origin = Severity(row.severity), Fault(row.fault)
+    return Found(row.code, row.rule, severity, row.silent, origin, row.message, tuple(row.seqs), row.total, row.key, ())
+
+
+def _fate(row: Finding) -> tuple[str, Repair | None]:
+    """Why it is not found now, and the repair that did it."""
+    conversation, next_one = row.conversation, row.revision + 1
+    repairs = conversation.repairs.filter(revision=row.revision, state__in=UNDOABLE).order_by("applied_at")
+    repair = next((each for each in repairs if not each.options.get("fork_id")), None)
+    if repair is not None:
+        return (
+            f"Repaired: {', then '.join(repair.strategies)} was applied to revision {row.revision}, and revision {next_one} no longer has it.",
+            repair,
+        )
+    changed = conversation.revisions.filter(number=next_one).first()
+    if changed is not None:
+        return (
+            f"No longer found: the conversation changed, and revision {next_one}, read {changed.seen_at:%Y-%m-%d %H:%M:%S} UTC, does not have it.",
+            None,
+        )
+    if row.reader and row.reader != conversation.source.reader:
+        return f"No longer found: the source is read by {conversation.source.reader} now, and {row.reader} found this.", None
+    return "No longer found: the rules of this version of Inspector do not report it.", None
 
 
 def finding(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -198,7 +232,9 @@ def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
         return as_json({"error": GONE}, status=404)
     found = content.finding
     more = {"evidence": [list(row) for row in found.evidence], "ruled_out": [list(row) for row in found.ruled_out]}
-    return as_json({"id": oid, "conversation": content.conversation.oid, **scan.finding_report(found), **more})
+    now = {"revision": content.row.revision, "is_open": content.row.is_open, "fate": content.fate}
+    now |= {"repair": content.repair.oid} if content.repair else {}
+    return as_json({"id": oid, "conversation": content.conversation.oid, **now, **scan.finding_report(found), **more})
 
 
 def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -209,6 +245,15 @@ def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
     report = scan.conversation_report(row.oid, content.case, [content.finding], {}, row.verdict)
     links = {
         "finding": absolute(request, f"/findings/{oid}/"),
-        "conversation": absolute(request, f"/conversations/{row.oid}/?finding={oid}"),
+        "conversation": absolute(request, f"/conversations/{row.oid}/{_at(content.row)}&finding={oid}"),
     }
-    return as_markdown(markdown.finding_md(report, content.finding, [notation.dump_chunk(chunk) for chunk in content.chunks], links))
+    if content.repair:
+        links["repair"] = absolute(request, f"/repairs/{content.repair.oid}/")
+    return as_markdown(
+        markdown.finding_md(report, content.finding, [notation.dump_chunk(chunk) for chunk in content.chunks], links, content.fate)
+    )
+
+
+def _at(row: Finding) -> str:
+    """The query that shows the revision and reader of a finding, whatever is newer."""
+    return f"?rev={row.revision}&reader={row.reader or row.conversation.source.reader}"

@@ -43,7 +43,7 @@ class PreviewPart:
     safety: str
 
 
-def _runs(rows: tuple[DiffRow, ...], shown: int = 3, least: int = 6) -> tuple[DiffRun, ...]:
+def diff_runs(rows: tuple[DiffRow, ...], shown: int = 3, least: int = 6) -> tuple[DiffRun, ...]:
     runs = []
     for op, group in groupby(rows, key=lambda row: row.op):
         held = tuple(group)
@@ -63,6 +63,6 @@ def _counts(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[Ru
 def preview_part(preview: Preview) -> PreviewPart:
     safety = " and ".join(sorted(preview.plan.safety)) or "safe"
     return PreviewPart(
-        preview, _runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary(preview), chunks_summary(preview.rows),
+        preview, diff_runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary(preview), chunks_summary(preview.rows),
         preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety,
     )  # fmt: skip

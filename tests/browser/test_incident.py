@@ -119,3 +119,17 @@ def test_a_phone_shows_one_stage_at_a_time(page: Page, live_server: LiveServer, 
     expect(page.locator("td.read .msg.merged")).to_be_visible()
     expect(page.locator("td.sent").first).to_be_hidden()
     assert page.locator("body").bounding_box()["width"] == 390
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 500), (900, 400), (390, 400)])
+def test_a_jump_to_a_chunk_ends_below_the_sticky_header(
+    page: Page, live_server: LiveServer, incident: Conversation, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/#seq-6")
+    page.wait_for_function("window.scrollY > 0")
+    header = page.evaluate(
+        "[...document.querySelectorAll('thead th')].map(cell => cell.getBoundingClientRect().bottom).reduce((a, b) => Math.max(a, b), 0)"
+    )
+    box = page.locator("tr#seq-6").bounding_box()
+    assert box is not None and box["y"] >= max(0, header) - 1

@@ -478,3 +478,15 @@ def test_a_row_that_a_past_request_skipped_is_not_called_later(get: Get, tmp_pat
 def test_a_past_request_whose_bodies_are_gone_says_so(get: Get, tmp_path: Path) -> None:
     page = observed_page(get, tmp_path)
     assert "the trace no longer holds the prompt or the request of it" in page and "is imported; this shows" not in page
+
+
+def test_the_copy_of_a_past_request_says_one_thing_and_leads_back_to_it(client: Client, incident: Conversation) -> None:
+    trace = loading.trace(incident, incident.native_id)
+    assert trace is not None
+    step = trace.steps()[-2]
+    text = client.get(f"/conversations/{incident.oid}.md?step={quote(step.step_id)}").content.decode()
+    headline, rest = text.split("\n", 1)
+    assert headline.startswith("**The request of") and "as observed: no known rule refuses. The next one:" in headline
+    assert "no known rule refuses." in rest and f"&step={quote(step.step_id)}" in rest
+    now = client.get(f"/conversations/{incident.oid}.md").content.decode()
+    assert "as observed" not in now.split("\n", 1)[0] and "&step=" not in now

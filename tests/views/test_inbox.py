@@ -8,8 +8,11 @@ import pytest
 from django.test import Client
 
 from inspector.actions.import_source import import_targets
-from inspector.models import Conversation, Finding, Source
+from inspector.actions.set_deployed_reader import set_deployed_reader
+from inspector.actions.undo_repair import undo_repair
+from inspector.models import Conversation, Finding, Repair, Source
 from inspector.sources.creation import write_dispatch_store
+from tests.actions.building import applied, imported, merged
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -129,14 +132,63 @@ def test_the_twins_of_a_finding(client: Client, tmp_path: Path) -> None:
     assert "MSG101" in text and f"http://testserver/findings/{finding.oid}/" in text
 
 
-def test_a_finding_that_is_mended_says_so(client: Client, tmp_path: Path) -> None:
+@pytest.fixture
+def repaired(tmp_path: Path) -> Repair:
+    """A repair that is applied, and the id of the finding that it repaired."""
+    conversation = imported(tmp_path / "a.db", merged())
+    return applied(conversation, "renumber-messages")
+
+
+def test_the_link_of_a_finding_that_was_repaired_shows_its_revision_and_the_repair(client: Client, repaired: Repair) -> None:
+    conversation = repaired.conversation
+    finding = conversation.findings.get(code="MSG101")
+    assert (
+        not finding.is_open and not conversation.findings.filter(is_open=True).exists() and "MSG101" not in client.get("/").content.decode()
+    )
+    text = client.get(f"/findings/{finding.oid}/").content.decode()
+    assert "Repaired: renumber-messages was applied to revision 1, and revision 2 no longer has it." in text
+    assert f"/repairs/{repaired.oid}/" in text and f"/conversations/{conversation.oid}/diff/1..2/" in text and "revision <b>1</b>" in text
+    assert "/repairs/new/" not in text, "what is repaired is not proposed again"
+    found = client.get(f"/findings/{finding.oid}.json").json()
+    assert (found["revision"], found["is_open"], found["repair"]) == (1, False, repaired.oid) and found["seqs"] == [1, 2, 3, 4]
+    text = client.get(f"/findings/{finding.oid}.md").content.decode()
+    assert "Repaired: renumber\\-messages" in text or "Repaired: renumber-messages" in text
+    assert f"/conversations/{conversation.oid}/?rev=1&reader=dispatch-legacy&finding={finding.oid}" in text
+
+
+def test_undone_it_is_open_again_under_the_same_link(client: Client, repaired: Repair) -> None:
+    oid = repaired.conversation.findings.get(code="MSG101").oid
+    undo_repair(repaired, "tester", at_the_keyboard=True)
+    found = client.get(f"/findings/{oid}.json").json()
+    assert found["is_open"] and found["revision"] == 3 and found["fate"] == ""
+
+
+def test_a_finding_that_another_program_repaired_says_when(client: Client, tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     store(path, rows("one", MERGED))
     oid = Finding.objects.get().oid
     path.unlink()
     write_dispatch_store(path, rows("one", HEALTHY))
     import_targets([str(path)], "tester")
-    for ending, kind in (("/", "text/html"), (".json", "application/json"), (".md", "text/plain")):
+    for ending in ("/", ".json", ".md"):
         page = client.get(f"/findings/{oid}{ending}")
+        assert page.status_code == 200 and "No longer found: the conversation changed, and revision 2" in page.content.decode()
+
+
+def test_a_finding_of_another_reader_keeps_its_link(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store(path, rows("one", MERGED))
+    oid = Finding.objects.get(code="MSG101").oid
+    set_deployed_reader(Source.objects.get(), "tester", "dispatch-role-split")
+    text = client.get(f"/findings/{oid}/").content.decode()
+    assert (
+        "the source is read by dispatch-role-split now, and dispatch-legacy found this" in text
+        and "as <b>dispatch-legacy</b> reads" in text
+    )
+
+
+def test_a_finding_that_never_was_is_not_found(client: Client) -> None:
+    for ending, kind in (("/", "text/html"), (".json", "application/json"), (".md", "text/plain")):
+        page = client.get(f"/findings/000000000000{ending}")
         assert page.status_code == 404 and page["Content-Type"].startswith(kind)
-        assert "This finding is gone" in page.content.decode()
+        assert "There is no finding with this id here" in page.content.decode()

@@ -1,0 +1,57 @@
+"""Two revisions of one conversation side by side, and what became of a repair between them."""
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from inspector.models import Repair
+from tests.actions.building import again, applied, chunk_key, imported, merged, put, row
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def repaired(tmp_path: Path) -> Repair:
+    return applied(imported(tmp_path / "a.db", merged()), "renumber-messages")
+
+
+def test_what_a_repair_changed_is_shown_with_the_repair(client: Client, repaired: Repair) -> None:
+    address = f"/conversations/{repaired.conversation.oid}/diff/1..2/"
+    text = client.get(address).content.decode()
+    assert "Changes from revision 1 to revision 2" in text and f"/repairs/{repaired.oid}/" in text
+    assert "msgIdx <s>0</s> <u>1</u>" in text and "earlier change" not in text and "later change" not in text
+    found = client.get(address.rstrip("/") + ".json").json()
+    assert found["old"]["revision"] == 1 and found["new"]["digest"] != found["old"]["digest"]
+    assert "-2 assistant 0.0 text hi there" in found["diff"] and "+2 assistant 2.0 text hi there" in found["diff"]
+
+
+def test_a_row_that_came_since_is_inserted(client: Client, repaired: Repair, tmp_path: Path) -> None:
+    put(tmp_path / "a.db", chunk_key(5), row("and then <b>this</b>", msg_idx=4))
+    conversation = again(tmp_path / "a.db")
+    text = client.get(f"/conversations/{conversation.oid}/diff/2..3/").content.decode()
+    assert "and then &lt;b&gt;this" in text and "inserted" in text and "earlier change" in text
+    both = client.get(f"/conversations/{conversation.oid}/diff/1..3/").content.decode()
+    assert "and then &lt;b&gt;this" in both and f"/repairs/{repaired.oid}/" in both
+
+
+def test_the_same_revision_twice_differs_in_nothing(client: Client, repaired: Repair) -> None:
+    found = client.get(f"/conversations/{repaired.conversation.oid}/diff/2..2.json").json()
+    assert found["diff"] == ""
+    assert client.get(f"/conversations/{repaired.conversation.oid}/diff/2..2/").status_code == 200
+
+
+def test_a_revision_that_is_not_there_is_said(client: Client, repaired: Repair) -> None:
+    page = client.get(f"/conversations/{repaired.conversation.oid}/diff/1..9/")
+    assert page.status_code == 404 and "There is no revision 9 of this conversation; the newest is 2." in page.content.decode()
+
+
+def test_the_audit_of_one_repair_lists_that_repair_only(client: Client, repaired: Repair) -> None:
+    every = client.get("/audit.json").json()
+    own = client.get(f"/audit.json?repair={repaired.oid}").json()
+    assert every["total"] > own["total"] == len(own["entries"]) == 4
+    assert [entry["verb"] for entry in own["entries"]] == ["verify", "apply", "approve", "propose"]
+    text = client.get(f"/audit/?repair={repaired.oid}").content.decode()
+    assert "4 lines with repair" in text and "show all" in text
+    assert "No line matches" in client.get("/audit/?repair=nosuch").content.decode()
+    assert client.get("/audit.json?who=tester&verb=approve").json()["total"] == 1
