@@ -150,7 +150,16 @@ def addresses() -> dict[str, str]:
         "repairs": Repair.objects.get().oid,
         "sources": incident.source.oid,
     }
-    values = {"position": "3", "digest": str(trace.body), "side": "client", "number": "1", "code": "MSG101", "name": "renumber-messages"}
+    values = {
+        "position": "3",
+        "digest": str(trace.body),
+        "side": "client",
+        "number": "1",
+        "old": "1",
+        "new": "1",
+        "code": "MSG101",
+        "name": "renumber-messages",
+    }
     queries = {
         "/explain/": f"?error=messages.5.content.3&target={crash.oid}",
         "/explain.json": f"?error=messages.5.content.3&target={crash.oid}",
