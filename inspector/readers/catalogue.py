@@ -8,7 +8,7 @@ from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE, PI
 
 _GROUPINGS = {grouping.name: grouping for grouping in dispatch.GROUPINGS}
 _DISPATCH: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))
-_SINGLE: tuple[Reader, ...] = (as_sent.READER, rollouts.READER, verbatim.READER, *pi.READERS, *openclaw.READERS, *gbrain.READERS)
+_SINGLE: tuple[Reader, ...] = (as_sent.READER, *rollouts.READERS, verbatim.READER, *pi.READERS, *openclaw.READERS, *gbrain.READERS)
 # The two programs share the file format, so that each may be pointed at the other's files; only OpenClaw opens its database.
 _OF_FILES = tuple(each.name for each in (verbatim.READER, *pi.READERS, *openclaw.READERS))
 _OF_SESSIONS = {
@@ -47,7 +47,7 @@ def names(format_name: str) -> list[str]:
     if format_name in request_names.WIRES:
         return [as_sent.NAME]
     if format_name == rollouts_format.NAME:
-        return [rollouts.NAME]
+        return [each.name for each in rollouts.READERS]
     if format_name in gbrain.FORMATS:
         return [each.name for each in gbrain.READERS]
     if format_name in _OF_SESSIONS:

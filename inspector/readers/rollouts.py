@@ -6,6 +6,7 @@ Read off upstream's transform_messages.py at 0779491 (2026-01-04); its two dead 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from inspector.conversation import queries
@@ -35,6 +36,52 @@ class Passes:
 
 
 HEAD = Passes()
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A range of rollouts' versions by what becomes of a session's messages before they are sent. `does` continues "a request ..."."""
+
+    name: str
+    title: str
+    passes: Passes
+    does: str
+    note: str
+
+
+# The newest first. Of the time before cd8a0c9 it is not known when the filter of orphaned calls came: a crash file that holds its request tells.
+VERSIONS = (
+    Version(
+        NAME,
+        "rollouts since cd8a0c9 (2025-12-23): its loader, then its repair before sending (transform_messages)",
+        HEAD,
+        "with made-up results and without orphaned calls, as since cd8a0c9",
+        "Loads all of a session or nothing. Makes up results for interrupted calls, filters orphans; leaves duplicates and orphaned results as they are.",
+    ),
+    Version(
+        "rollouts-before-cd8a0c9+filter",
+        "rollouts before cd8a0c9, with the filter of orphaned calls",
+        Passes(synthesises=False),
+        "without made-up results, orphaned calls filtered out",
+        "Makes up no results: the responses before and after an interrupted call become one assistant turn, without the call.",
+    ),
+    Version(
+        "rollouts-before-cd8a0c9",
+        "rollouts before cd8a0c9 (2025-12-23)",
+        Passes(synthesises=False, filters=False),
+        "merged as stored, without made-up results and with orphaned calls",
+        "Makes up no results and filters nothing: the responses before and after an interrupted call become one assistant turn. Replays the request "
+        "of the published incident.",
+    ),
+)
+BEFORE = VERSIONS[-1]
+# 87d7b4d, the next commit, is of 2025-12-23 17:49 by the clock of its author; crash files have such times too, and neither names a zone.
+_CD8A0C9_AT = int(datetime(2025, 12, 23, 17, 49, tzinfo=UTC).timestamp() * 1000)
+
+
+def version_at(moment: int | None) -> Version:
+    """The version that was the newest at `moment` (epoch ms, of a time without a zone read as UTC); None: not known, today's."""
+    return BEFORE if moment is not None and moment < _CD8A0C9_AT else VERSIONS[0]
 
 
 def grouped(conversation: Conversation) -> tuple[Message, ...]:
@@ -153,14 +200,18 @@ def failure_of(conversation: Conversation) -> str:
 
 
 def read(conversation: Conversation) -> Reading:
+    return read_as(VERSIONS[0], conversation)
+
+
+def read_as(version: Version, conversation: Conversation) -> Reading:
     """The loader's reading, then its repair. A crash file is the request itself, and read as it stands."""
     if conversation.native_id.startswith(PREFIX):
         messages = queries.true_messages(conversation.chunks)
-        return Reading(NAME, messages, messages)
+        return Reading(version.name, messages, messages)
     lines = grouped(conversation)
     if failure := failure_of(conversation):
-        return Reading(NAME, lines, (), (Dropped(conversation.chunks, failure),), failure=failure)
-    messages, orphans = transformed(lines, target_of(conversation, lines))
+        return Reading(version.name, lines, (), (Dropped(conversation.chunks, failure),), failure=failure)
+    messages, orphans = transformed(lines, target_of(conversation, lines), version.passes)
     dropped = [
         Dropped((call,), "a call without a result before the next assistant message: filtered out before sending") for call in orphans
     ]
@@ -170,7 +221,7 @@ def read(conversation: Conversation) -> Reading:
         "firstSyntheticResult": made_up[0].call_id if made_up else None,
         "filteredCalls": len(orphans),
     }
-    return Reading(NAME, lines, messages, tuple(dropped), report, warnings=(*_unknown(conversation), *_unrepaired(messages)))
+    return Reading(version.name, lines, messages, tuple(dropped), report, warnings=(*_unknown(conversation), *_unrepaired(messages)))
 
 
 def _unknown(conversation: Conversation) -> list[str]:
@@ -214,12 +265,18 @@ def _unrepaired(messages: Sequence[Message]) -> list[str]:
     return warnings
 
 
-READER = Reader(
-    NAME,
-    NAME,
-    "rollouts' loader, then its repair before sending (transform_messages)",
-    "Loads all of a session or nothing. Makes up results for interrupted calls, filters orphans; leaves duplicates and orphaned results as they are.",
-    "upstream source and its modules run at 0779491; the 11 rows of its golden table",
-    read,
-    shipped=True,
-)
+def _reader(version: Version) -> Reader:
+    return Reader(
+        version.name,
+        NAME,
+        version.title,
+        version.note,
+        "upstream source and its modules run at 0779491; the 11 rows of its golden table"
+        if version is VERSIONS[0]
+        else "the same source without the passes that cd8a0c9 added, and the crash file of the published incident",
+        lambda conversation: read_as(version, conversation),
+        shipped=version is VERSIONS[0],
+    )
+
+
+READERS = tuple(_reader(version) for version in VERSIONS)

@@ -11,14 +11,8 @@ from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.formats.rollouts_crash import PREFIX, api_chunks
 from inspector.projections.rollouts_anthropic import convert
-from inspector.readers.rollouts import HEAD, Passes, grouped, target_of, transformed
+from inspector.readers.rollouts import VERSIONS, Version, grouped, target_of, transformed, version_at
 
-# The newest first: of equally good replays the present code is the better guess.
-VERSIONS = (
-    ("with made-up results and without orphaned calls, as since cd8a0c9", HEAD),
-    ("without made-up results, orphaned calls filtered out", Passes(synthesises=False)),
-    ("merged as stored, without made-up results and with orphaned calls", Passes(synthesises=False, filters=False)),
-)
 RECENT_MS = 15 * 60 * 1000
 _PLACE = re.compile(r"messages\.(\d+)(?:\.content(?:\.(\d+))?)?")
 _CUT = ("sliced", "slice_spec", "compact", "compacted", "summarize", "summarized", "trimmed_count")
@@ -36,29 +30,37 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """`version` says which code replays the request best; `named` are the pieces at the place that the error text names."""
+    """`version` says which code replays the request best, and `reader` is the name of that; `named` are the pieces at the place that the error text names."""
 
     pieces: tuple[Piece, ...]
     version: str
     named: tuple[Piece, ...]
     says: tuple[str, ...]
     ruled_out: tuple[str, ...]
+    reader: str
 
 
 def aligned(session: Conversation, crash: Conversation) -> Alignment:
     """Replays the session's history up to the crash through each known version of the repair, and takes the one that gives most of the request."""
     sent = [chunk for chunk in crash.chunks if chunk.msg_idx is not None]
-    best: tuple[int, str, dict[tuple[int, int], tuple[Chunk, Chunk | None]]] = (-1, "", {})
+    # Of equally good replays the newest version; where the file holds no request, the newest of that time.
+    best: tuple[int, Version, dict[tuple[int, int], tuple[Chunk, Chunk | None]]] = (-1, failed_version(crash), {})
     for messages in _histories(session, crash):
         target = target_of(session, messages)
-        for version, passes in VERSIONS:
-            made = _replayed(transformed(messages, target, passes)[0])
+        for version in VERSIONS if sent else ():
+            made = _replayed(transformed(messages, target, version.passes)[0])
             count = sum((replayed := made.get(_at(chunk))) is not None and _said(replayed[0]) == _said(chunk) for chunk in sent)
             if count > best[0]:
                 best = (count, version, made)
     pieces = tuple(_piece(chunk, best[2], _by_likeness(session.chunks)) for chunk in sent)
     named = _named(crash.fact("error") or "", pieces)
-    return Alignment(pieces, best[1], named, tuple(_says(pieces, named)), tuple(_ruled_out(pieces)))
+    return Alignment(pieces, best[1].does, named, tuple(_says(pieces, named)), tuple(_ruled_out(pieces)), best[1].name)
+
+
+def failed_version(crash: Conversation) -> Version:
+    """The version that was the newest when it crashed."""
+    at = crash.fact("lastActivityAt")
+    return version_at(int(at) if at is not None and at.isdecimal() else None)
 
 
 def _histories(session: Conversation, crash: Conversation) -> list[tuple[Message, ...]]:

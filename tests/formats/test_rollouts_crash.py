@@ -133,6 +133,22 @@ def test_a_request_with_a_made_up_result_is_replayed_by_the_present_code() -> No
     assert made_up.stored is None and "like no stored block" in found.says[0]
 
 
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({}, "rollouts-before-cd8a0c9"),
+        # What the request itself shows goes before the date: who updates late runs old code.
+        ({"timestamp": "2026-02-01T00:00:00"}, "rollouts-before-cd8a0c9"),
+        ({"messages": ..., "session_id": SESSION}, "rollouts-before-cd8a0c9"),
+        ({"messages": ..., "session_id": SESSION, "timestamp": "2025-12-23T17:48:59"}, "rollouts-before-cd8a0c9"),
+        ({"messages": ..., "session_id": SESSION, "timestamp": "2025-12-23T17:49:00"}, "rollouts"),
+        ({"messages": ..., "session_id": SESSION, "timestamp": ...}, "rollouts"),
+    ],
+)
+def test_the_version_that_failed_is_known_by_the_request_else_by_the_date(changed: dict[str, Any], name: str) -> None:
+    assert aligned(*held(**changed)).reader == name
+
+
 def facts(**values: str) -> Conversation:
     empty = replace(held()[0], chunks=(), facts={})
     return replace(empty, facts={name: Fact(name, value) for name, value in values.items()})

@@ -181,4 +181,28 @@ def test_every_part_points_at_its_chunk() -> None:
 
 
 def test_the_catalogue_offers_it_for_its_format_only() -> None:
-    assert reader("rollouts").name == "rollouts" and names("rollouts") == ["rollouts"] and reader("as-sent").name == "as-sent"
+    assert reader("rollouts").name == names("rollouts")[0] == "rollouts" and reader("as-sent").name == "as-sent"
+    assert not {*names("rollouts")} & {*names("dispatch")}
+
+
+INTERRUPTED_CALL = (u("go"), a(thinking("one"), call("1")), a(thinking("two"), call("2")), r("2"), u("and?"))
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks"),
+    [
+        ("rollouts", [["thinking", "tool_use"], ["tool_result"], ["thinking", "tool_use"]]),
+        ("rollouts-before-cd8a0c9+filter", [["thinking", "thinking", "tool_use"]]),
+        ("rollouts-before-cd8a0c9", [["thinking", "tool_use", "thinking", "tool_use"]]),
+    ],
+)
+def test_each_version_sends_an_interrupted_call_as_it_did(name: str, blocks: list[list[str]]) -> None:
+    assert name in names("rollouts") and reader(name).name == name
+    reading = reader(name).read(conversation(*INTERRUPTED_CALL))
+    sent = [[block["type"] for block in each["content"]] for each in convert(reading.messages).values[1:-1]]
+    assert (reading.reader, sent) == (name, blocks)
+
+
+@pytest.mark.parametrize("name", ["rollouts", "rollouts-before-cd8a0c9+filter", "rollouts-before-cd8a0c9"])
+def test_what_no_version_loads_is_loaded_by_none(name: str) -> None:
+    assert reader(name).read(stored(lines(u()) + b'{"role": "us', GOLDEN_SESSION).conversation).failure.startswith("JSONDecodeError")
