@@ -147,6 +147,8 @@ class Walk:
             "findings": list(Finding.objects.filter(conversation__in=wanted).values_list("oid", flat=True)[:2]),
             "repairs": list(Repair.objects.values_list("oid", flat=True)),
             "sources": list(Source.objects.values_list("oid", flat=True)),
+            "old": [1],
+            "new": [1],
             "position": [0],
             "digest": [body or "none"],
             "side": ["client"],
