@@ -7,23 +7,37 @@ from inspector.actions import audit
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.settling import settle_one
-from inspector.models import Repair
+from inspector.models import AuditEntry, Repair
 from inspector.models.transactions import one_writer
 
+STATEMENTS = {
+    "fixed": "The program that writes this store is fixed: it does not do this damage again.",
+    "unfixed": "The program that writes this store is not fixed yet, or I do not know: "
+    "it may do the same damage again on its next turn, and then this repair has to be repeated.",
+}
+"""What an approver may state about the cause of the damage. One of them has to be chosen, so that nobody approves a repair that a program undoes at once without knowing it."""
+NOT_ASKED = "not-asked"
+_NOT_ASKED = "nothing; a command approved it, which prints the warnings of the plan and does not ask whether the program is fixed."
 
-def approve_repair(repair: Repair, operator: str, signed_digest: str, knows_server_is_unfixed: bool) -> None:
-    """`signed_digest` is what the approver saw. Raises Refused."""
+
+def approve_repair(repair: Repair, operator: str, signed_digest: str, statement: str) -> None:
+    """`signed_digest` is what the approver saw, `statement` a key of STATEMENTS, or NOT_ASKED for a command. Raises Refused."""
     if repair.state != Repair.State.PROPOSED:
         raise Refused(f"This repair is {repair.state}; only a proposed one can be approved.")
     if settings.INSPECTOR_REQUIRE_SECOND_APPROVER and operator == repair.proposed_by:
         raise Refused("A second person must approve this repair: the one who proposed it cannot (INSPECTOR_REQUIRE_SECOND_APPROVER).")
     if signed_digest != repair.plan_digest or preview_repair(repair).digest != repair.plan_digest:
         raise Refused("This is not the plan that you looked at: open the repair again, read it, and approve what it shows now.")
-    if not knows_server_is_unfixed:
-        raise Refused(
-            "Tick the box first: a program that is not fixed does the same again on its next turn, and you should know that before it is repaired."
-        )
-    _decide(repair, operator, Repair.State.APPROVED, "approve")
+    if statement not in (*STATEMENTS, NOT_ASKED):
+        raise Refused("Nothing was stated about the program that writes this store: choose whether it is fixed, then approve.")
+    _decide(repair, operator, Repair.State.APPROVED, "approve", statement=statement)
+
+
+def statement_of(repair: Repair) -> tuple[str, str]:
+    """What was stated on approval, as (key, sentence), from the audit trail; ("", "") where nothing is recorded."""
+    entry = AuditEntry.objects.filter(repair=repair.oid, verb="approve").order_by("-id").first()
+    key = str(entry.detail.get("statement", "")) if entry else ""
+    return key, {**STATEMENTS, NOT_ASKED: _NOT_ASKED}.get(key, "")
 
 
 def reject_repair(repair: Repair, operator: str) -> None:
@@ -39,7 +53,7 @@ def reject_repair(repair: Repair, operator: str) -> None:
     _decide(repair, operator, Repair.State.REJECTED, "reject")
 
 
-def _decide(repair: Repair, operator: str, state: Repair.State, verb: str) -> None:
+def _decide(repair: Repair, operator: str, state: Repair.State, verb: str, **detail: str) -> None:
     with one_writer():
         changed = Repair.objects.filter(pk=repair.pk, state=repair.state).update(
             state=state,
@@ -56,5 +70,6 @@ def _decide(repair: Repair, operator: str, state: Repair.State, verb: str) -> No
             conversation=repair.conversation.oid,
             repair=repair.oid,
             plan=repair.plan_digest,
+            **detail,
         )
     repair.refresh_from_db()

@@ -16,8 +16,9 @@ from inspector.repairs.preview import digest
 from inspector.sources.places import place
 
 
-def propose_repair(conversation: Conversation, request: Request, operator: str) -> Repair:
-    """Raises Refused (nothing to do, cannot be written), Stale (the store moved since its last import)."""
+def propose_repair(conversation: Conversation, request: Request, operator: str, seen: str | None = None) -> Repair:
+    """`seen` is the digest of the plan that a page showed; None where a command asks. Raises Refused (nothing to do, cannot be written, another
+    plan than was shown), Stale (the store moved since its last import)."""
     source = conversation.source
     format_ = loading.format_of(source)
     if format_.name in READ_ONLY:
@@ -31,6 +32,10 @@ def propose_repair(conversation: Conversation, request: Request, operator: str) 
     except UnknownReader as problem:
         raise Refused(str(problem)) from None
     preview = preview_of(case, stored, format_, source.path, request)
+    if seen not in (None, preview.digest):
+        raise Refused(
+            "Nothing is proposed yet: what is chosen now is another plan than the preview showed. This is its preview: read it, then propose it."
+        )
     rehearsal = rehearse(place(source.path), format_, stored, preview)
     with one_writer():
         repair = Repair.objects.create(

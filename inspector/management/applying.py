@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from inspector import models
 from inspector.actions.apply_repair import apply_repair
-from inspector.actions.decide_repair import approve_repair, reject_repair
+from inspector.actions.decide_repair import NOT_ASKED, approve_repair, reject_repair
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import Request, mode_named, preview_repair
 from inspector.actions.problems import Refused
@@ -64,8 +64,7 @@ def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], se
         sentence = f"Repair {repair.oid} is proposed and rehearsed; it waits for a second person."
         return Applied(conversation, repair.oid, repair.state, sentence, preview, repair_url(repair.oid))
     if repair.state == Repair.State.PROPOSED:
-        # The warning that the box on the page asks about is printed before this.
-        approve_repair(repair, operator, repair.plan_digest, knows_server_is_unfixed=True)
+        approve_repair(repair, operator, repair.plan_digest, NOT_ASKED)
     try:
         apply_repair(repair, operator, at_the_keyboard=True)
     except Refused:

@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
 
 from inspector.actions.apply_repair import apply_repair
-from inspector.actions.decide_repair import approve_repair, reject_repair
+from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of
 from inspector.actions.planning import Request, at_leaf, mode_named, preview_of, preview_repair, request_for, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
@@ -36,6 +36,8 @@ from inspector.reports.what_remains import what_remains
 from inspector.views.pages import absolute, as_json, as_markdown, page
 from inspector.views.preview_part import PreviewPart, preview_part
 
+LINKABLE = 4000
+"""Characters of a query that an address carries: every strategy there is, and an entry's id."""
 STATES = ("proposed", "approved", "applied", "verified")
 
 
@@ -79,6 +81,10 @@ class RepairPage:
     reach: str
     mode_summary: str
     """What the mode writes, in its own words."""
+    statements: dict[str, str]
+    """What an approver chooses from, by the value that the form sends."""
+    statement: tuple[str, str]
+    """What was stated on approval."""
     remains: tuple[str, ...] = ()
     """What is left to the operator once the repair stands."""
     interrupted: str = ""
@@ -149,18 +155,18 @@ def _request(row: Conversation, asked: Asked) -> Request:
 
 
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
-    """GET previews and writes nothing; POST proposes."""
+    """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address is the digest of the plan that was previewed."""
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     if request.method != "POST":
         return page(request, "repair_new.html", _new_page(request, row), part="preview", twins=("json",))
     asked = _asked(request, row)
     try:
-        repair = propose_repair(row, _request(row, asked), request.operator)
+        repair = propose_repair(row, _request(row, asked), request.operator, request.GET.get("seen", ""))
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
         again = {"strategy": asked.strategies, "mode": asked.mode, "reader": asked.reader, **({"leaf": asked.leaf} if asked.leaf else {})}
         query = urlencode(again, doseq=True)
-        return HttpResponseRedirect(f"{request.path}?{query}" if len(query) < 500 else request.path)
+        return HttpResponseRedirect(f"{request.path}?{query}" if len(query) < LINKABLE else request.path)
     return HttpResponseRedirect(f"/repairs/{repair.oid}/")
 
 
@@ -196,6 +202,7 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
     return RepairPage(
         repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
         repair.state in UNDOABLE and stands, standing, stands, target, visible(reach), mode_summary(loading.format_of(source), repair.mode),
+        STATEMENTS, statement_of(repair),
         what_remains(part.preview.after.case.conversation) if part is not None else (), _open(repair, interrupted),
     )  # fmt: skip
 
@@ -248,10 +255,11 @@ def _facts(found: Repair) -> dict[str, Any]:
 
 def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
     found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    facts = {**_facts(found), "statement": statement_of(found)[0]}
     try:
-        return as_json({**plan.plan_report(found.conversation.oid, preview_repair(found)), **_facts(found)})
+        return as_json({**plan.plan_report(found.conversation.oid, preview_repair(found)), **facts})
     except Refused as refusal:
-        return as_json({"error": str(refusal), **_facts(found)}, status=409)
+        return as_json({"error": str(refusal), **facts}, status=409)
 
 
 def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -261,7 +269,7 @@ def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     except Refused as refusal:
         return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
     said = {**_facts(found), "strategies": ", then ".join(found.strategies), "rehearsal": found.rehearsal.get("sentence", "")}
-    said |= {"changes": plan.summary(preview)}
+    said |= {"changes": plan.summary(preview), "stated on approval": statement_of(found)[1]}
     return as_markdown(
         markdown.repair_md(plan.plan_report(found.conversation.oid, preview), said, {"repair": absolute(request, f"/repairs/{oid}/")})
     )
@@ -304,11 +312,11 @@ def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done
 
 @require_POST
 def approve(request: OperatorRequest, oid: str) -> HttpResponse:
-    signed, knows = request.POST.get("digest", ""), request.POST.get("knows") == "on"
+    signed, stated = request.POST.get("digest", ""), request.POST.get("statement", "")
     return _act(
         request,
         oid,
-        lambda found: approve_repair(found, request.operator, signed, knows),
+        lambda found: approve_repair(found, request.operator, signed, stated if stated in STATEMENTS else ""),
         "Approved. Nothing is written yet: apply does that.",
     )
 

@@ -87,7 +87,7 @@ def proposed(conversation: Conversation, *strategies: str, mode: str = "in-place
 
 def approved(conversation: Conversation, *strategies: str, mode: str = "in-place") -> Repair:
     repair = proposed(conversation, *strategies, mode=mode)
-    approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+    approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     return repair
 
 

@@ -269,11 +269,13 @@ def test_the_page_writes_says_what_remains_and_takes_back(store: str, client: Cl
     before = everything(store)
     assert run("import_source", store).status == 0
     oid = next(each["id"] for each in run("scan", store, "--json").json["conversations"] if each["native_id"] == "7")
-    answer = client.post(f"/conversations/{oid}/repairs/new/", {"strategy": "insert-ledger-results", "mode": "fill-rows"})
+    chosen = {"strategy": "insert-ledger-results", "mode": "fill-rows"}
+    plan = client.get(f"/conversations/{oid}/repairs/new.json", chosen).json()
+    answer = client.post(f"/conversations/{oid}/repairs/new/?seen={plan['plan_digest']}", chosen)
     where = answer["Location"]
     found = Repair.objects.get()
     assert found.rehearsal["ok"] and "temporary tables" in found.rehearsal["sentence"] and everything(store) == before
-    client.post(f"{where}approve/", {"digest": found.plan_digest, "knows": "on"})
+    client.post(f"{where}approve/", {"digest": found.plan_digest, "statement": "unfixed"})
     client.post(f"{where}apply/")
     found.refresh_from_db()
     assert found.state == Repair.State.VERIFIED, found.outcome

@@ -132,7 +132,7 @@ def test_a_live_writer_loses_nothing(db: None, tmp_path: Path, locks: list[tuple
         before = {key: value for key, value in pairs(path).items() if key.startswith("conv:c1:")}
         for _ in range(2):
             repair = proposed(of(path, "c1"), "insert-interrupted-result", "renumber-messages")
-            approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+            approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
             apply_repair(repair, WHO, at_the_keyboard=True)
             assert Repair.objects.get(pk=repair.pk).state == Repair.State.VERIFIED
             assert {key: value for key, value in pairs(path).items() if key.startswith("conv:c1:")} != before

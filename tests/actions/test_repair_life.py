@@ -61,7 +61,7 @@ def test_every_way_there_and_back(tmp_path: Path, mode: str, strategies: tuple[s
     repair = proposed(conversation, *strategies, mode=mode)
     assert repair.state == Repair.State.PROPOSED and "Rehearsed on a copy" in repair.rehearsal["sentence"]
     assert everything(path) == before
-    approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+    approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     assert repair.state == Repair.State.APPROVED and everything(path) == before
     apply_repair(repair, WHO, at_the_keyboard=True)
     assert repair.state == Repair.State.VERIFIED

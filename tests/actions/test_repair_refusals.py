@@ -42,7 +42,7 @@ RENUMBER = "renumber-messages"
 STATES = [str(state) for state in Repair.State]
 Act = Callable[[Repair], None]
 ACTS: dict[str, tuple[Act, set[str]]] = {
-    "approve": (lambda repair: approve_repair(repair, WHO, repair.plan_digest, True), {"proposed"}),
+    "approve": (lambda repair: approve_repair(repair, WHO, repair.plan_digest, "unfixed"), {"proposed"}),
     "reject": (lambda repair: reject_repair(repair, WHO), {"proposed", "approved"}),
     "apply": (lambda repair: apply_repair(repair, WHO, at_the_keyboard=True), {"approved"}),
     "undo": (lambda repair: undo_repair(repair, WHO, at_the_keyboard=True), {"applied", "verified"}),
@@ -70,9 +70,9 @@ def test_approval_needs_the_digest_that_was_shown_and_the_tick(tmp_path: Path) -
     repair = proposed(imported(tmp_path / "a.db", merged()), RENUMBER)
     for digest in ("", repair.base_digest, repair.plan_digest[:-1], repair.plan_digest.upper()):
         with pytest.raises(Refused, match="not the plan that you looked at"):
-            approve_repair(repair, WHO, digest, knows_server_is_unfixed=True)
-    with pytest.raises(Refused, match="Tick the box first"):
-        approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=False)
+            approve_repair(repair, WHO, digest, statement="unfixed")
+    with pytest.raises(Refused, match="Nothing was stated about the program"):
+        approve_repair(repair, WHO, repair.plan_digest, statement="")
     repair.refresh_from_db()
     assert repair.state == Repair.State.PROPOSED
 
@@ -86,7 +86,7 @@ def test_a_plan_that_comes_out_otherwise_cannot_be_approved_or_applied(tmp_path:
     for repair in (waiting, ready):
         repair.refresh_from_db()
     with pytest.raises(Refused, match="not the plan"):
-        approve_repair(waiting, WHO, waiting.plan_digest, True)
+        approve_repair(waiting, WHO, waiting.plan_digest, "unfixed")
     with pytest.raises(Refused, match="comes out otherwise than approved"):
         apply_repair(ready, WHO, at_the_keyboard=True)
     assert everything(path) == before
@@ -96,8 +96,8 @@ def test_with_a_second_approver_required_nobody_approves_their_own(tmp_path: Pat
     settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
     repair = proposed(imported(tmp_path / "a.db", merged()), RENUMBER)
     with pytest.raises(Refused, match="A second person must approve"):
-        approve_repair(repair, WHO, repair.plan_digest, True)
-    approve_repair(repair, "the second", repair.plan_digest, True)
+        approve_repair(repair, WHO, repair.plan_digest, "unfixed")
+    approve_repair(repair, "the second", repair.plan_digest, "unfixed")
     assert repair.state == Repair.State.APPROVED
 
 
@@ -151,7 +151,7 @@ def test_a_move_between_proposal_and_approval_shows_when_it_is_applied(tmp_path:
     repair = proposed(conversation, RENUMBER)
     put(path, chunk_key(5), row("new"))
     again(path)
-    approve_repair(repair, WHO, repair.plan_digest, True)
+    approve_repair(repair, WHO, repair.plan_digest, "unfixed")
     with pytest.raises(Stale, match="0000000005 is new"):
         apply_repair(repair, WHO, at_the_keyboard=True)
 
@@ -300,7 +300,7 @@ def test_a_rehearsal_that_fails_blocks_the_proposal(tmp_path: Path, monkeypatch:
     repair = Repair.objects.get()
     assert repair.state == Repair.State.FAILED and "every byte" in repair.outcome
     with pytest.raises(Refused, match="only a proposed one"):
-        approve_repair(repair, WHO, repair.plan_digest, True)
+        approve_repair(repair, WHO, repair.plan_digest, "unfixed")
 
 
 def test_a_store_with_a_trigger_fails_its_rehearsal_and_stays(tmp_path: Path) -> None:

@@ -65,9 +65,10 @@ def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, inci
     assert rows(store) == before
     page.get_by_role("button", name="Propose this repair").click()
     expect(page.locator("body")).to_contain_text("Rehearsed on a copy: applied, read back as previewed, undone")
+    # The browser itself asks for one of the two statements.
     page.get_by_role("button", name="Approve plan").click()
-    expect(page.locator(".note.error")).to_contain_text("Tick the box first")
-    page.get_by_label("merges again").check()
+    expect(page.get_by_role("button", name="Approve plan")).to_be_visible()
+    page.get_by_label("is fixed: it does not").check()
     page.get_by_role("button", name="Approve plan").click()
     assert rows(store) == before
     page.get_by_role("button", name="Apply").click()
@@ -80,12 +81,39 @@ def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, inci
     assert Repair.objects.get().state == Repair.State.UNDONE
 
 
+def test_the_mode_that_is_chosen_is_the_one_that_is_proposed(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    """Without script the preview stays that of the fork: the button shows the other one first, and proposes it then."""
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&mode=fork")
+    has_script = page.evaluate("document.documentElement.classList.contains('js')")
+    if has_script:
+        with page.expect_navigation():
+            page.get_by_label("in-place").check()
+    else:
+        page.get_by_label("in-place").check()
+        page.get_by_role("button", name="Propose this repair").click()
+        expect(page.locator(".note.error")).to_contain_text("Nothing is proposed yet")
+        assert not Repair.objects.exists()
+    expect(page.get_by_label("in-place")).to_be_checked()
+    assert "csrf" not in page.url
+    page.get_by_role("button", name="Propose this repair").click()
+    expect(page.locator("body")).to_contain_text("Rehearsed on a copy")
+    expect(page.locator("body")).to_contain_text("Mode same-rows:")
+    assert Repair.objects.get().mode == "same-rows"
+
+
+def test_a_repair_can_be_rejected_without_a_statement(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&mode=fork")
+    page.get_by_role("button", name="Propose this repair").click()
+    page.get_by_role("button", name="Reject").click()
+    expect(page.locator("body")).to_contain_text("Rejected. Nothing was written.")
+
+
 def test_a_repair_as_a_new_conversation_and_a_refused_undo(
     page: Page, live_server: LiveServer, incident: Conversation, store: Path
 ) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&mode=fork")
     page.get_by_role("button", name="Propose this repair").click()
-    page.get_by_label("merges again").check()
+    page.get_by_label("is not fixed yet, or I do not know").check()
     page.get_by_role("button", name="Approve plan").click()
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("body")).to_contain_text("Repaired: hello")
@@ -101,7 +129,7 @@ def test_a_repair_as_a_new_conversation_and_a_refused_undo(
 def test_a_store_that_moved_makes_the_repair_stale(page: Page, live_server: LiveServer, incident: Conversation, store: Path) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&mode=in-place")
     page.get_by_role("button", name="Propose this repair").click()
-    page.get_by_label("merges again").check()
+    page.get_by_label("is not fixed yet, or I do not know").check()
     page.get_by_role("button", name="Approve plan").click()
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE kv SET value = '15' WHERE key = ?", (f"conv:{incident.native_id}:seq",))

@@ -6,9 +6,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.test import Client
 from pytest_django import Settings
 
-from inspector.models import Repair, Source
+from inspector.models import AuditEntry, Repair, Source
 from inspector.repairs.catalogue import strategy
 from tests.commands.running import CONVERSATION, everything, incident, make, run, run_in_process
 from tests.sources.stores import prints
@@ -89,6 +90,14 @@ def test_an_inserted_row_is_shown_with_its_number(tmp_path: Path) -> None:
     ).json
     (insert,) = [edit for edit in plan["edits"] if edit["op"] == "insert"]
     assert insert["seq"] == 3 and insert["before"] is None and insert["after"]["kind"] == "tool-result"
+
+
+@pytest.mark.django_db
+def test_a_command_asks_for_no_statement_and_its_repair_says_so(tmp_path: Path, client: Client) -> None:
+    ran = run("repair", incident(tmp_path / "dispatch.db"), *RENUMBER, "--apply", "--json")
+    assert ran.status == 0 and AuditEntry.objects.get(verb="approve").detail["statement"] == "not-asked"
+    page = client.get(f"/repairs/{ran.json['repair']}/").content.decode()
+    assert "<b>Stated on approval:</b> nothing; a command approved it" in page and "Fix the program that did the damage" in page
 
 
 @pytest.mark.django_db

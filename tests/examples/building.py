@@ -84,7 +84,7 @@ def mended(path: Path, native_id: str, *strategies: str, gone: set[str], mode: s
     assert gone <= set(codes(conversation))
     repair = proposed(conversation, *(strategies or advised(conversation)), mode=mode)
     assert everything(path) == before
-    approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+    approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     apply_repair(repair, WHO, at_the_keyboard=True)
     assert repair.state == Repair.State.VERIFIED and verify_repair(repair)[0] and everything(path) != before
     left = codes(again(path, repair.options["fork_id"] if mode == "fork" else native_id))

@@ -84,7 +84,7 @@ def _approved(bench: Bench) -> int:
     row = rows.get(native_id=bench.case.conversation) if bench.case.conversation else rows.get()
     request = request_for(row.source, loading.stored(row), bench.case.strategies, bench.case.mode)
     repair = propose_repair(row, request, "tester")
-    approve_repair(repair, "tester", repair.plan_digest, knows_server_is_unfixed=True)
+    approve_repair(repair, "tester", repair.plan_digest, statement="unfixed")
     connections.close_all()
     return 0
 

@@ -39,7 +39,7 @@ def proposed(conversation: Conversation, mode: str, *strategies: str) -> Repair:
 
 def approved(conversation: Conversation, mode: str, *strategies: str) -> Repair:
     repair = proposed(conversation, mode, *strategies)
-    approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+    approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     return repair
 
 
@@ -60,7 +60,7 @@ def test_there_and_back(root: Path, mode: str) -> None:
     before = everything(root)
     repair = proposed(conversation, mode, INSERT)
     assert "Rehearsed on a copy" in repair.rehearsal["sentence"] and everything(root) == before
-    approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+    approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     apply_repair(repair, WHO, at_the_keyboard=True)
     assert repair.state == Repair.State.VERIFIED
     now = everything(root)

@@ -180,7 +180,7 @@ class Walk:
         row = next((row for row in self.rows if row.oid in address), None)
         return {
             "digest": repair.plan_digest if repair else "",
-            "knows": "on",
+            "statement": "unfixed",
             "on": "1",
             "answers": "1",
             "strategy": list(strategies_for(row)) if row and address.endswith("/repairs/new/") else [],
@@ -195,6 +195,14 @@ def whole(answer: HttpResponse) -> bytes:
     return b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
 
 
+def sent_to(client: Client, address: str, form: dict[str, object]) -> str:
+    """Where the form of a page is sent: what is proposed has to be the plan that its preview showed."""
+    if not address.endswith("/repairs/new/"):
+        return address
+    plan = client.get(f"{address.removesuffix('/')}.json", {name: form[name] for name in ("strategy", "mode")}).json()
+    return f"{address}?seen={plan.get('plan_digest', '')}"
+
+
 def visit(client: Client, walk: Walk, addresses: Sequence[str]) -> None:
     """GET of every address, POST where a form may be, answers read to their end; none fails or shows a traceback. Each finds the repairs in the same state."""
     repairs = list(Repair.objects.values())
@@ -202,6 +210,6 @@ def visit(client: Client, walk: Walk, addresses: Sequence[str]) -> None:
         form = walk.forms(address)
         for repair in repairs:
             Repair.objects.filter(pk=repair["id"]).update(**repair)
-        for answer in [client.get(address)] + ([client.post(address, form)] if address.endswith("/") else []):
+        for answer in [client.get(address)] + ([client.post(sent_to(client, address, form), form)] if address.endswith("/") else []):
             assert answer.status_code < 500, (address, answer.status_code)
             assert b"Traceback" not in whole(answer), address

@@ -58,7 +58,7 @@ def test_no_address_opens_anything_outside_of_the_roots(
     assert {each.conversation.source.format for each in repairs} >= {"dispatch", "rollouts", "openclaw", "pi", "openai-chat-request"}
     for repair in repairs:
         if state != "proposed":
-            approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+            approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
         if state == "interrupted":
             # As its process was killed between the intent and the write: pages compare store and intent before anything else.
             keep(repair, preview_repair(repair).changes)
@@ -167,7 +167,7 @@ def test_a_write_does_not_follow_a_folder_that_became_a_link(client: Client, tmp
     root, secret = tmp_path / "root", tmp_path / "secret"
     sources_of_every_program(root)
     (repair,) = (each for each in propose_everywhere() if each.conversation.source.format == "rollouts")
-    approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+    approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     (root / "rollouts").rename(secret)
     (root / "rollouts").symlink_to(secret)
     before = {each: each.read_bytes() for each in secret.rglob("*") if each.is_file()}
@@ -182,7 +182,7 @@ def test_a_repair_outside_of_the_roots_says_so_on_its_page_and_a_command_still_c
 ) -> None:
     sources_of_every_program(tmp_path / "stores")
     (repair,) = (each for each in propose_everywhere() if each.conversation.source.format == "dispatch")
-    approve_repair(repair, WHO, repair.plan_digest, knows_server_is_unfixed=True)
+    approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     settings.INSPECTOR_SOURCES = [tmp_path / "other"]
     assert NOT_LISTED in says(client, f"/repairs/{repair.oid}/apply/")
     apply_repair(repair, WHO, at_the_keyboard=True)

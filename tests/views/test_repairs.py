@@ -11,9 +11,10 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from inspector.actions.decide_repair import STATEMENTS
 from inspector.formats.dispatch import DISPATCH
-from inspector.models import Conversation, Repair, Source
-from inspector.repairs.catalogue import strategy
+from inspector.models import AuditEntry, Conversation, Repair, Source
+from inspector.repairs.catalogue import STRATEGIES, strategy
 from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS
 from tests.sources.stores import prints
@@ -48,6 +49,12 @@ def post(client: Client) -> Post:
         return client.get(answer["Location"]).content.decode()
 
     return sent
+
+
+def seen(client: Client, row: Conversation, **chosen: object) -> str:
+    """Where the button Propose sends what is `chosen`, after a person saw the preview of that."""
+    digest = client.get(f"/conversations/{row.oid}/repairs/new.json", chosen).json().get("plan_digest", "")
+    return f"/conversations/{row.oid}/repairs/new/?seen={digest}"
 
 
 def text(client: Client, address: str) -> str:
@@ -129,7 +136,7 @@ def test_the_json_of_a_preview_is_what_the_command_prints(client: Client, merged
 def test_proposing_leads_to_the_page_of_the_repair(client: Client, merged_one: Conversation, path: Path) -> None:
     before = everything(path)
     data = {"strategy": [RENUMBER, RENUMBER, "nonsense"], "mode": "in-place", "reader": "nobody"}
-    answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", data)
+    answer = client.post(seen(client, merged_one, **data), data)
     repair = Repair.objects.get()
     assert answer["Location"] == f"/repairs/{repair.oid}/" and everything(path) == before
     assert (repair.strategies, repair.mode, repair.reader, repair.state) == ([RENUMBER], "same-rows", "dispatch-legacy", "proposed")
@@ -151,9 +158,47 @@ def test_a_refused_proposal_goes_back_to_the_preview(client: Client, merged_one:
     assert said in client.get(answer["Location"]).content.decode() and not Repair.objects.exists()
 
 
+def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, merged_one: Conversation) -> None:
+    """Without script the page still shows the fork when in-place is chosen: the fork was proposed, whatever was chosen."""
+    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?strategy={RENUMBER}&mode=fork")
+    (button,) = re.findall(r'<button class="btn main"[^>]*>Propose', page)
+    (action,) = re.findall(r'form="choose" formmethod="post" formaction="([^"]*)"', button)
+    chosen = {"strategy": RENUMBER, "mode": "same-rows", "reader": "dispatch-legacy"}
+    answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/{action}", chosen)
+    assert not Repair.objects.exists()
+    page = text(client, answer["Location"])
+    assert "Nothing is proposed yet: what is chosen now is another plan than the preview showed." in page
+    assert (
+        '<input type="radio" name="mode" value="same-rows" checked>' in page
+        and f"Preview: {RENUMBER}, mode same-rows<" in page
+        and "4 chunks renumbered" in page
+    )
+    (action,) = re.findall(r'formaction="([^"]*)"', page)
+    assert client.post(f"/conversations/{merged_one.oid}/repairs/new/{action}", chosen).status_code == 302
+    assert Repair.objects.get().mode == "same-rows"
+
+
+@pytest.mark.parametrize("query", ["", "?seen=", "?seen=0000"])
+def test_nothing_is_proposed_without_a_preview(client: Client, merged_one: Conversation, query: str) -> None:
+    client.post(f"/conversations/{merged_one.oid}/repairs/new/{query}", {"strategy": RENUMBER})
+    assert not Repair.objects.exists()
+
+
+def test_what_was_chosen_comes_back_with_a_refusal_however_many_strategies(client: Client, merged_one: Conversation) -> None:
+    names = [each.name for each in STRATEGIES]
+    answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": names, "mode": "in-place"})
+    assert text(client, answer["Location"]).count(" checked>") == len(names) + 1
+
+
+def test_no_token_stands_in_the_form_that_is_sent_with_get(client: Client, merged_one: Conversation) -> None:
+    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?strategy={RENUMBER}")
+    form = page[page.index('<form method="get" id="choose"') :]
+    assert "csrfmiddlewaretoken" not in form[: form.index("</form>")] and page.count("csrfmiddlewaretoken") == 1
+
+
 def test_a_proposal_on_a_store_that_moved_says_what_moved(client: Client, merged_one: Conversation, path: Path) -> None:
     put(path, b"conv:c1:chunk:\x1b<b>\xed\xa0\x80", row("new"))
-    answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": RENUMBER}, follow=True)
+    answer = client.post(seen(client, merged_one, strategy=RENUMBER), {"strategy": RENUMBER}, follow=True)
     assert "conv:c1:chunk:\\x1b&lt;b&gt;\\udced\\udca0\\udc80 is new" in answer.content.decode()
 
 
@@ -166,7 +211,7 @@ def test_the_whole_way_on_the_pages(client: Client, post: Post, merged_one: Conv
     repair = proposed(merged_one, RENUMBER, mode=mode)
     page = text(client, f"/repairs/{repair.oid}/")
     assert re.search(r"Approve plan \w{8}", page) and "Apply" not in page
-    page = post(repair, "approve", digest=repair.plan_digest, knows="on")
+    page = post(repair, "approve", digest=repair.plan_digest, statement="unfixed")
     assert "Approved. Nothing is written yet" in page and f"Apply: write to {path}" in page and everything(path) == before
     page = post(repair, "apply")
     assert "Verified. Read back" in page and repair.state == "verified" and everything(path) != before
@@ -176,20 +221,45 @@ def test_the_whole_way_on_the_pages(client: Client, post: Post, merged_one: Conv
     assert "<form" not in page[page.index("<main") :]
 
 
-def test_approval_on_the_page_needs_digest_and_tick(post: Post, merged_one: Conversation) -> None:
+def test_approval_on_the_page_needs_digest_and_statement(post: Post, merged_one: Conversation) -> None:
     repair = proposed(merged_one, RENUMBER)
-    assert "Tick the box first" in post(repair, "approve", digest=repair.plan_digest)
-    assert "not the plan that you looked at" in post(repair, "approve", digest="0" * 64, knows="on")
-    assert "not the plan that you looked at" in post(repair, "approve", knows="on")
+    assert "Nothing was stated about the program" in post(repair, "approve", digest=repair.plan_digest)
+    assert "not the plan that you looked at" in post(repair, "approve", digest="0" * 64, statement="unfixed")
+    assert "not the plan that you looked at" in post(repair, "approve", statement="unfixed")
+    assert repair.state == "proposed"
+
+
+@pytest.mark.parametrize("stated", ["fixed", "unfixed"])
+def test_what_an_approver_states_is_recorded_and_shown(client: Client, post: Post, merged_one: Conversation, stated: str) -> None:
+    """One box asked to confirm `not fixed yet, or I do not know`, which is false once the program is fixed."""
+    repair = proposed(merged_one, RENUMBER)
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert re.findall(r'<input type="radio" name="statement" value="(\w+)" required>', page) == list(STATEMENTS) == ["fixed", "unfixed"]
+    assert "formnovalidate>Reject" in page and "Stated on approval" not in page
+    page = post(repair, "approve", digest=repair.plan_digest, statement=stated)
+    assert f"<b>Stated on approval:</b> “{STATEMENTS[stated]}”" in page
+    entry = AuditEntry.objects.get(repair=repair.oid, verb="approve")
+    assert entry.detail["statement"] == stated
+    assert f'<span class="quiet">statement</span> <span class="mono">{stated}</span>' in text(client, "/audit/")
+    assert client.get(f"/repairs/{repair.oid}.json").json()["statement"] == stated
+    assert STATEMENTS[stated] in text(client, f"/repairs/{repair.oid}.md")
+    page = post(repair, "apply")
+    assert ("Fix the program that did the damage" in page) == (stated == "unfixed") and "after a reload." in page
+
+
+@pytest.mark.parametrize("stated", ["", "on", "not-asked", "<b>"])
+def test_a_page_accepts_only_what_it_offers(post: Post, merged_one: Conversation, stated: str) -> None:
+    repair = proposed(merged_one, RENUMBER)
+    assert "choose whether it is fixed, then approve" in post(repair, "approve", digest=repair.plan_digest, statement=stated)
     assert repair.state == "proposed"
 
 
 def test_the_page_of_a_repair_names_the_second_approver(client: Client, post: Post, merged_one: Conversation, settings: Settings) -> None:
     settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
-    client.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": RENUMBER})
+    client.post(seen(client, merged_one, strategy=RENUMBER), {"strategy": RENUMBER})
     repair = Repair.objects.get()
     assert f"By somebody other than {repair.proposed_by}" in text(client, f"/repairs/{repair.oid}/")
-    assert "A second person must approve" in post(repair, "approve", digest=repair.plan_digest, knows="on")
+    assert "A second person must approve" in post(repair, "approve", digest=repair.plan_digest, statement="unfixed")
 
 
 def test_rejecting_ends_it(post: Post, merged_one: Conversation) -> None:
@@ -233,7 +303,7 @@ def test_acts_are_posts_with_a_token_of_the_page(client: Client, merged_one: Con
     before = everything(path)
     assert client.get(f"/repairs/{repair.oid}/{verb}/").status_code == 405
     strict = Client(enforce_csrf_checks=True)
-    assert strict.post(f"/repairs/{repair.oid}/{verb}/", {"digest": repair.plan_digest, "knows": "on"}).status_code == 403
+    assert strict.post(f"/repairs/{repair.oid}/{verb}/", {"digest": repair.plan_digest, "statement": "unfixed"}).status_code == 403
     assert strict.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": RENUMBER}).status_code == 403
     repair.refresh_from_db()
     assert repair.state == "approved" and everything(path) == before and Repair.objects.count() == 1
@@ -245,7 +315,9 @@ def test_the_token_of_the_page_lets_the_act_through(merged_one: Conversation) ->
     strict = Client(enforce_csrf_checks=True)
     page = strict.get(f"/repairs/{repair.oid}/").content.decode()
     token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[0]
-    answer = strict.post(f"/repairs/{repair.oid}/approve/", {"digest": repair.plan_digest, "knows": "on", "csrfmiddlewaretoken": token})
+    answer = strict.post(
+        f"/repairs/{repair.oid}/approve/", {"digest": repair.plan_digest, "statement": "unfixed", "csrfmiddlewaretoken": token}
+    )
     repair.refresh_from_db()
     assert answer.status_code == 302 and repair.state == "approved"
 
@@ -316,7 +388,7 @@ def test_a_repair_whose_strategy_is_no_more_still_has_its_page(client: Client, p
     repair = proposed(merged_one, RENUMBER)
     Repair.objects.update(strategies=["of-another-version"])
     assert "There is no strategy &#x27;of-another-version&#x27;" in text(client, f"/repairs/{repair.oid}/")
-    assert "There is no strategy" in post(repair, "approve", digest=repair.plan_digest, knows="on")
+    assert "There is no strategy" in post(repair, "approve", digest=repair.plan_digest, statement="unfixed")
     for ending in ("json", "md"):
         answer = client.get(f"/repairs/{repair.oid}.{ending}")
         assert answer.status_code == 409 and "of-another-version" in answer.content.decode()
