@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from inspector.formats import not_read
 from inspector.formats.request_layout import NotARequest, parsed
 from inspector.formats.request_names import WIRES
 from inspector.projections.base import AI_SDK, ANTHROPIC, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
@@ -74,6 +75,15 @@ _SHARED = ("max_tokens", "top_p", "stream")
 
 def format_of(data: bytes) -> str:
     """The name of the format. Raises NotARequest, also where several shapes are possible."""
+    try:
+        return _format_of(data)
+    except NotARequest:
+        if what := not_read.of_head(data):
+            raise NotARequest(f"is {what}, {not_read.WHY}.") from None
+        raise
+
+
+def _format_of(data: bytes) -> str:
     value = parsed(data).value
     wires = wires_of(value)
     if len(wires) == 1:

@@ -59,7 +59,23 @@ def parsed(data: bytes) -> Parsed:
     except Unreadable as problem:
         if data.lstrip().startswith(b"<"):
             raise NotARequest("is HTML or XML, no JSON: save the request that was sent, not the page or the answer.") from None
+        if _holds_lines(data):
+            raise NotARequest(
+                "holds one JSON value on each line, and a request body is a single value: save the line that you mean as a file of its own."
+            ) from None
         raise NotARequest(f"is no request body that can be read ({problem.reason}): save the whole body, as it was sent.") from None
+
+
+def _holds_lines(data: bytes) -> bool:
+    """Whether the first line is a JSON value of its own, and more comes after it."""
+    first, _, rest = data.lstrip().partition(b"\n")
+    if not rest.strip():
+        return False
+    try:
+        jsontext.parse(jsontext.decode(first))
+    except Unreadable:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,17 @@ from inspector.formats.session_facts import facts_of, title_of
 
 INDEX, LOCK = "sessions.json", ".jsonl.lock"
 _RECOVERY = re.compile(
-    r"(?P<stem>.+?)(?:\.jsonl\.(?:reset|deleted)\..+|(?:\.jsonl)?\.bak-.+|(?:\.jsonl)?\.corrupt-.+|\.trajectory\.jsonl|\.checkpoint\..+\.jsonl)"
+    r"(?P<stem>.+?)(?:(?P<deleted>\.jsonl\.deleted\..+)|(?P<reset>\.jsonl\.reset\..+)|(?P<backup>(?:\.jsonl)?\.bak-.+)"
+    r"|(?P<corrupted>(?:\.jsonl)?\.corrupt-.+)|(?P<trajectory>\.trajectory\.jsonl)|(?P<checkpoint>\.checkpoint\..+\.jsonl))"
 )
+_COPIES = {
+    "deleted": ("of a deleted session", "of deleted sessions"),
+    "reset": ("of a reset session", "of reset sessions"),
+    "backup": ("backup", "backups"),
+    "corrupted": ("of a corrupted session", "of corrupted sessions"),
+    "checkpoint": ("from before a compaction", "from before compactions"),
+}
+"""Of one, of several. The trajectory is no copy: it says what happened while the program ran."""
 SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _NAMED = 10
 INDEX_UNREADABLE = "sessions.json cannot be read"
@@ -43,6 +52,30 @@ def is_session(key: str) -> bool:
     """By the name of the file. One that was named alone is a session whatever it is called: a copy can so be looked at."""
     name = key.rpartition("/")[2]
     return name != INDEX and ("/" not in key or (name.endswith(".jsonl") and not _RECOVERY.fullmatch(name)))
+
+
+def copies(keys: Iterable[str]) -> dict[str, list[str]]:
+    """Keys of files that OpenClaw sets aside when it deletes, resets, repairs or compacts a session, by kind; none of them is a session."""
+    found: dict[str, list[str]] = {}
+    for key in keys:
+        kind = _kind(key)
+        if kind in _COPIES:
+            found.setdefault(kind, []).append(key)
+    return found
+
+
+def counted(found: Mapping[str, Sequence[str]]) -> str:
+    """Such copies as `2 of deleted sessions, 1 backup`."""
+    return ", ".join(f"{len(keys):,} {_COPIES[kind][len(keys) > 1]}" for kind, keys in found.items())
+
+
+def trajectories(keys: Iterable[str]) -> list[str]:
+    return [key for key in keys if _kind(key) == "trajectory"]
+
+
+def _kind(key: str) -> str:
+    copy = _RECOVERY.fullmatch(key.rpartition("/")[2]) if "/" in key else None
+    return (copy.lastgroup or "") if copy else ""
 
 
 def read_folders(records: Iterable[Record], format_name: str, control_rows: bool) -> Iterator[Stored]:

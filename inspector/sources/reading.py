@@ -1,17 +1,17 @@
 """A path as what it holds: a store's conversations, or a trace source's records. The whole of it is read before anybody uses any of it."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspector.formats import bundle, dispatch_traces, request_detection, request_layout
+from inspector.formats import bundle, dispatch_traces, not_read, request_detection, request_layout
 from inspector.formats.base import Format, InFiles, InRelations, KnowsKeys, Shape, Stored
 from inspector.formats.catalogue import FORMATS, format_named
 from inspector.formats.request_layout import NotARequest
 from inspector.formats.request_names import WIRES
 from inspector.formats.session_files import SessionFiles
-from inspector.formats.session_folder import is_session
+from inspector.formats.session_folder import copies, counted, is_session, trajectories
 from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
@@ -23,7 +23,7 @@ from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
-THE_FILE, THE_KEYS, BESIDE = "the file", "its keys", "files beside the sessions"
+THE_FILE, THE_KEYS, BESIDE = "the file", "its keys", "files next to the sessions"
 _NAMED, _LOOKED_AT = 5, 50
 """Where a problem of a store lies: damage that SQLite finds, records of which the format knows no meaning, and files that it does not read."""
 
@@ -38,6 +38,28 @@ class NotRecognised(SourceProblem):
     def sentence(self) -> str:
         held = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
         return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{held}: `formats` lists what it reads, --format NAME forces one."
+
+
+@dataclass(eq=False)
+class NotReadYet(SourceProblem):
+    """A store of a program that is known."""
+
+    what: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} holds {self.what}, {not_read.WHY}."
+
+
+@dataclass(eq=False)
+class OnlyCopies(SourceProblem):
+    """A folder of sessions that are all gone."""
+
+    copies: Mapping[str, Sequence[str]]
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.place} holds no session, only copies that its program set aside ({counted(self.copies)}): name one of them by its path to read it."
 
 
 @dataclass(eq=False)
@@ -239,12 +261,30 @@ def _unread(path: Path, format_: Format) -> tuple[Problem, ...]:
         return ()
     every = folders.names(path)
     held = {name.rpartition("/")[0] for name in every if is_session(name)}
-    left = [name for name in every if name.rpartition("/")[0] in held and not format_.wants(name)]
-    if not left:
-        return ()
-    named = ", ".join(shown(name.partition("/")[2]) for name in left[:_NAMED]) + (", …" if len(left) > _NAMED else "")
-    what = "1 file is not read, since its name is" if len(left) == 1 else f"{len(left):,} files are not read, since their names are"
-    return (Problem(BESIDE, f"{what} no session's: {named}. Its own path with --format {format_.name} reads one."),)
+    reasons = []
+    if kinds := copies(every):
+        left = [name for names in kinds.values() for name in names]
+        are = "is a copy of a session" if len(left) == 1 else "are copies of sessions"
+        read = "is not read" if len(left) == 1 else "are not read"
+        reasons.append(
+            f"{_files(left)} {are} that the program set aside ({counted(kinds)}), and {read}: {_named(left)}. A copy is read by its path."
+        )
+    if left := trajectories(every):
+        are = f"is {not_read.TRAJECTORY}" if len(left) == 1 else "are runtime traces of OpenClaw"
+        reasons.append(f"{_files(left)} {are}, which Inspector does not read yet: {_named(left)}.")
+    if left := [name for name in every if name.rpartition("/")[0] in held and not format_.wants(name)]:
+        are = "is not read, since its name is" if len(left) == 1 else "are not read, since their names are"
+        reasons.append(f"{_files(left)} {are} no session's: {_named(left)}. Its own path with --format {format_.name} reads one.")
+    return tuple(Problem(BESIDE, reason) for reason in reasons)
+
+
+def _files(names: Sequence[str]) -> str:
+    return f"{len(names):,} file{'' if len(names) == 1 else 's'}"
+
+
+def _named(names: Sequence[str]) -> str:
+    """The first few of them, below the folder."""
+    return ", ".join(shown(name.partition("/")[2]) for name in names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def _may_be_a_request(shape: Shape) -> bool:
@@ -256,9 +296,13 @@ def _may_be_a_request(shape: Shape) -> bool:
 
 
 def _request_or_capture(path: Path, shape: Shape) -> str | Kind:
-    """Raises NotRecognised, NoRequest and other SourceProblem."""
+    """Raises NotReadYet, NotRecognised, NoRequest and other SourceProblem."""
     if names := _captures_within(path, shape):
         raise FolderOfCaptures(path, names)
+    if what := not_read.of_shape(shape):
+        raise NotReadYet(path, what)
+    if kinds := copies(shape.files):
+        raise OnlyCopies(path, kinds)
     if shape.tables or shape.files:
         raise NotRecognised(path, tuple(shape.tables))
     kind = captures.kind_of(captures.of_path(path), path.name)

@@ -148,6 +148,16 @@ def test_an_import_names_the_torn_line_and_the_fused_one(tmp_path: Path) -> None
     assert "is torn" in out and "2 whole records stand on one line" in out
 
 
+def test_a_scan_and_an_import_say_which_files_of_the_folder_are_not_read(openclaw: Path) -> None:
+    sessions = next(openclaw.rglob("sessions.json")).parent
+    for number in range(20):
+        (sessions / f"{number}.jsonl.deleted.2026-11-20T17-33-07.691Z").write_bytes((sessions / f"{BRANCHED}.jsonl").read_bytes())
+    said = "20 files are copies of sessions that the program set aside (20 of deleted sessions), and are not read: "
+    assert said in run("scan", openclaw).out and said in run("import_source", openclaw).out
+    (problem,) = run("scan", openclaw, "--json").json["source"]["problems"]
+    assert problem["where"] == "files next to the sessions" and problem["reason"].startswith(said)
+
+
 def test_the_records_of_the_fused_line_come_back(tmp_path: Path) -> None:
     folder = lay(tmp_path / "pi", pi_files())
     applied = repaired(folder, FUSED, "--strategy", "split-fused-line")

@@ -96,6 +96,12 @@ def test_what_is_no_request_gets_one_sentence(client: Client, body: str, says: s
     assert client.post("/check.json", {"body": body.encode("utf-8", "replace").decode()}).status_code == 400
 
 
+def test_a_session_of_a_program_that_is_not_read_yet_is_named(client: Client) -> None:
+    line = json.dumps({"parentUuid": None, "isSidechain": False, "sessionId": "s", "type": "user"})
+    text = post(client, f"{line}\n{line}\n", 400)
+    assert "What was given is a session of Claude Code, which Inspector does not read yet" in text
+
+
 def test_names_that_nothing_knows_get_one_sentence(client: Client) -> None:
     assert "There is no request format dispatch" in post(client, json.dumps(GOOD), 400, format="dispatch")
     assert "There is no profile" in post(client, json.dumps(GOOD), 400, profile="<b>")

@@ -213,7 +213,7 @@ def test_folders_of_files_that_are_named_by_their_ids_are_known_by_what_is_in_th
         assert imported.source.format == name
         (problem,) = imported.source.problems
         assert (
-            problem["where"] == "files beside the sessions"
+            problem["where"] == "files next to the sessions"
             and "1 file is not read" in problem["reason"]
             and "notes.txt" in problem["reason"]
         )

@@ -8,6 +8,9 @@ from inspector.actions.import_source import Imported, import_targets
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import add_target_arguments, sources_named
+from inspector.sources.problems import shown
+
+_PROBLEMS_SHOWN = 5
 
 
 class Command(AnsweringCommand):
@@ -30,6 +33,8 @@ class Command(AnsweringCommand):
             return
         for imported in done:
             self.say(_sentence(imported))
+            for problem in [] if imported.source.is_trace else imported.source.problems[:_PROBLEMS_SHOWN]:
+                self.say(f"  Problem, {shown(problem['where'])}: {shown(problem['reason'], 600)}")
 
 
 def _report(imported: Imported) -> dict[str, Any]:
