@@ -23,6 +23,8 @@ from tests.faults.flags import FLAGS
 from tests.faults.shim import KINDS, ON_SERVERS, Call, NoCompiler, Shim, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
+MEMORY, ROOM = Path("/dev/shm"), 1 << 28
+"""A folder in memory, and the bytes that have to be free there; a disk is slower, since every write of ours is synced."""
 SHARDS = 4
 """Parts of a case, for which it is prepared anew: enough of them that no process waits long for the last one."""
 BEFORE, AFTER = 4, 8
@@ -37,7 +39,7 @@ SAMPLED = (
 
 def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
-    place = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
+    place = MEMORY if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM else None
     preloaded = os.environ.get("INSPECTOR_FAULTS_SHIM")
     if not preloaded:
         return _with_shim(arguments, place)
@@ -177,7 +179,7 @@ def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, sh
         recorded = commands.run(command, oid, Fault("record", 0))
         assert recorded.status == 0, f"{CASES[number].name}, {command}: {recorded.text}"
         acts = commands.acts(command)
-        points = list(chosen(recorded.calls, f"{bench.store_folder}/", options.all))
+        points = list(chosen(recorded.calls, f"{bench.store_folder}/", _is_first(CASES[number]), options.all))
         points = [point for point in points if options.kind in point[1]][:: options.thin]
         if options.sample:
             points = sampled(points, f"{bench.store_folder}/", options.sample, number)
@@ -189,6 +191,13 @@ def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, sh
     return results
 
 
+def _is_first(case: Any) -> bool:
+    """Of its program: what happens far from the write is the same in every mode and era."""
+    from tests.faults.cases import CASES
+
+    return case is next(other for other in CASES if other.program.split()[0] == case.program.split()[0])
+
+
 def _plain(result: Any, place: Path) -> dict[str, Any]:
     return {
         **{name: getattr(result, name) for name in ("program", "mode", "command", "kind", "first")},
@@ -197,17 +206,18 @@ def _plain(result: Any, place: Path) -> dict[str, Any]:
     }
 
 
-def chosen(calls: Sequence[Call], store: str, is_all: bool = False) -> Iterator[tuple[Call, str]]:
-    """The points of a run: every fault at every call on the store; on our own database fewer, since most are like the one before.
+def chosen(calls: Sequence[Call], store: str, far: bool = True, is_all: bool = False) -> Iterator[tuple[Call, str]]:
+    """The points of a run: every fault at every call on the store's own bytes; elsewhere fewer, since most are like the one before.
 
-    Of calls of one name on one file that follow each other (the pages of one transaction) the first and the last are taken, of
-    statements that only read every few. A kill before each; next to the write to the store one more kind in turn, elsewhere one
-    kind in turn.
+    Elsewhere is our own database, and the -shm file of a store, which whoever opens the database makes anew. Of calls of one name on one
+    file that follow each other (the pages of one transaction) the first and the last are taken, of statements that only read every few;
+    next to the write a kill before each and one more kind in turn, in the rest of the run (where `far`) one kind in turn.
     """
-    on_store = [call.number for call in calls if call.path.startswith(store)] or _written(calls)
+    on_store = [call.number for call in calls if call.path.startswith(store) and not call.path.endswith("-shm")] or _written(calls)
     others = [call for call in calls if call.number not in on_store and (is_all or call.name == "send" or _is_end(calls, call))]
     near = {call.number for call in [call for call in others if call.number < on_store[0]][-BEFORE:]}
     near |= {call.number for call in [call for call in others if call.number > on_store[-1]][:AFTER]}
+    near |= {call.number for call in others if on_store[0] < call.number < on_store[-1]}
     turns = {call.number: turn for turn, call in enumerate(others)}
     for call in calls:
         kinds = [kind for kind in (*KINDS, *ON_SERVERS) if call.can(kind)]
@@ -217,7 +227,7 @@ def chosen(calls: Sequence[Call], store: str, is_all: bool = False) -> Iterator[
         elif turn is not None and call.number in near and len(kinds) > 1:
             yield call, kinds[0]
             yield call, kinds[1:][turn % len(kinds[1:])]
-        elif turn is not None and (call.name != "send" or turn % READS == 0):
+        elif turn is not None and far and (call.name != "send" or turn % READS == 0):
             yield call, kinds[turn % len(kinds)]
 
 

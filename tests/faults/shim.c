@@ -66,7 +66,7 @@ static void of_descriptor(int descriptor, char *path)
 {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    ssize_t length = syscall(SYS_readlink, link, path, (size_t)PATH_MAX - 1);
+    ssize_t length = readlink(link, path, PATH_MAX - 1);
     path[length < 0 ? 0 : length] = 0;
 }
 
@@ -77,9 +77,10 @@ static void of_name(int folder, const char *name, char *path)
         return;
     }
     char base[PATH_MAX] = "";
-    if (folder == AT_FDCWD)
-        syscall(SYS_getcwd, base, sizeof base);
-    else
+    if (folder == AT_FDCWD) {
+        if (!getcwd(base, sizeof base))
+            base[0] = 0;
+    } else
         of_descriptor(folder, base);
     if (snprintf(path, PATH_MAX, "%s/%s", base, name) >= PATH_MAX)
         path[0] = 0;
@@ -88,7 +89,7 @@ static void of_name(int folder, const char *name, char *path)
 static int is_there(int folder, const char *name)
 {
     struct stat found;
-    return !syscall(SYS_newfstatat, folder, name, &found, AT_SYMLINK_NOFOLLOW);
+    return !fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW);
 }
 
 static void note(const char *call, const char *path, size_t size, const char *data)
