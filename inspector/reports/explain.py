@@ -1,7 +1,7 @@
 """What a provider's error text means: the rules that may have answered so, and the blocks and chunks of a history that they point at."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,12 +42,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A block or message of the request that the error points at, with the chunks that stand there. `why` says how it was found."""
+    """A block or message of the request that the error points at, with its chunks. `why` says how it was found; `is_exact`: by all numbers of the text."""
 
     profile: str
     path: str
     chunks: tuple[Chunk, ...]
     why: str
+    is_exact: bool = False
 
     @property
     def seqs(self) -> tuple[int, ...]:
@@ -101,7 +102,11 @@ def _covers(longer: Candidate, other: Candidate) -> bool:
 
 def explained(text: str, case: Case | None = None, own_projection: str = "") -> tuple[Explanation, ...]:
     """The candidates, each with where it points in the history; `own_projection` is the one deployed for its source."""
-    candidates = recognised(text)
+    return explained_in(recognised(text), case, own_projection)
+
+
+def explained_in(candidates: Sequence[Candidate], case: Case | None, own_projection: str) -> tuple[Explanation, ...]:
+    """As `explained`, of what is recognised already."""
     if case is None:
         return tuple(Explanation(each) for each in candidates)
     seen: dict[str, tuple[Prompt, Judgement]] = {}
@@ -153,10 +158,10 @@ def _numbered(candidate: Candidate, profile_name: str, prompt: Prompt, held: dic
     block = candidate.values.get("m")
     exact = [path for path in held if path.startswith(f"{top}.") and path.endswith(f".{block}")] if block else []
     for path in exact:
-        yield Place(profile_name, path, tuple(held[path]), f"the error names message {number}, block {block}")
+        yield Place(profile_name, path, tuple(held[path]), f"the error names message {number}, block {block}", True)
     if not exact and top in held:
         missing = f"; this history has no block {block} in it" if block else ""
-        yield Place(profile_name, top, tuple(held[top]), f"the error names message {number}{missing}")
+        yield Place(profile_name, top, tuple(held[top]), f"the error names message {number}{missing}", not block)
     if top not in held:
         yield Place(
             profile_name,
@@ -171,6 +176,38 @@ def _numbered(candidate: Candidate, profile_name: str, prompt: Prompt, held: dic
             yield Place(profile_name, path, tuple(held[path]), "one beside it: reports differ in which message this error counts")
 
 
+@dataclass(frozen=True, slots=True)
+class OtherReader:
+    """A reader by which the history has the place that the text names. `is_broken`: and that reader's request breaks the rule there."""
+
+    reader: str
+    path: str
+    seqs: tuple[int, ...]
+    is_broken: bool
+
+
+def other_readers(found: Sequence[Explanation], case: Case, names: Iterable[str], own_projection: str) -> tuple[OtherReader, ...]:
+    """Of `names`, where the text names a place that the history does not have as the case's reader reads it: first those that break the rule there.
+
+    () where the history has the place, or the text names none. An older version of the client may have sent what was rejected.
+    """
+    numbered = [each.candidate for each in found if "n" in each.candidate.values]
+    if not numbered or any(place.is_exact for each in found for place in each.places):
+        return ()
+    others = []
+    for name in dict.fromkeys(names):
+        other = case if name == case.reading.reader else case.again(case.tree or case.conversation, name)
+        if other is case or other.reading.failure:
+            continue
+        there = explained_in(numbered, other, own_projection)
+        broken = {path for each in there for _, path, _ in each.fires}
+        exact = [place for each in there for place in each.places if place.is_exact]
+        place = next((place for place in exact if place.path in broken), exact[0] if exact else None)
+        if place is not None:
+            others.append(OtherReader(name, place.path, place.seqs, place.path in broken))
+    return tuple(sorted(others, key=lambda each: not each.is_broken))
+
+
 def calls_named(text: str) -> frozenset[str]:
     """The ids of calls that the error names, which tell the conversation that it was said of."""
     return frozenset(name for each in recognised(text) for name in each.ids)
@@ -182,9 +219,14 @@ def same_refusal(one: str, other: str) -> bool:
     return bool(said[0] & said[1])
 
 
-def explanation_report(text: str, found: Sequence[Explanation]) -> Json:
-    """What `explain --json` says. `recognised` is empty where no rule knows the text."""
-    return {"text": text[:2000], "recognised": [_report(each) for each in found]}
+def explanation_report(text: str, found: Sequence[Explanation], repaired_by: Mapping[str, Sequence[str]] | None = None) -> Json:
+    """What `explain --json` says. `recognised` is empty where no rule knows the text. `repaired_by`: strategies by rule id, where a history is known."""
+    return {"text": text[:2000], "recognised": [_report(each) | _repaired_by(each, repaired_by) for each in found]}
+
+
+def _repaired_by(found: Explanation, tried: Mapping[str, Sequence[str]] | None) -> Json:
+    rule = found.candidate.rule
+    return {"repaired_by": list(rule.mended_by if tried is None else tried[rule.id])}
 
 
 def _report(found: Explanation) -> Json:
@@ -200,7 +242,6 @@ def _report(found: Explanation) -> Json:
         "unknown": rule.unjudged,
         "obsolete": rule.obsolete,
         "references": list(rule.references),
-        "repaired_by": list(rule.mended_by),
         "values": dict(found.candidate.values),
         "places": [
             {

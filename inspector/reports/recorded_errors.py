@@ -1,32 +1,19 @@
 """What the store and the trace already say went wrong: recorded errors, what each means, and the rule that it belongs to."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import GBRAIN, Case, Finding
 from inspector.formats.gbrain_facts import ERROR
+from inspector.reports.error_meanings import READ, meaning
 from inspector.reports.explain import recognised
 from inspector.traces.model import Span
 
 MOST = 50
-READ = 8000
-"""Characters of an error that are looked at; bodies of failed requests can be whole web pages."""
 NOT_RECOGNISED = "not recognised"
 BESIDE = "a request beside the turns"
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """`rule` is a rule of ours, `provider_rule` one of the provider's by our name for it; "" where there is none."""
-
-    pattern: re.Pattern[str]
-    means: str
-    rule: str = ""
-    provider_rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,64 +35,8 @@ class Recorded:
         return self.means != NOT_RECOGNISED
 
 
-def _meaning(pattern: str, means: str, rule: str = "", provider_rule: str = "") -> Meaning:
-    return Meaning(re.compile(pattern, re.IGNORECASE), means, rule, provider_rule)
-
-
-_UNANSWERED = "a tool call in the request had no result directly after it"
-_ORPHAN = "a tool result in the request had no call before it"
-# The first that matches counts: from the text of one provider to what any of them says.
-# Texts as seen in public reports; OC: OpenAI Chat Completions, OV: others that speak it.
-MEANINGS = (
-    _meaning(r"insufficient tool messages following tool_calls", _UNANSWERED, "TOOL102", "OV-1"),
-    _meaning(r"InternalError\.Algo\.InvalidParameter.{0,80}tool_calls", _UNANSWERED, "TOOL102", "OV-2"),
-    _meaning(r"must be followed by tool messages", _UNANSWERED, "TOOL102", "OC-1"),
-    _meaning(r"role .?.?tool.?.? must be a response to a prece+ding message", _ORPHAN, "TOOL202", "OC-2"),
-    _meaning(r"tool_call_id.{0,200}not found in .{0,4}tool_calls", "a tool result named a call that the message before it does not have", "TOOL202", "OC-3"),
-    _meaning(r"tool_call_id\s{1,3}is not found", "a tool result named a call that the message before it does not have", "TOOL202", "OV-3"),
-    _meaning(r"tool_calls\[\d+\]\.id.{0,4}: string too long", "the id of a tool call was longer than the provider takes", "", "OC-4"),
-    _meaning(r"tool_calls.{0,4}: empty array", "an assistant message was sent with an empty list of calls", "", "OC-5"),
-    _meaning(r"invalid value for .?.?content.?.?: expected a string, got null", "a message was sent without content", "", "OC-6"),
-    _meaning(r"reasoning_content.{0,80}(?:must be passed back|in the assistant message)", "the provider wants the thinking back that the history leaves out", "", "OV-4"),
-    _meaning(
-        r"unexpected character: line \d+ column \d+|expecting .{1,40} delimiter: line \d+",
-        "the arguments of a stored call are no JSON, and the provider tried to read them: every request with this history is refused",
-        "TOOL301",
-    ),
-    _meaning(r"model .{0,80}not supported|model not supported|model_not_found|model .{0,80}does not exist", "the provider does not offer this model to this account: nothing in the history is wrong but the stored error", "MSG201"),
-    _meaning(r"maximum context length|prompt is too long|context_length_exceeded|too many tokens", "the history is longer than the model takes"),
-    _meaning(r"\b429\b|rate.?limit", "the provider asked to wait: nothing in the history is wrong"),
-    _meaning(r"\b40[13]\b|unauthorized|invalid api key|authentication", "the provider refused the credentials: nothing in the history is wrong"),
-    _meaning(r"http 5\d\d|\b50[0234]\b|\b529\b|overloaded|internal server error|bad gateway", "the provider failed: nothing in the history is wrong"),
-    _meaning(r"timed? ?out|econnreset|econnrefused|socket|fetch failed|network|unable to connect", "the connection failed: the provider may not have seen the request"),
-)  # fmt: skip
-
-
-# What our own rules say of a refusal, by the provider's rule: where they fire, the page says so.
-_OURS = {
-    "AN-1": "TOOL102",
-    "AN-2": "TOOL202",
-    "AN-16": "THINK204",
-    "AN-18": "THINK201",
-    "BR-1": "TOOL102",
-    "OR-1": "TOOL102",
-    "OR-2": "TOOL202",
-    "SDK-1": "TOOL102",
-}
 # Of gbrain, whose ledger tells such calls apart: the first that fires is named.
 _OF_GBRAIN = {"SDK-1": ("TOOL601", "TOOL602", "TOOL603"), "GB-1": ("TOOL602",), "GB-2": ("TOOL602", "TOOL601")}
-
-
-@lru_cache(maxsize=256)
-def meaning(text: str) -> Meaning | None:
-    """What a recorded error means: by a rule of a provider before what any of them says; None where nothing knows it."""
-    shown = text[:READ]
-    told = [known for known in MEANINGS if known.pattern.search(shown)]
-    particular = next((known for known in told if known.rule or known.provider_rule), None)
-    if particular is None and (found := recognised(shown)):
-        rule = found[0].rule
-        return Meaning(re.compile(re.escape(rule.id)), rule.summary, _OURS.get(rule.id, ""), rule.id)
-    return particular or (told[0] if told else None)
 
 
 def recorded_errors(case: Case, findings: Sequence[Finding] = ()) -> tuple[Recorded, ...]:

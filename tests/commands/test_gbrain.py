@@ -91,9 +91,9 @@ def export(tmp_path: Path) -> Path:
 def test_the_calls_that_an_error_names_lead_to_their_job(export: Path) -> None:
     told = run("explain", "[chat(glm)] Tool results are missing for tool calls call_7d1f0a2c, call_7d1f0a2d", "--target", export)
     assert told.status == 0 and "Looked for in 4107 (" in told.out, told.err
-    assert "mended by: insert-ledger-results (3 edits); would change nothing here: move-results," in told.out
+    assert "repaired by: insert-ledger-results (safe), recommended; would change nothing here: move-results," in told.out
     told = run("explain", "Tool results are missing for tool calls call_none", "--target", export)
-    assert told.status == 2 and "pick one with --conversation" in told.err and told.err.count("\n") == 1
+    assert told.status == 0 and "SDK-1" in told.out and "with --conversation" in told.out and not told.err
 
 
 def test_a_script_says_how_it_is_run(export: Path, tmp_path: Path) -> None:

@@ -24,12 +24,16 @@ from inspector.detectors import (
     unanswered_tail_call,
 )
 from inspector.detectors.base import Rule, case_of, findings
+from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Stored, WriteRefused, after
 from inspector.formats.dispatch import DISPATCH, chunk_key
 from inspector.readers.dispatch import INTERRUPTED
 from inspector.repairs import preview as previews
 from inspector.repairs.catalogue import STRATEGIES, strategy
 from inspector.repairs.preview import NothingToDo, Preview
+from inspector.repairs.recommend import sequence
+from inspector.reports.error_advice import advised, observed, remedies, repaired_by
+from inspector.reports.explain import explained
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
@@ -285,6 +289,19 @@ def test_the_real_result_wins_over_a_made_up_one_and_the_rest_is_made_up() -> No
     mended = incident.mended("same-rows", "recover-result-from-trace", "insert-interrupted-result")
     results = {chunk.call_id: chunk.text for chunk in mended.chunks if chunk.role == "tool"}
     assert results == {"a": INTERRUPTED, "b": "found b"}
+
+
+def test_an_error_that_a_provider_gave_is_explained_with_the_real_result() -> None:
+    incident = lost_result()
+    case = case_of(incident.stored().conversation, "dispatch-legacy", incident.trace)
+    text = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
+    explanation = next(each for each in explained(text, case, "dispatch-openai") if each.candidate.rule.id == "OC-1")
+    advice = advised(case, "openai-chat", "dispatch-openai", observed([explanation], text, [case]))
+    assert "recover-result-from-trace" in advice.names and "insert-interrupted-result" not in advice.names
+    assert repaired_by(remedies(explanation, case, advice)) == advice.names
+    (made_up,) = [each for each in remedies(explanation, case, advice) if each.strategy.name == "insert-interrupted-result"]
+    assert made_up.edits and not made_up.is_recommended
+    assert [each.name for each in sequence(case, findings(case, RULES), "openai-chat", "dispatch-openai").way.strategies] == [*advice.names]
 
 
 @pytest.mark.parametrize(("said", "closed", "error"), [("sent", False, False), ("sent", True, True), ("Unknown tool: ls", None, True)])

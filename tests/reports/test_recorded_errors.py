@@ -8,8 +8,9 @@ from inspector.conversation import notation
 from inspector.detectors.base import Case, case_of, findings
 from inspector.detectors.catalogue import RULES, rule
 from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
+from inspector.reports.error_meanings import MEANINGS, meaning
 from inspector.reports.markdown import conversation_md
-from inspector.reports.recorded_errors import MEANINGS, MOST, meaning, recorded_errors
+from inspector.reports.recorded_errors import MOST, recorded_errors
 from inspector.reports.scan import conversation_report
 from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
@@ -53,6 +54,41 @@ def test_known_words_are_explained_and_name_their_rule(text: str, ours: str, the
     known = meaning(text)
     assert known is not None
     assert (known.rule, known.provider_rule) == (ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HTTP 429: slow down",
+        "Error code: 429 - {'type': 'error', 'error': {'type': 'rate_limit_error', 'message': 'Number of request tokens has exceeded your per-minute rate limit'}}",
+        "429 Too Many Requests",
+        "Request failed with status code 429",
+        'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+        '{"type":"error","error":{"details":null,"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}',
+        '{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}',
+        "HTTP/1.1 502 Bad Gateway",
+        'Error code: 500 - {"type":"error","error":{"type":"api_error","message":"Internal server error"}}',
+    ],
+)
+def test_what_passes_by_itself_is_transient(text: str) -> None:
+    known = meaning(text)
+    assert known is not None and known.is_transient and "later" in known.advice and not known.rule
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HTTP 400: this is no known refusal",
+        'File "agents.py", line 429, in run',
+        'Error code: 400 - at frame 529, x-ratelimit-remaining-requests: 12, File "socket.py"',
+        "Error code: 429 - {'error': {'message': 'You exceeded your current quota, please check your plan', 'code': 'insufficient_quota'}}",
+        "Error code: 401 - {'type': 'error', 'error': {'type': 'authentication_error', 'message': 'invalid x-api-key'}}",
+        "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be modified (attempt 429)",
+    ],
+)
+def test_what_a_later_request_gets_again_is_not_transient(text: str) -> None:
+    known = meaning(text)
+    assert known is None or not known.is_transient
 
 
 def test_every_rule_that_is_named_exists_and_every_meaning_is_a_part_of_a_sentence() -> None:

@@ -1,0 +1,118 @@
+"""What to do about an error that a provider answered: the one recommendation that pages and `repair --for` have too, and the rejection that was observed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.detectors.base import Case, findings
+from inspector.detectors.catalogue import RULES
+from inspector.formats.rollouts_crash import PREFIX
+from inspector.profiles.judging import judged
+from inspector.repairs.base import Strategy
+from inspector.repairs.catalogue import STRATEGIES
+from inspector.repairs.recommend import at_once, composed, sequence
+from inspector.reports.explain import Explanation, same_refusal
+from inspector.reports.recorded_errors import recorded_errors
+
+Json = dict[str, Any]
+TRIED = 20_000
+"""Chunks of a history up to which strategies are tried on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A strategy that a recognised rule names, or that is recommended. `edits`: how many it would make in the history; None: not tried."""
+
+    strategy: Strategy
+    edits: int | None
+    is_recommended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do with a conversation. `observed` says what the provider rejected; `now` and `after` are verdicts of `profile` on what `reader` sends."""
+
+    profile: str
+    reader: str
+    strategies: tuple[Strategy, ...]
+    why_not: str
+    observed: str
+    now: str
+    after: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.strategies)
+
+
+def profile_of(found: Sequence[Explanation], own_profile: str) -> str:
+    """Of the profiles that may have answered so the conversation's own, else the first."""
+    names = found[0].candidate.profiles
+    return own_profile if own_profile in names else names[0]
+
+
+def advised(case: Case, profile_name: str, own_projection: str, observed: str) -> Advice:
+    """As `repair --for` has it; of a history that is too large to try them, only what the rules name. Raises UnknownProfile, UnknownProjection."""
+    troubles = findings(case, RULES)
+    judgement = judged(case.reading, case.conversation, profile_name, own_projection)[1]
+    if len(case.conversation.chunks) <= TRIED:
+        found = sequence(case, troubles, profile_name, own_projection)
+    else:
+        found = at_once(case, troubles, judgement, own_projection)
+    return advice_of(case, [each.name for each in found.way.strategies], found.why_not, profile_name, own_projection, observed)
+
+
+def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str, own_projection: str, observed: str) -> Advice:
+    """Of a recommendation that is made already."""
+    strategies, repaired = composed(case, names)
+    now, after = (judged(each.reading, each.conversation, profile_name, own_projection)[1].verdict for each in (case, repaired))
+    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now, after)
+
+
+def observed(found: Sequence[Explanation], text: str, cases: Iterable[Case]) -> str:
+    """The rejection in a few words: which rule, where, and what recorded it; of these cases the first that did."""
+    candidate = found[0].candidate
+    number, block = candidate.values.get("n"), candidate.values.get("m")
+    place = next((place.path for each in found for place in each.places if place.is_exact), "")
+    place = place or (f"message {number}{f', block {block}' if block else ''}" if number else "")
+    source = next((source for case in cases if (source := _source(case, text))), "the error text says")
+    return f"rejected{f' at {place}' if place else ''} ({candidate.rule.id}), as {source}"
+
+
+def _source(case: Case, text: str) -> str:
+    where = next((each.where for each in recorded_errors(case) if same_refusal(text, each.text)), None)
+    if where is None:
+        return ""
+    native_id = case.conversation.native_id
+    return f"the crash file {native_id.removeprefix(PREFIX)} records" if native_id.startswith(PREFIX) else f"recorded at {where}"
+
+
+def remedies(found: Explanation, case: Case | None, advice: Advice | None) -> tuple[Remedy, ...]:
+    """What is recommended first, then what else the rule names and would change something, then what would not."""
+    recommended = advice.names if advice else ()
+    is_tried = case is not None and len(case.conversation.chunks) <= TRIED
+    listed = [
+        Remedy(each, sum(1 for _ in each.propose(case)) if case is not None and is_tried else None, name in recommended)
+        for name in dict.fromkeys((*recommended, *found.candidate.rule.mended_by))
+        for each in STRATEGIES
+        if each.name == name
+    ]
+    # A recommended one may change nothing before the others have: it stays first.
+    return tuple(sorted(listed, key=lambda each: (not each.is_recommended, each.edits == 0)))
+
+
+def repaired_by(listed: Sequence[Remedy]) -> tuple[str, ...]:
+    """Names of the recommended ones; where nothing is recommended, of those that would change something."""
+    recommended = tuple(each.strategy.name for each in listed if each.is_recommended)
+    return recommended or tuple(each.strategy.name for each in listed if each.edits != 0)
+
+
+def advice_report(advice: Advice) -> Json:
+    return {
+        "profile": advice.profile,
+        "reader": advice.reader,
+        "strategies": list(advice.names),
+        "why_not": advice.why_not,
+        "before": {"observed": advice.observed, "judged": advice.now},
+        "after": advice.after,
+    }
