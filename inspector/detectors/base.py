@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from inspector.conversation import pairing, queries
-from inspector.conversation.model import Chunk, Conversation, Message, Reading
+from inspector.conversation.model import Chunk, Conversation, Kind, Message, Reading
 from inspector.conversation.tree import PATH
 from inspector.readers.catalogue import reader
 from inspector.traces import observe
@@ -126,6 +126,44 @@ def once(work: Callable[[Case], T]) -> Callable[[Case], T]:
 def answered(case: Case) -> tuple[pairing.Answered, ...]:
     """Every call of the case with its results (`pairing.answered`)."""
     return pairing.answered(case.messages)
+
+
+def _more_calls(before: Message, after: Message) -> bool:
+    """Words behind a call are refused, so that only calls go on with a turn."""
+    return bool(queries.calls(before)) and all(chunk.kind is Kind.TOOL_CALL for chunk in after.chunks)
+
+
+def _any_calls(before: Message, after: Message) -> bool:
+    return bool(queries.calls(before) and queries.calls(after))
+
+
+_GOES_ON: dict[str, Callable[[Message, Message], bool]] = {
+    "anthropic-request": _more_calls,
+    "bedrock-request": _more_calls,
+    "gemini-request": _any_calls,
+}
+"""Of formats whose provider takes neighbors of the assistant as one turn: whether the second message goes on with the calls of the first.
+Anthropic and Gemini accepted a call in each of two messages and both results behind them; clients of Bedrock merge such messages."""
+
+
+@once
+def answered_together(case: Case) -> frozenset[str]:
+    """Keys of the calls in a message, and of their results behind a later one, that the provider takes as one turn with its results behind it."""
+    goes_on = _GOES_ON.get(case.conversation.format)
+    if goes_on is None:
+        return frozenset()
+    joined: list[Message] = []
+    for message in case.messages:
+        if joined and message.role == joined[-1].role == "assistant" and goes_on(joined[-1], message):
+            joined[-1] = Message(message.role, joined[-1].chunks + message.chunks)
+        else:
+            joined.append(message)
+    if len(joined) == len(case.messages):
+        return frozenset()
+    pairs = pairing.answered(joined)
+    return frozenset(
+        key for found in pairs for result in found.results if result.key in found.batch for key in (found.call.key, result.key)
+    )
 
 
 @once

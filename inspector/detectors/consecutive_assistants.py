@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.detectors.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.detectors.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity, answered_together
 from inspector.detectors.session_calls import is_session, read_messages
 from inspector.detectors.session_effects import SESSIONS
 
@@ -36,9 +36,13 @@ def neighbours(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
 
 def check(case: Case) -> Iterator[Hit]:
     parted = {message.chunks[0].key for message in case.reading.messages if message.synthetic}
+    together = answered_together(case)
     for run in neighbours(read_messages(case) if is_session(case) else case.messages):
         seqs = queries.span_text([chunk.seq for message in run for chunk in message.chunks])
-        pending = [call for message in run[:-1] for call in queries.calls(message)]
+        if together and all(chunk.key in together for message in run[1:] for chunk in message.chunks):
+            # Parallel calls, a message for each: the provider makes the one answer of them that they were.
+            continue
+        pending = [call for message in run[:-1] for call in queries.calls(message) if call.key not in together]
         yield Hit(
             [chunk for message in run for chunk in message.chunks],
             f"{len(run)} messages of the assistant stand in a row (seq {seqs}), with nothing between them. {_becomes(run, pending, parted)}",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.pairing import Answered
-from inspector.detectors.base import Case, Fault, Hit, Rule, Severity, answered
+from inspector.detectors.base import Case, Fault, Hit, Rule, Severity, answered, answered_together
 from inspector.detectors.session_calls import is_session
 from inspector.detectors.session_effects import effects
 from inspector.detectors.synthetic_texts import is_synthetic
@@ -25,7 +25,11 @@ def displaced(case: Case) -> list[tuple[str, Chunk]]:
 
 def check(case: Case) -> Iterator[Hit]:
     place = {chunk.key: number for number, message in enumerate(case.messages) for chunk in message.chunks}
+    in_place = answered_together(case)
     for found, result in _displaced(case):
+        # What is in no place of its own for one provider is in place for the one that the body is for.
+        if result.key in in_place:
+            continue
         own = place[result.key]
         if own <= found.message:
             where = "stands before its call" if own < found.message or case.messages[own].role == "assistant" else "stands beside its call"

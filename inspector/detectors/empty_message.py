@@ -9,6 +9,8 @@ from inspector.detectors.session_calls import has_failed
 from inspector.detectors.session_effects import SESSIONS
 from inspector.formats.request_names import WIRES
 
+_TAKES_EMPTY_TEXT = "gemini-request"
+
 
 def _is_empty(chunk: Chunk) -> bool:
     return (chunk.kind is Kind.TEXT and not chunk.text.strip()) or (chunk.kind is Kind.CONTROL and "empty" in chunk.payload)
@@ -23,8 +25,10 @@ def check(case: Case) -> Iterator[Hit]:
             first = message.chunks[0]
             is_text = first.kind is Kind.TEXT
             word = "blank text" if is_text and first.text else '""' if is_text else str(first.payload["empty"])
-            held = {"missing": "no content at all", "": '""'}.get(word, word)
-            yield Hit(message.chunks, f"The {message.role}'s message at seq {span_text(message.seqs)} says nothing: its content is {held}.")
+            content = {"missing": "no content at all", "": '""'}.get(word, word)
+            text = f"The {message.role}'s message at seq {span_text(message.seqs)} says nothing: its content is {content}."
+            accepted = is_text and case.conversation.format == _TAKES_EMPTY_TEXT
+            yield Hit(message.chunks, f"{text} Gemini takes it." if accepted else text, severity=Severity.NOTE if accepted else None)
 
 
 RULE = Rule(

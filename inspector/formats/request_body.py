@@ -57,7 +57,10 @@ class RequestBody:
         """One conversation for each record. Raises NotARequest."""
         for record in records:
             layout = laid_out(record.value.data, self.shape)
-            chunks = request_ids.with_names(request_ids.tied(list(_chunks(layout, self.shape))))
+            chunks = list(_chunks(layout, self.shape))
+            if self.shape.may_omit_ids:
+                chunks = request_ids.tied(chunks)
+            chunks = request_ids.with_names(chunks)
             if self.wire == OPENAI_RESPONSES:
                 chunks = list(request_elsewhere.set_apart(chunks, layout.values, responses.continues(layout.body) is not None))
             conversation = Conversation(NATIVE_ID, self.name, tuple(chunks), _facts(layout, self.shape, record.key), _title(record.key))

@@ -1,4 +1,4 @@
-"""What ties calls and results together where the wire shape does not say it: names of results, and ids that Gemini may leave out."""
+"""What ties calls and results together where the wire shape does not say it: names of results, and ids that Gemini alone may leave out."""
 
 from collections.abc import Sequence
 from dataclasses import replace

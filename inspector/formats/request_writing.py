@@ -11,7 +11,7 @@ from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.formats import json_pieces
 from inspector.formats.base import Stored, WriteRefused
 from inspector.formats.json_pieces import Piece, Verbatim
-from inspector.formats.request_elsewhere import answering_custom_tools
+from inspector.formats.request_elsewhere import answering_in_kind
 from inspector.formats.request_ids import UNNAMED
 from inspector.formats.request_layout import Layout, laid_out
 from inspector.formats.request_shapes.base import WireShape
@@ -64,7 +64,7 @@ def written(plan: Plan, stored: Stored, shape: WireShape, read: Callable[[bytes]
         raise WriteRefused("The input of this request is one text, which a repair cannot take apart; write it as a list of messages first.")
     pieces: list[Piece] = []
     taken: set[int] = set()
-    said = answering_custom_tools(final.chunks) if shape.wire == OPENAI_RESPONSES else final.chunks
+    said = answering_in_kind(final.chunks) if shape.wire == OPENAI_RESPONSES else final.chunks
     for _, run in groupby((chunk for chunk in said if chunk.msg_idx != -1), key=lambda chunk: chunk.msg_idx):
         pieces += _element(base, list(run), taken)
     if not pieces:

@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.formats.session_blocks import message_blocks, plain_text
-from inspector.formats.session_lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, Line, Part, scan, version_of
+from inspector.formats.session_lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, Line, Part, keeps_ids, scan
 
 _NEVER_ABOUT = ("content", "output", "command", "summary")
 _WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
@@ -92,7 +92,7 @@ def _chunks(line: Line, part: Part, progress: _Progress) -> list[Chunk]:
     begins, progress.begun = not progress.begun, True
     if begins:
         is_header = value.get("type") == HEADER
-        progress.chained = version_of(value) < 2 if is_header else not isinstance(value.get("id"), str)
+        progress.chained = not keeps_ids(value) if is_header else not isinstance(value.get("id"), str)
         if is_header:
             session.header, session.begins_with_header = value, not (part.number or progress.foreign)
             progress.places.append(None)

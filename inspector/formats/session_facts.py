@@ -1,5 +1,6 @@
 """What a session file says of itself, as facts: header, model, times, damaged lines, and how much of its tree the last line reaches."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,7 @@ def facts_of(session: Session, key: str, control_rows: bool, place: str = "line"
     path = [entries[index] for index in tree.path]
     found: dict[str, Any] = {
         "id": header.get("id"),
-        "version": _number(version_of(header)) if header else None,
+        "version": _version(header) if header else None,
         "cwd": header.get("cwd"),
         "parentSession": header.get("parentSession") or header.get("branchedFrom"),
         **_setting(header, path),
@@ -219,8 +220,9 @@ def _listed(lines: Sequence[int], place: str, first: int) -> str:
     return f"{len(lines):,} ({place} {shown}{', …' if len(lines) > _NAMED else ''}; the header is {place} {first})"
 
 
-def _number(value: float) -> str:
-    return str(int(value)) if value == value and abs(value) < 1e9 and value == int(value) else str(value)
+def _version(header: Mapping[str, Any]) -> Any:
+    value = version_of(header)
+    return header["version"] if math.isnan(value) else str(int(value)) if abs(value) < 1e9 and value == int(value) else str(value)
 
 
 def _text(value: Any) -> str:

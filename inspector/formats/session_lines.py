@@ -4,6 +4,7 @@ Facts were read off pi 0.73.1, 0.87.1 and OpenClaw 2026.7.1, which skip every li
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ TYPES = frozenset((HEADER, *_OF_TREE, *_OF_SETTINGS))
 BOM = b"\xef\xbb\xbf"
 _START = re.compile(r'\{\s*"type"\s*:\s*"(?:' + "|".join(sorted(TYPES)) + r')"')
 _SPACE = re.compile(r"[ \t\r\n]*")
+_FIRST_WITH_IDS = 2
+_NUMBER = re.compile(r"\s*(?:[+-]?\d{1,300}(?:\.\d{0,300})?\s*)?", re.ASCII)
 # A hostile line may hold any number of starts; each try can cost the length of the line.
 _TRIES = 32
 
@@ -86,13 +89,22 @@ def _split(data: bytes) -> Iterator[tuple[int, int, bytes, bool]]:
 def _has_ids(first: dict[str, Any]) -> bool:
     if first.get("type") != HEADER:
         return isinstance(first.get("id"), str)
-    return version_of(first) > 1
+    return keeps_ids(first)
 
 
 def version_of(header: Mapping[str, Any]) -> float:
-    """1 for a header that names no version, as pi has it."""
+    """As pi compares it: 1 for a header that names no version, a text by the number that JavaScript makes of it, and NaN for what is none."""
     value = header.get("version")
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else 1
+    if value is None:
+        return 1
+    if isinstance(value, str):
+        return float(value.strip() or 0) if _NUMBER.fullmatch(value) else math.nan
+    return value if isinstance(value, int | float) else math.nan
+
+
+def keeps_ids(header: Mapping[str, Any]) -> bool:
+    """Whether the ids of the entries count. Pi gives new ones below version 2; `"0.2.0"` is below nothing, so that it leaves such a file as it is."""
+    return not version_of(header) < _FIRST_WITH_IDS
 
 
 def _states(value: dict[str, Any], seen: set[str], has_ids: bool) -> Iterator[str]:

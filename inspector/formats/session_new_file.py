@@ -9,7 +9,7 @@ from inspector.conversation.js_json import stringify
 from inspector.formats.base import Cell, Change, WriteRefused
 from inspector.formats.session_file import File
 from inspector.formats.session_ledger import Ledger, row_time
-from inspector.formats.session_lines import version_of
+from inspector.formats.session_lines import keeps_ids
 from inspector.formats.session_verifying import verified
 
 
@@ -44,14 +44,14 @@ def new_file(plan: Plan, key: str, writing: Ledger) -> Change:
 
 
 def _has_ids(file: File) -> bool:
-    return version_of(dict(file.session.header)) >= 2 if file.session.header else True
+    return keeps_ids(file.session.header) if file.session.header else True
 
 
 def _header(plan: Plan, key: str, writing: Ledger) -> str:
     """The header anew, in pi's order of keys; what another one had beside them stays behind. A file of version 1 gets the ids of version 2."""
     held = dict(writing.file.session.header)
     above = plan.source.rstrip("/").rpartition("/")[0]
-    version = held.get("version") if version_of(held) >= 2 else 2 if held else 3
+    version = held.get("version") if held and keeps_ids(held) else 2 if held else 3
     own = {"type": "session", "version": version, "id": plan.options["fork_id"], "timestamp": writing.now, "cwd": held.get("cwd", "")}
     rest = {name: value for name, value in held.items() if name not in (*own, "parentSession", "branchedFrom")}
     return stringify({**own, "parentSession": f"{above}/{key}" if above else key, **rest})

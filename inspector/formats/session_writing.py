@@ -13,7 +13,7 @@ from inspector.formats.session_file import opened
 from inspector.formats.session_folder import SAFE_ID
 from inspector.formats.session_in_place import inserted, replayed
 from inspector.formats.session_ledger import Ledger, time_of
-from inspector.formats.session_lines import version_of
+from inspector.formats.session_lines import keeps_ids
 from inspector.formats.session_listing import NEW, entry, index_of
 from inspector.formats.session_new_file import new_file
 from inspector.formats.session_path import Planned, planned
@@ -85,7 +85,7 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         )
     if not file.lines[0].lstrip().startswith(b"{"):
         raise WriteRefused("Other lines stand before the session header, which belongs first; write a new session (--mode new-session).")
-    if version_of(dict(file.session.header)) < 2:
+    if not keeps_ids(file.session.header):
         raise WriteRefused(_NO_IDS)
     if not path.is_new and file.last is not None and file.last.id == _end_of(path):
         return []

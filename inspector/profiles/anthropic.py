@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import chain, pairwise, takewhile
+from itertools import pairwise, takewhile
 
 from inspector.profiles.anthropic_blocks import in_blocks
 from inspector.profiles.anthropic_rules import RULES, violation
@@ -24,7 +24,7 @@ def check(request: Request) -> Iterator[Violation]:
 
 def _found(request: Request) -> Iterator[Violation]:
     found = turns(request.messages)
-    yield from in_blocks(request, chain.from_iterable(turn.blocks for turn in found))
+    yield from in_blocks(request, found)
     for n, message in enumerate(map(entry, request.messages)):
         if message.get("role") == "user" and message.get("content") in ("", [], None):
             yield violation("AN-12", f"messages.{n}", n=n)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from inspector.profiles.anthropic_rules import violation
-from inspector.profiles.anthropic_turns import Block
+from inspector.profiles.anthropic_turns import Block, Turn
 from inspector.profiles.base import Request, Violation
 from inspector.profiles.bodies import entries, word
 
@@ -16,21 +16,20 @@ _WORD = re.compile(r"[a-zA-Z0-9_-]+")
 _HALF = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 
 
-def in_blocks(request: Request, blocks: Iterable[Block]) -> Iterator[Violation]:
-    """One pass; a limit on a count is told at the first block that is over it, a repeated id at the repetition."""
+def in_blocks(request: Request, turns: Iterable[Turn]) -> Iterator[Violation]:
+    """One pass; a limit on a count is reported at the first block that is over it, a repeated id at the repetition."""
     marked = sum(block.get("cache_control") is not None for block in entries(request.system))
     total = marked
     fifth = "system" if marked > MOST_MARKED else ""
     images = documents = 0
     over = ""
-    calls: set[str] = set()
     served: set[str] = set()
     if _broken(request.system):
         yield violation("AN-21", "system")
-    for block in blocks:
+    for block, calls, leads_to_call in _in_turns(turns):
         kind = block.kind
         if kind == "text":
-            yield from _text(block)
+            yield from _text(block, leads_to_call)
         elif kind == "tool_use":
             yield from _call(block, calls)
         elif kind == "tool_result":
@@ -56,13 +55,22 @@ def in_blocks(request: Request, blocks: Iterable[Block]) -> Iterator[Violation]:
         yield violation("AN-20n", over, limit=MOST_IMAGES, count=images, documents=documents)
 
 
-def _text(block: Block) -> Iterator[Violation]:
+def _in_turns(turns: Iterable[Turn]) -> Iterator[tuple[Block, set[str], bool]]:
+    """Each block with the ids of calls of its turn, which the caller adds to, and whether a call follows in its message."""
+    for turn in turns:
+        calls: set[str] = set()
+        last_call = {block.n: block.m for block in turn.blocks if block.kind == "tool_use"}
+        for block in turn.blocks:
+            yield block, calls, block.m < last_call.get(block.n, 0)
+
+
+def _text(block: Block, leads_to_call: bool) -> Iterator[Violation]:
     text = block.value.get("text")
     if text == "" and block.value.get("cache_control") is not None:
         yield violation("AN-24", block.path, n=block.n, m=block.m)
     elif text == "":
         yield violation("AN-13", block.path)
-    elif isinstance(text, str) and not text.strip():
+    elif isinstance(text, str) and not text.strip() and not leads_to_call:
         yield violation("AN-14", block.path)
 
 

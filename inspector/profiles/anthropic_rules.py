@@ -98,13 +98,13 @@ RULES = (
     ),
     ProviderRule(
         "AN-5",
-        "a call id that an earlier call of the request has already",
+        "a call id that an earlier call of the same turn has already",
         "messages.{n}.content.{m}: `tool_use` ids must be unique",
-        "IC",
+        "I",
         _DATE,
         ("trycua/cua #524", "BerriAI/litellm #23510", "anthropics/claude-code #20901"),
         also=("messages: `tool_use` ids must be unique",),
-        advice="reported inside of one message; that the whole request counts stands in public code only",
+        advice="every report is of one message; an id that is used again in a later turn, each time with its result, was accepted twice",
         mended_by=("rename-repeated-ids",),
     ),
     ProviderRule(
@@ -196,7 +196,7 @@ RULES = (
         "R",
         _DATE,
         (_SHAPES, "goose #7343", "anomalyco/opencode #31259"),
-        advice="so a single space is no placeholder",
+        advice="so a single space is no placeholder; before a call of the same message one was accepted (claude-haiku-4-5) and is not judged",
         mended_by=("drop-empty-blocks",),
     ),
     ProviderRule(

@@ -9,6 +9,7 @@ from inspector.profiles.bodies import by_place, entries, entry, word
 from inspector.projections.base import BEDROCK
 
 _DATE = "2026-07"
+_SERVER_RUN = "server_tool_use"
 
 RULES = (
     ProviderRule(
@@ -73,11 +74,21 @@ RULES = (
     ),
     ProviderRule(
         "BR-7",
-        "a text of nothing or of white space",
+        "an empty text",
         "The text field in the ContentBlock object at messages.{n}.content.{m} is blank. Add text to the text field, and try again.",
         "I",
         _DATE,
-        ("openclaw #72899", "openclaw #73472"),
+        ("openclaw #72899", "openclaw #73472", "openclaw #72622"),
+        mended_by=("drop-empty-blocks",),
+    ),
+    ProviderRule(
+        "BR-8",
+        "a text of nothing but white space",
+        "The model returned the following errors: messages: text content blocks must contain non-whitespace text",
+        "IR",
+        _DATE,
+        ("hermes-agent #63983", "hermes-agent #61318"),
+        unjudged='it is a rule of the model behind it: Claude refused " " as a whole message, and Claude Sonnet 4.5 took "\\n" between other texts with 200',
         mended_by=("drop-empty-blocks",),
     ),
 )
@@ -131,8 +142,14 @@ def _role(messages: list[dict[str, Any]], turn: list[int]) -> str:
 
 
 def _ids(messages: list[dict[str, Any]], turn: list[int], kind: str) -> list[tuple[int, str]]:
-    blocks = ((n, block) for n in turn for block in entries(messages[n].get("content")) if kind in block)
-    return [(n, word(entry(block[kind]).get("toolUseId"))) for n, block in blocks]
+    """Without calls that the provider runs itself: Nova's, whose results stand in the same message of the assistant."""
+    blocks = (
+        (n, entry(block[kind]))
+        for n in turn
+        for block in entries(messages[n].get("content"))
+        if kind in block and entry(block[kind]).get("type") != _SERVER_RUN
+    )
+    return [(n, word(block.get("toolUseId"))) for n, block in blocks]
 
 
 def _over(answered: list[tuple[int, str]], calls: int) -> int:
@@ -147,7 +164,7 @@ def _blocks(n: int, message: dict[str, Any]) -> Iterator[Violation]:
     twice: dict[str, None] = {}
     for m, block in enumerate(entries(message.get("content"))):
         text = block.get("text")
-        if isinstance(text, str) and not text.strip():
+        if text == "":
             yield violation("BR-7", f"messages.{n}.content.{m}", n=n, m=m)
         result = entry(block.get("toolResult"))
         if result.get("status") == "error" and result.get("content") in ([], None):

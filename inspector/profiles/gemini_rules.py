@@ -4,13 +4,16 @@ from dataclasses import replace
 
 from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule
 
+_SWEEP = "turn structures sent to every model, recorded in public on 2026-10-03"
+
 GE_1 = ProviderRule(
     "GE-1",
-    "calls that follow neither a user turn nor responses",
+    "a history that starts with calls",
     "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
     "I",
     "2026-07",
     ("gemini-cli #26486", "gemini-cli #11814", "adk-python #1581"),
+    advice="Model contents in a row are one turn: gemini-3 took a call in each of two, with both results behind them, four times.",
     mended_by=("move-results", "start-with-user", "merge-same-role-messages"),
 )
 GE_2 = ProviderRule(
@@ -28,7 +31,8 @@ GE_3 = ProviderRule(
     "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
     "I",
     "2026-07",
-    ("gemini-cli #17208", "gemini-cli #15568"),
+    ("gemini-cli #17208", "gemini-cli #15568", "vertesia/llumiverse #620", "archestra-ai/archestra #7585"),
+    advice="Calls of model contents in a row are counted together. Results of one turn that are split over contents are refused (2.5-flash, 3.1-flash-lite, 3.7-flash).",
     mended_by=(*UNANSWERED, "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
 )
 GE_4 = ProviderRule(
@@ -43,23 +47,26 @@ GE_4 = ProviderRule(
 )
 GE_5 = ProviderRule(
     "GE-5",
-    "a part without anything in it",
+    "a part without data: neither text, call, result nor file, and no signature",
     "* GenerateContentRequest.contents[{n}].parts[{m}].data: required oneof field 'data' must have one initialized field",
     "I",
     "2026-07",
     ("CLIProxyAPI #1292", "envoy ai-gateway #2686"),
     also=("Unable to submit request because Model input cannot be empty.",),
+    advice='{"text": ""} was accepted nine times (2.5-flash, 3-flash-preview), a thought of a signature alone by AI Studio and Vertex. '
+    "Vertex says the second text of an input that is empty as a whole; that is not judged.",
     mended_by=("drop-empty-blocks",),
 )
 GE_6 = ProviderRule(
     "GE-6",
-    "the list ends with a model turn",
-    "Please ensure that multiturn requests ends with a user role or a function response.",
-    "I",
-    "2026-07",
-    ("one-api #836", "envoy ai-gateway #2686"),
-    also=("Requests ending with a model turn are not supported.",),
-    advice="The first text is of 2023; Vertex refuses it in 2026 with the last one.",
+    "the list ends with a model turn, and the model does not continue one",
+    "Requests ending with a model turn are not supported.",
+    "IR",
+    "2026-10",
+    ("envoy ai-gateway #2686", _SWEEP),
+    also=("Please ensure that multiturn requests ends with a user role or a function response.",),
+    advice="Refused by 3.5-flash-lite and by 3.6 and later; 3-flash-preview, 3.1-flash-lite and 3.5-flash go on with the turn, and so do models of 2.5. "
+    "Judged only where the model's name says which it is. The second text is of 2023.",
     mended_by=("end-with-user",),
     at_end=True,
 )
@@ -101,17 +108,33 @@ GE_9 = ProviderRule(
 GE_10 = ProviderRule(
     "GE-10",
     "two contents of one role in a row",
-    "(no text is known: two contents of one role in a row)",
-    "U",
-    "2026-07",
-    (),
-    unjudged="no current report of a refusal was found",
+    "Please ensure that multiturn requests alternate between user and model.",
+    "IR",
+    "2026-10",
+    ("hermes-agent #55125", _SWEEP),
+    obsolete="accepted by every model of Gemini 3 that was asked, and the model saw both",
+    mended_by=("merge-same-role-messages",),
+)
+GE_11 = ProviderRule(
+    "GE-11",
+    "a role that is neither user nor model",
+    "Please use a valid role: user, model.",
+    "IR",
+    "2026-10",
+    ("one-api #1385", "openagent #1666", "frigate #24013", _SWEEP),
+    also=("Role '{role}' is not supported. Please use a valid role:",),
+    advice="`function`, for results, is refused from 3.6 on; `system` was accepted by 3-flash-preview, 3.1-flash-lite and 3.5-flash, and is refused by "
+    "3.5-flash-lite and by 3.6 and later. Where the model's name does not say, only a role that no model takes is claimed.",
+    mended_by=("system-first",),
 )
 
 RULES = (
-    *(GE_1, GE_2, GE_3, GE_4, GE_5, GE_6, GE_7),
+    *(GE_1, GE_2, GE_3, GE_4, GE_5),
+    replace(GE_6, unjudged="models before 3 go on with a model turn; the text of 2023 is not seen any more"),
+    GE_7,
     replace(GE_8, unjudged="only Gemini 3 asks for signatures: the profile gemini-3 judges it"),
     replace(GE_9, unjudged="only Gemini 3 checks signatures, and whether one is genuine is known to the provider alone"),
     GE_10,
+    GE_11,
 )
-RULES_3 = (GE_1, GE_2, GE_3, GE_4, GE_5, GE_6, GE_7, GE_8, GE_9, GE_10)
+RULES_3 = (GE_1, GE_2, GE_3, GE_4, GE_5, GE_6, GE_7, GE_8, GE_9, GE_10, GE_11)

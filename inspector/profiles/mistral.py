@@ -128,7 +128,8 @@ _MODELS = ("mistral", "ministral", "magistral", "devstral", "codestral", "pixtra
 MISTRAL_STRICT_PROFILE = Profile(
     "mistral-strict",
     "Mistral, as mistral-common 1.11.0 serves tokenizer v11: no user message after a tool message, ids of nine characters",
-    _UNKNOWABLE,
+    _UNKNOWABLE
+    + " The live API takes a user message after a tool message today, which this version refuses (MI-2): the profile mistral says what is sendable.",
     STRICT_RULES,
     partial(check, True),
     wire=MISTRAL,

@@ -25,7 +25,8 @@ MI_2 = ProviderRule(
     "IX",
     "2026-07",
     ("datapizza-ai #98", "crush #279", "hermes-agent #20154", "mistral-common"),
-    advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to; 1.12.0 and later allow it.",
+    advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to. The live API answers such a request with 200 now, "
+    "and mistral-common 1.12.0 and later allow it: for what is sent to the API, the profile mistral is right.",
     mended_by=(*UNCALLED, "insert-interrupted-result", "answer-before-user"),
 )
 MI_3 = ProviderRule(

@@ -8,34 +8,39 @@ from typing import Any
 from inspector.profiles.base import UNANSWERED, UNCALLED, Profile, ProviderRule, Request, Violation
 from inspector.profiles.bodies import by_place, entry, word
 from inspector.projections.base import OPENAI_RESPONSES
-from inspector.projections.openai_responses import refers_to_call
+from inspector.projections.openai_responses import CALL_TYPES, FUNCTION, OUTPUT_TYPES, is_client_run, refers_to_call
 
 LONGEST_CALL_ID = 64
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _PREFIX = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
-_CALLS = ("function_call", "custom_tool_call")
-_OUTPUTS = tuple(f"{kind}_output" for kind in _CALLS)
-# What a model may put out behind its reasoning; anything that the client says or answers is no such item.
-_ANSWERS = frozenset({"message", "function_call_output", "custom_tool_call_output", "computer_call_output", "local_shell_call_output"})
+_WORDS_OF_OUTPUT = {each.output: f"{each.words} output" for each in CALL_TYPES.values()}
+_OTHERS = [each.words for kind, each in CALL_TYPES.items() if kind != FUNCTION]
 
 OR_1 = ProviderRule(
     "OR-1",
-    "a function call without its output",
+    "a call that the client runs (of a function, a custom tool, a shell, a patch, a search for tools, a computer) without its output",
     "No tool output found for function call {id}.",
     "I",
     "2026-07",
-    ("CLIProxyAPI #2368", "frontman #1592", "Wei-Shaw/sub2api #5150", "OmniRoute #8946"),
-    also=("No tool output found for custom tool call {id}.",),
+    (
+        "CLIProxyAPI #2368",
+        "frontman #1592",
+        "Wei-Shaw/sub2api #5150",
+        "OmniRoute #8946",
+        "openai-agents-python #1855",
+        "agent-framework #8663",
+    ),
+    also=tuple(f"No tool output found for {words} {{id}}." for words in _OTHERS),
     mended_by=UNANSWERED,
 )
 OR_2 = ProviderRule(
     "OR-2",
-    "an output without its function call",
+    "an output without its call",
     "No tool call found for function call output with call_id {id}.",
     "I",
     "2026-07",
     ("continue #10092", "microsoft/vscode #320060", "Codex-Manager #476"),
-    also=("No tool call found for custom tool call output with call_id {id}.",),
+    also=tuple(f"No tool call found for {words} output with call_id {{id}}." for words in _OTHERS),
     advice="With previous_response_id or an item_reference the call may stand in what the provider stored: such an output is not judged here.",
     mended_by=UNCALLED,
 )
@@ -45,7 +50,9 @@ OR_3 = ProviderRule(
     "Item '{id}' of type 'reasoning' was provided without its required following item.",
     "I",
     "2026-07",
-    ("continue #8933", "vercel/ai #7099", "openai-node #1567"),
+    ("continue #8933", "vercel/ai #7099", "openai-node #1567", "mastra-ai/mastra #11103", "OpenHands/software-agent-sdk #1754"),
+    advice="The item that followed is known by its own id: an assistant message without one is not it. Reasoning without an id, with its "
+    "encrypted content, asks for no item.",
     mended_by=("strip-thinking",),
 )
 OR_4 = ProviderRule(
@@ -106,7 +113,17 @@ OR_9 = ProviderRule(
     mended_by=("strip-thinking",),
 )
 
-RULES = (OR_1, OR_2, OR_3, OR_4, OR_5, OR_6, OR_7, OR_8, OR_9)
+OR_10 = ProviderRule(
+    "OR-10",
+    "a call or output with an empty call id",
+    "Invalid 'input[{n}].call_id': empty string. Expected a string with minimum length 1, but got an empty string instead.",
+    "I",
+    "2026-07",
+    ("earendil-works/pi #2917", "hermes-studio #328", "CodexPlusPlus #315"),
+    mended_by=("rename-invalid-ids",),
+)
+
+RULES = (OR_1, OR_2, OR_3, OR_4, OR_5, OR_6, OR_7, OR_8, OR_9, OR_10)
 
 
 def check(request: Request) -> Iterator[Violation]:
@@ -117,42 +134,52 @@ def check(request: Request) -> Iterator[Violation]:
 def _found(request: Request) -> Iterator[Violation]:
     calls: dict[str, tuple[int, str]] = {}
     answered: set[str] = set()
+    run_by_provider: set[str] = set()
     continued = request.continued
     seen: set[str] = set()
     last_said = -1
     reasoning: tuple[int, str] | None = None
     for index, item in enumerate(map(entry, request.messages)):
         kind = word(item.get("type")) or ("message" if "role" in item else "")
-        if reasoning is not None and _is_the_clients(item, kind):
+        if reasoning is not None and _cannot_follow(item, kind):
             yield _led_nowhere(*reasoning, open_ended=False)
-        reasoning = (index, word(item.get("id"))) if kind == "reasoning" else None
+        item_id = word(item.get("id"))
+        reasoning = (index, item_id) if kind == "reasoning" and item_id else None
         if kind == "message":
             last_said = index
         call = word(item.get("call_id"))
         continued = continued or refers_to_call(item)
-        if kind in (*_CALLS, *_OUTPUTS) and len(call) > LONGEST_CALL_ID:
+        if (kind in CALL_TYPES or kind in OUTPUT_TYPES) and len(call) > LONGEST_CALL_ID:
             yield Violation("OR-8", f"input.{index}", (), OR_8.say(n=index, limit=LONGEST_CALL_ID, length=len(call)))
-        if kind in _CALLS:
-            calls.setdefault(call, (index, kind))
-        elif kind in _OUTPUTS and call in calls:
+        if item.get("call_id") == "" and (is_client_run(item) or kind in OUTPUT_TYPES):
+            yield Violation("OR-10", f"input.{index}", (), OR_10.say(n=index))
+        if is_client_run(item):
+            calls.setdefault(call, (index, CALL_TYPES[kind].words))
+        elif kind in CALL_TYPES:
+            run_by_provider.add(call)
+        elif kind in OUTPUT_TYPES and call in calls:
             answered.add(call)
-        elif kind in _OUTPUTS and not continued:
-            yield Violation("OR-2", f"input.{index}", (), _told(OR_2, kind, call))
+        elif kind in OUTPUT_TYPES and not continued and call not in run_by_provider and item.get("execution") != "server":
+            yield Violation("OR-2", f"input.{index}", (), _in_words(OR_2, _WORDS_OF_OUTPUT[kind], call))
         yield from _of_ids(index, item, kind, seen)
     if reasoning is not None:
         yield _led_nowhere(*reasoning, open_ended=True)
-    for call, (index, kind) in calls.items():
+    for call, (index, words) in calls.items():
         if call not in answered:
-            yield Violation("OR-1", f"input.{index}", (), _told(OR_1, kind, call), index > last_said)
+            yield Violation("OR-1", f"input.{index}", (), _in_words(OR_1, words, call), index > last_said)
 
 
-def _told(rule: ProviderRule, kind: str, call: str) -> str:
-    """Of a custom tool's call or output in the other wording of the rule."""
-    return (replace(rule, text=rule.also[0]) if kind.startswith("custom") else rule).say(id=call)
+def _in_words(rule: ProviderRule, words: str, call: str) -> str:
+    """The wording of the rule for this type of items."""
+    wording = next((text for text in (rule.text, *rule.also) if f" for {words} " in text), rule.text)
+    return replace(rule, text=wording).say(id=call)
 
 
-def _is_the_clients(item: dict[str, Any], kind: str) -> bool:
-    return kind in _ANSWERS and not (kind == "message" and item.get("role") == "assistant")
+def _cannot_follow(item: dict[str, Any], kind: str) -> bool:
+    """Whether the item is not one that the model put out behind its reasoning: the client's own words and outputs, and an answer without its id."""
+    if kind == "message":
+        return item.get("role") != "assistant" or not word(item.get("id"))
+    return kind in OUTPUT_TYPES
 
 
 def _led_nowhere(index: int, item_id: str, open_ended: bool) -> Violation:

@@ -36,7 +36,8 @@ def _part(draft: a.Draft, names: dict[str, str], chunk: Chunk) -> a.Made:
     if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
         return {"text": payload.get("text", "")} | _signed(chunk)
     if chunk.kind is Kind.THINKING:
-        return {"text": payload.get("text", ""), "thought": True} | _signed(chunk)
+        words = {} if "text" not in payload and draft.own(chunk) else {"text": payload.get("text", "")}
+        return {**words, "thought": True} | _signed(chunk)
     if chunk.kind is Kind.REDACTED_THINKING:
         return "redacted thinking is of another provider and means nothing to Gemini"
     if chunk.kind is Kind.TOOL_CALL:

@@ -4,29 +4,74 @@ Reasoning goes back as the item that it came as, which is the thinking's signatu
 thinking that has neither is lost, since an item cannot be made up. An id `call_x|fc_x` is the call's and its item's in one.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections import assembling as a
-from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, Projection, Prompt
+from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, Projection, Prompt, WireMessage
 
 _PARTS = frozenset(
     {"text", "input_text", "output_text", "input_image", "input_file", "input_audio", "refusal", "reasoning_text", "summary_text"}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class CallType:
+    """A type of items that ask the client to run something. `words` are those of the provider's errors; `name` and `given` are the tool and the
+    member with its arguments, where the item itself names no tool. A synthetic result is of the type `synthetic`: tools that a search
+    did not find, and a screenshot, cannot be made up, and for a search the API took a function's output."""
+
+    output: str
+    words: str
+    name: str = ""
+    given: str = ""
+    other_synthetic: str = ""
+
+    @property
+    def synthetic(self) -> str:
+        return self.other_synthetic or self.output
+
+
+FUNCTION = "function_call"
 CUSTOM = "custom_tool_call"
+_FUNCTIONS = "function_call_output"
+CALL_TYPES: Mapping[str, CallType] = {
+    FUNCTION: CallType(_FUNCTIONS, "function call"),
+    CUSTOM: CallType("custom_tool_call_output", "custom tool call"),
+    "shell_call": CallType("shell_call_output", "shell call", "shell", "action"),
+    "local_shell_call": CallType("local_shell_call_output", "local shell call", "local_shell", "action"),
+    "apply_patch_call": CallType("apply_patch_call_output", "apply patch call", "apply_patch", "operation"),
+    "tool_search_call": CallType("tool_search_output", "tool search call", "tool_search", "arguments", _FUNCTIONS),
+    "computer_call": CallType("computer_call_output", "computer call", "computer", "action", _FUNCTIONS),
+}
+"""By the type of the item. All other tools (web search, code interpreter, MCP and so on) the provider runs itself: call and result are one item, or no result is asked for."""
+OUTPUT_TYPES = frozenset(each.output for each in CALL_TYPES.values())
+_KEPT_WHOLE = frozenset(each.output for each in CALL_TYPES.values() if each.name)
 _WITHOUT_ITEM = "thinking without its reasoning item, which alone can be sent back to this provider"
 
 
 def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
     draft = a.Draft(name, OPENAI_RESPONSES, "input", as_sent)
     inside = _instructions(draft, list(a.known(draft, messages)))
-    custom = {chunk.call_id for message in inside for chunk in message.chunks if is_custom(chunk)}
+    calls = {chunk.call_id: call_type(chunk) for message in inside for chunk in message.chunks if chunk.kind is Kind.TOOL_CALL}
     for unit in a.units(inside, as_sent, lambda unit, message: False):
-        _items(draft, unit, custom)
-    return draft.prompt()
+        _items(draft, unit, calls)
+    prompt = draft.prompt()
+    return prompt if as_sent else replace(prompt, messages=tuple(_without_lone_ids(prompt.messages)))
+
+
+def _without_lone_ids(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
+    """The id of reasoning asks for the item that followed it, by its own id, which no store of texts keeps: without its id the reasoning is taken alone."""
+    for index, message in enumerate(messages):
+        value = message.value
+        after = messages[index + 1].value if index + 1 < len(messages) else {}
+        if value.get("type") == "reasoning" and after.get("role") == "assistant" and "id" not in after:
+            message = replace(message, value={name: item for name, item in value.items() if name != "id"})
+        yield message
 
 
 def _instructions(draft: a.Draft, messages: list[Message]) -> list[Message]:
@@ -48,13 +93,35 @@ def refers_to_call(item: Any) -> bool:
     return not (isinstance(name, str) and name.startswith(("msg", "rs")))
 
 
-def is_custom(chunk: Chunk) -> bool:
-    """Whether a call is one of a custom tool, whose input is a text."""
+def is_call(item: Any) -> bool:
+    """Whether the item is a call with an id, of whoever runs it."""
+    return (
+        isinstance(item, dict) and isinstance(item.get("type"), str) and item["type"] in CALL_TYPES and isinstance(item.get("call_id"), str)
+    )
+
+
+def is_client_run(item: Mapping[str, Any]) -> bool:
+    """Whether the item is a call whose output the client sends. A search for tools and a shell may be the provider's own too."""
+    match item.get("type"):
+        case "tool_search_call":
+            return item.get("execution") != "server" and isinstance(item.get("call_id"), str)
+        case "shell_call":
+            environment = item.get("environment")
+            kind = environment.get("type") if isinstance(environment, dict) else None
+            return not (isinstance(kind, str) and kind.startswith("container"))
+        case str(kind):
+            return kind in CALL_TYPES
+    return False
+
+
+def call_type(chunk: Chunk) -> str:
+    """The type of the item that a call came as; a function's where it came by another wire."""
     extra = chunk.payload.get("extra") if chunk.payload.get("wire") == OPENAI_RESPONSES else None
-    return chunk.kind is Kind.TOOL_CALL and isinstance(extra, Mapping) and extra.get("type") == CUSTOM
+    kind = extra.get("type") if isinstance(extra, Mapping) else None
+    return kind if isinstance(kind, str) and kind in CALL_TYPES else FUNCTION
 
 
-def _items(draft: a.Draft, unit: a.Unit, custom: Set[str]) -> None:
+def _items(draft: a.Draft, unit: a.Unit, calls: Mapping[str, str]) -> None:
     parts: list[tuple[Message, Chunk, Any]] = []
     empties: list[a.Placed] = []
 
@@ -72,13 +139,11 @@ def _items(draft: a.Draft, unit: a.Unit, custom: Set[str]) -> None:
             made = chunk.payload["block"]
             kind = made.get("type") if isinstance(made, dict) else "text"
             is_part = isinstance(kind, str) and kind in _PARTS
-        elif isinstance(spelled := a.unsent(chunk) or _spelled(draft, unit.role, chunk, custom), str):
+        elif isinstance(spelled := a.unsent(chunk) or _spelled(draft, unit.role, chunk, calls), str):
             draft.lose(chunk, spelled)
             continue
         else:
             made, is_part = draft.laid(chunk, spelled), spelled["type"] in _PARTS
-            if is_custom(chunk):
-                del made["arguments"]
         sent = True
         if is_part:
             parts.append((message, chunk, made))
@@ -105,8 +170,8 @@ def _message(draft: a.Draft, role: str, parts: list[tuple[Message, Chunk, Any]])
         draft.add({**value, "content": [made for _, _, made in parts]}, placed)
 
 
-def _spelled(draft: a.Draft, role: str, chunk: Chunk, custom: Set[str]) -> a.Made:
-    """`custom` are the ids of calls of custom tools, whose outputs are of a type of their own."""
+def _spelled(draft: a.Draft, role: str, chunk: Chunk, calls: Mapping[str, str]) -> a.Made:
+    """`calls` are the types of calls by their id, each of which has a type of output."""
     payload = chunk.payload
     if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
         return {"type": "output_text" if role == "assistant" else "input_text", "text": payload.get("text", "")}
@@ -116,14 +181,33 @@ def _spelled(draft: a.Draft, role: str, chunk: Chunk, custom: Set[str]) -> a.Mad
         return "redacted thinking is of another provider and means nothing to this one"
     if chunk.kind is Kind.TOOL_CALL:
         call_id, item_id = split_id(payload.get("toolCallId", ""))
-        call = {"type": "function_call", **({"id": item_id} if item_id else {}), "call_id": call_id}
+        kind = call_type(chunk)
+        call = {"type": kind, **({"id": item_id} if item_id else {}), "call_id": call_id}
+        if kind != FUNCTION:
+            # What it runs stands in members of its own type, which the payload keeps.
+            return call if CALL_TYPES[kind].name else {**call, **a.named(chunk, name="toolName")}
         return {**call, **a.named(chunk, name="toolName"), "arguments": a.argument_text(payload.get("input"))}
     if chunk.kind is Kind.TOOL_RESULT:
-        blocks = draft.blocks(chunk)
-        output = payload.get("content", "") if blocks is None else blocks
-        kind = f"{CUSTOM}_output" if chunk.call_id in custom else "function_call_output"
-        return {"type": kind, "call_id": split_id(payload.get("toolCallId", ""))[0], "output": output}
+        return _output(draft, chunk, CALL_TYPES[calls.get(chunk.call_id, FUNCTION)].synthetic)
     return _media(draft, chunk)
+
+
+def _output(draft: a.Draft, chunk: Chunk, usual: str) -> dict[str, Any]:
+    own = draft.own(chunk)
+    kind = own.get("type", usual)
+    call_id = split_id(chunk.payload.get("toolCallId", ""))[0]
+    if kind in _KEPT_WHOLE and own.keys() > {"type"}:
+        # As it came: the payload keeps all of its members.
+        return {"type": kind, "call_id": call_id}
+    words = chunk.payload.get("content", "")
+    match kind:
+        case "shell_call_output":
+            failed = {"stdout": "", "stderr": words, "outcome": {"type": "exit", "exit_code": 1}}
+            return {"type": kind, "call_id": call_id, "output": [failed]}
+        case "apply_patch_call_output":
+            return {"type": kind, "call_id": call_id, "status": "failed", "output": words}
+    blocks = draft.blocks(chunk)
+    return {"type": kind, "call_id": call_id, "output": words if blocks is None else blocks}
 
 
 def split_id(value: Any) -> tuple[Any, str]:

@@ -128,9 +128,11 @@ def still_gone(dropped: Sequence[Dropped], out: Sequence[Message]) -> list[Dropp
 
 
 def strict_problems(messages: Sequence[Message]) -> list[str]:
-    """What a strict provider refuses, one sentence each: calls without a result behind them, results elsewhere or twice, repeated ids."""
+    """What a strict provider refuses, one sentence each: calls without a result behind them, results elsewhere or twice, an id twice in one answer.
+
+    An id that a later turn uses again is accepted (Anthropic, twice): some models count theirs from 0 in every turn.
+    """
     problems: list[str] = []
-    known: set[str] = set()
     waiting: dict[str, None] = {}
     answered: set[str] = set()
 
@@ -151,9 +153,8 @@ def strict_problems(messages: Sequence[Message]) -> list[str]:
             continue
         close()
         for call in queries.calls(message) if message.role == "assistant" else ():
-            if call.call_id in known:
+            if call.call_id in waiting:
                 problems.append(f"the id {call.call_id[:60]!r} is that of more than one call (seq {call.seq})")
-            known.add(call.call_id)
             waiting[call.call_id] = None
     close()
     return problems

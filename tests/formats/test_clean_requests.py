@@ -68,8 +68,37 @@ def output(call: str) -> dict[str, Any]:
     return item("function_call_output", call_id=call, output="ok")
 
 
+def use(call: str) -> list[dict[str, Any]]:
+    return [{"type": "tool_use", "id": call, "name": "ls", "input": {}}]
+
+
 CUSTOM_CHAT = {"id": "call_c", "type": "custom", "custom": {"name": "code", "input": "print(1)"}}
 CUSTOM = item("custom_tool_call", id="ctc_1", call_id="call_3", name="apply_patch", input="*** Begin")
+SHELL = item(
+    "shell_call",
+    id="sh_1",
+    call_id="call_4",
+    action={"commands": ["ls"], "timeout_ms": 9},
+    environment={"type": "local"},
+    status="completed",
+)
+HOSTED = {**SHELL, "environment": {"type": "container_reference", "container_id": "cntr_1"}}
+SHELL_SAID = item(
+    "shell_call_output",
+    call_id="call_4",
+    max_output_length=99,
+    output=[{"stdout": "a.py", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+)
+LOCAL_SHELL = item(
+    "local_shell_call", id="lsh_1", call_id="call_5", action={"type": "exec", "command": ["ls"], "env": {}}, status="completed"
+)
+PATCH = item(
+    "apply_patch_call", id="apc_1", call_id="call_6", operation={"type": "update_file", "path": "a.py", "diff": "@@"}, status="completed"
+)
+SEARCH = item("tool_search_call", call_id="call_7", execution="client", arguments={"queries": ["q"]}, status="completed")
+COMPUTER = item("computer_call", id="cu_1", call_id="call_8", action={"type": "screenshot"}, pending_safety_checks=[], status="completed")
+SHOT = item("computer_call_output", call_id="call_8", output={"type": "computer_screenshot", "image_url": "data:image/png;base64,AA=="})
+FOUND = item("tool_search_output", call_id="call_7", execution="client", tools=[{"type": "function", "name": "f"}], status="completed")
 APPROVED = [
     user(),
     {
@@ -130,6 +159,137 @@ CLEAN: dict[str, tuple[str, Any, str]] = {
         },
         "openai-responses",
     ),
+    "a shell's items": (
+        RESPONSES,
+        {"input": [user(), item("reasoning", id="rs_1", summary=[]), SHELL, SHELL_SAID, user("and?")]},
+        "openai-responses",
+    ),
+    "a local shell's items": (
+        RESPONSES,
+        {"input": [user(), LOCAL_SHELL, item("local_shell_call_output", call_id="call_5", output="a.py")]},
+        "openai-responses",
+    ),
+    "a patch's items": (
+        RESPONSES,
+        {"input": [user(), PATCH, item("apply_patch_call_output", call_id="call_6", status="failed", output="no such file")]},
+        "openai-responses",
+    ),
+    "a search for tools": (RESPONSES, {"input": [user(), SEARCH, FOUND, user("and?")]}, "openai-responses"),
+    "a search for tools that a function's output answers": (
+        RESPONSES,
+        {"input": [user(), SEARCH, output("call_7"), user("and?")]},
+        "openai-responses",
+    ),
+    "a computer's items": (RESPONSES, {"input": [user(), COMPUTER, SHOT]}, "openai-responses"),
+    "parallel calls of several types": (
+        RESPONSES,
+        {
+            "input": [
+                user(),
+                called("a"),
+                SHELL,
+                PATCH,
+                output("a"),
+                SHELL_SAID,
+                item("apply_patch_call_output", call_id="call_6", status="completed"),
+            ]
+        },
+        "openai-responses",
+    ),
+    "a shell that the provider ran": (RESPONSES, {"input": [user(), HOSTED, SHELL_SAID, user("and?")]}, "openai-responses"),
+    "tools that the provider ran": (
+        RESPONSES,
+        {
+            "input": [
+                user(),
+                {**SEARCH, "execution": "server", "call_id": None},
+                {**FOUND, "execution": "server", "call_id": None},
+                item("web_search_call", id="ws_1", status="completed", action={"type": "search", "query": "q"}),
+                item("code_interpreter_call", id="ci_1", code="1", container_id="cntr_1", outputs=[], status="completed"),
+                item("mcp_call", id="mcp_1", name="f", arguments="{}", server_label="s", output="x"),
+                user("and?"),
+            ]
+        },
+        "openai-responses",
+    ),
+    "an answer of an empty text": (
+        "gemini-request",
+        {"contents": [{"role": role, "parts": [{"text": words}]} for role, words in (("user", "go"), ("model", ""), ("user", "and?"))]},
+        "gemini",
+    ),
+    "a thought of a signature alone": (
+        "gemini-request",
+        {
+            "contents": [
+                {"role": "user", "parts": [{"text": "go"}]},
+                {"role": "model", "parts": [{"thought": True, "thoughtSignature": "QUJD"}, {"text": "ok"}]},
+                {"role": "user", "parts": [{"text": "and?"}]},
+            ]
+        },
+        "gemini-3",
+    ),
+    "calls in two contents, their results in one": (
+        "gemini-request",
+        {
+            "contents": [
+                {"role": "user", "parts": [{"text": "go"}]},
+                {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}, "id": "1"}, "thoughtSignature": "QUJD"}]},
+                {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}, "id": "2"}, "thoughtSignature": "QUJD"}]},
+                {
+                    "role": "user",
+                    "parts": [
+                        {"functionResponse": {"name": "f", "id": "1", "response": {"r": 1}}},
+                        {"functionResponse": {"name": "f", "id": "2", "response": {"r": 1}}},
+                    ],
+                },
+            ]
+        },
+        "gemini-3",
+    ),
+    "calls in two messages, their results in one": (
+        "anthropic-request",
+        {
+            "messages": [
+                user([{"type": "text", "text": "go"}]),
+                {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, *use("a")]},
+                {"role": "assistant", "content": use("b")},
+                user([{"type": "tool_result", "tool_use_id": each, "content": "r"} for each in ("b", "a")]),
+            ]
+        },
+        "anthropic-2026-07",
+    ),
+    "Nova's own tool": (
+        "bedrock-request",
+        {
+            "messages": [
+                user([{"text": "go"}]),
+                {
+                    "role": "assistant",
+                    "content": [
+                        {
+                            "toolUse": {
+                                "toolUseId": "t1",
+                                "name": "nova_code_interpreter",
+                                "input": {"snippet": "1"},
+                                "type": "server_tool_use",
+                            }
+                        },
+                        {
+                            "toolResult": {
+                                "toolUseId": "t1",
+                                "content": [{"json": {"stdOut": "1"}}],
+                                "type": "nova_code_interpreter_result",
+                                "status": "success",
+                            }
+                        },
+                        {"text": "1"},
+                    ],
+                },
+                user([{"text": "and?"}, {"text": "\n"}, {"text": "why?"}]),
+            ]
+        },
+        "bedrock",
+    ),
     "an output to a stored response": (RESPONSES, {"previous_response_id": "resp_1", "input": [output("a")]}, "openai-responses"),
     "an output to a conversation": (RESPONSES, {"conversation": {"id": "conv_1"}, "input": [output("a")]}, "openai-responses"),
     "an output to a stored call": (RESPONSES, {"input": [user(), item("item_reference", id="fc_9"), output("a")]}, "openai-responses"),
@@ -178,6 +338,34 @@ def test_a_custom_tool_without_its_output_is_found_and_gets_one_of_its_kind() ->
         "message",
     ]
     assert violations(RESPONSES, mended, "openai-responses") == []
+
+
+INTERRUPTED = "The tool call was interrupted before a result was recorded."
+WITHOUT_OUTPUT = {
+    "shell": (SHELL, {"output": [{"stdout": "", "stderr": INTERRUPTED, "outcome": {"type": "exit", "exit_code": 1}}]}),
+    "local shell": (LOCAL_SHELL, {"output": INTERRUPTED}),
+    "apply patch": (PATCH, {"status": "failed", "output": INTERRUPTED}),
+    "tool search": (SEARCH, {"type": "function_call_output", "output": INTERRUPTED}),
+}
+
+
+@pytest.mark.parametrize("words", WITHOUT_OUTPUT)
+def test_a_call_of_the_clients_own_tools_is_missed_and_gets_an_output_of_its_kind(words: str) -> None:
+    call, members = WITHOUT_OUTPUT[words]
+    said = {"input": [user(), call, user("and?")]}
+    found = case(RESPONSES, said)
+    judgement = judged(found.reading, found.conversation, "openai-responses", "openai-responses+as-sent")[1]
+    assert [each.text for each in judgement.violations] == [f"No tool output found for {words} call {call['call_id']}."]
+    assert alarms(RESPONSES, said) == ["TOOL102"]
+    mended = repaired(RESPONSES, said, "insert-interrupted-result")
+    assert mended["input"][2] == {"type": f"{call['type']}_output", "call_id": call["call_id"], **members}
+    assert violations(RESPONSES, mended, "openai-responses") == [] and alarms(RESPONSES, mended) == []
+
+
+def test_an_output_without_its_call_is_missed_whatever_its_type() -> None:
+    for each in (SHELL_SAID, FOUND, SHOT):
+        assert violations(RESPONSES, {"input": [user(), each, user("and?")]}, "openai-responses") == [("OR-2", "input.1")]
+        assert alarms(RESPONSES, {"input": [user(), each, user("and?")]}) == ["TOOL202"]
 
 
 def test_a_custom_output_without_its_call_is_told_in_its_own_words() -> None:

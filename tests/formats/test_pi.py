@@ -9,6 +9,8 @@ import pytest
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import entries
+from inspector.detectors.base import case_of, findings
+from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Shape
 from inspector.formats.catalogue import FORMATS
 from inspector.formats.pi import PI
@@ -252,6 +254,29 @@ def test_the_chain_of_version_1_goes_around_a_fused_line() -> None:
         ("line:1.0", None), ("line:2/1.0", "line:1"), ("line:2/2.0", "line:1"), ("line:3.0", "line:1"),
     ]  # fmt: skip
     assert (found.fact("reachable"), found.fact("pathEnds"), found.fact("lines-fused")) == ("2/4", None, "1 (line 3; the header is line 1)")
+
+
+@pytest.mark.parametrize(
+    ("version", "kept", "shown"),
+    [
+        ("0.2.0", True, "0.2.0"),
+        ("3", True, "3"),
+        ({}, True, "{}"),
+        (2.5, True, "2.5"),
+        ("1", False, "1"),
+        ("", False, "0"),
+        (True, False, "1"),
+        (None, False, "1"),
+        (0, False, "0"),
+    ],
+)
+def test_ids_are_kept_where_pi_compares_the_version_to_no_older_one(version: Any, kept: bool, shown: str) -> None:
+    """`"0.2.0" < 2` is false in JavaScript, and so pi gives such a file no new ids: its compaction points where it did."""
+    cut = entry("compaction", "c1", "u2", summary="s", firstKeptEntryId="u2", tokensBefore=5)
+    found = pi(lines(header(version=version), u("u1", None), a("a1", "u1", text("so")), u("u2", "a1"), cut, u("u3", "c1")))
+    assert (found.chunks[0].key == "u1.0") is kept and found.fact("version") == shown
+    codes = [each.code for each in findings(case_of(found, "verbatim"), RULES)]
+    assert codes == ([] if kept else ["TREE105"])
 
 
 def test_version_2_keeps_its_ids() -> None:

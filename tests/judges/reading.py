@@ -31,7 +31,8 @@ HISTORIES = read()
 def prompt(name: str, profile_name: str) -> Prompt:
     """The request that is made of the history in the profile's wire shape: judged by us and by the real judge alike."""
     conversation, _ = notation.load(HISTORIES[name], name)
-    return projection(profile(profile_name).wire).project(queries.true_messages(conversation.chunks))
+    judge = profile(profile_name)
+    return projection(judge.projection or judge.wire).project(queries.true_messages(conversation.chunks))
 
 
 def verdict(name: str, profile_name: str) -> Judgement:

@@ -18,11 +18,21 @@ def refuse(text):
     raise Refused(text)
 
 
+def as_handed(message):
+    """As servers hand it to a template: an empty text where the request has null, and reasoning as a chunk before the text (llama.cpp)."""
+    content, reasoning = message.get("content"), message.get("reasoning_content")
+    if content is None:
+        content = ""
+    if isinstance(reasoning, str):
+        texts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        content = [{"type": "thinking", "thinking": reasoning}, *texts]
+    return {name: value for name, value in message.items() if name != "reasoning_content"} | {"content": content}
+
+
 def verdict(template, messages):
-    # Servers hand a template an empty text where the request has null.
-    filled = [{**message, "content": ""} if message.get("content") is None else message for message in messages]
+    handed = [as_handed(message) for message in messages]
     try:
-        template.render(messages=filled, bos_token="<s>", eos_token="</s>", add_generation_prompt=True)
+        template.render(messages=handed, bos_token="<s>", eos_token="</s>", add_generation_prompt=True)
     except Refused as refused:
         return {"ok": False, "error": str(refused)}
     return {"ok": True, "error": None}

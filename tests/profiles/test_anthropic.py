@@ -94,7 +94,7 @@ CASES: dict[str, Case] = {
     "AN-3": (anthropic("u a[U1 U2] u[R2 T R1]"), "messages.2.content.2", anthropic("u a[U1 U2] u[R2 R1 T]")),
     "AN-4": (anthropic("u a[U] a[T] u[R]"), "messages.2.content.0", anthropic("u a[T] a[U] u[R]")),
     "AN-4t": (anthropic("u a[U X] u[R] a u"), "messages.1.content.1", anthropic("u a[X U] u[R] a u")),
-    "AN-5": (anthropic("u a[U] u[R T] a[U] u[R]"), "messages.3.content.0", anthropic("u a[U1] u[R1 T] a[U2] u[R2]")),
+    "AN-5": (anthropic("u a[U U] u[R]"), "messages.1.content.1", anthropic("u a[U] u[R] a[U] u[R]")),
     "AN-6": (anthropic("u a[U] u[R] u[R]"), "messages.3.content.0", anthropic("u a[U1 U2] u[R1] u[R2]")),
     "AN-7": (block(2, 0, "u a[U] u[R]", tool_use_id="c:1"), "messages.2.content.0.tool_result.tool_use_id", anthropic("u a[U_-9] u[R_-9]")),
     "AN-10": (anthropic("u a"), "messages.1", anthropic("u a u")),
@@ -134,6 +134,35 @@ def test_every_judged_rule_has_a_case_here() -> None:
     judged = {rule.id for rule in PROFILE.rules if not rule.unjudged and not rule.obsolete}
     # What depends on the model or on thinking has tests of its own.
     assert judged == CASES.keys() | {"AN-11", "AN-15"}
+
+
+@pytest.mark.parametrize(
+    ("shape", "refused"),
+    [
+        ("u a[U] u[R T] a[U] u[R]", []),
+        ("u a[U] u[R] a u a[U] u[R]", []),
+        ("u a[U] a[U] u[R]", [("AN-5", "messages.2.content.0")]),
+        ("u a[U1 U2 U1] u[R1 R2]", [("AN-5", "messages.1.content.2")]),
+        ("u a[U] u[R] a[U] u", [("AN-1", "messages.3")]),
+    ],
+)
+def test_an_id_may_be_used_again_in_a_later_turn(shape: str, refused: list[tuple[str, str]]) -> None:
+    assert found(PROFILE, anthropic(shape)) == refused
+
+
+@pytest.mark.parametrize(
+    ("shape", "refused"),
+    [
+        ("u a[W U] u[R]", []),
+        ("u a[W T W U1 U2] u[R1 R2]", []),
+        ("u a[W] a[U] u[R]", [("AN-14", "messages.1.content.0")]),
+        ("u a[E U] u[R]", [("AN-13", "messages.1.content.0")]),
+        ("u a[U] u[R W]", [("AN-14", "messages.2.content.1")]),
+        ("u a[U W] u[R]", [("AN-4", "messages.1.content.1"), ("AN-14", "messages.1.content.1")]),
+    ],
+)
+def test_a_blank_text_is_taken_before_a_call_of_its_message_only(shape: str, refused: list[tuple[str, str]]) -> None:
+    assert sorted(found(PROFILE, anthropic(shape))) == sorted(refused)
 
 
 @pytest.mark.parametrize("identity", ["", "a b", "tool:1", "é", None, 7])

@@ -48,8 +48,20 @@ CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
         "messages.2.content.0.toolResult",
         [GO, assistant(call("a")), user(result("a", status="success", content=[]))],
     ),
-    "BR-7": ([user(WORDS, {"text": " "})], "messages.0.content.1", [user(WORDS, {"text": " ."})]),
+    "BR-7": ([user(WORDS, {"text": ""})], "messages.0.content.1", [user(WORDS, {"text": "\n"})]),
 }
+NOVA = [
+    {"toolUse": {"toolUseId": "t1", "name": "nova_code_interpreter", "input": {"snippet": "1"}, "type": "server_tool_use"}},
+    {
+        "toolResult": {
+            "toolUseId": "t1",
+            "content": [{"json": {"stdOut": "1"}}],
+            "type": "nova_code_interpreter_result",
+            "status": "success",
+        }
+    },
+    WORDS,
+]
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -61,6 +73,15 @@ def test_a_body_that_fires_and_one_that_nearly_does(rule: str) -> None:
 
 def test_every_judged_rule_has_a_case_here() -> None:
     assert {rule.id for rule in PROFILE.rules if not rule.unjudged and not rule.obsolete} == CASES.keys()
+
+
+def test_a_call_that_the_provider_ran_wants_no_answer_of_the_user() -> None:
+    """Nova's own tools: call and result stand in one message of the assistant, and the request was answered with 200."""
+    assert found(PROFILE, [GO, assistant(*NOVA), GO]) == []
+    assert found(PROFILE, [GO, assistant(*NOVA), user(result("t1"))]) == [("BR-2", "messages.2")]
+    assert found(PROFILE, [GO, assistant(*NOVA, call("a")), user(result("a"))]) == []
+    assert found(PROFILE, [GO, assistant(*NOVA, call("a")), GO]) == [("BR-1", "messages.1")]
+    assert found(PROFILE, [GO, assistant(NOVA[0]), GO]) == [], "Nova's answer may be cut off, and no refusal of that is known"
 
 
 def test_results_without_calls_are_too_many_wherever_they_stand() -> None:

@@ -164,7 +164,7 @@ def test_a_body_as_deep_as_can_be_made_is_judged() -> None:
 def test_ten_thousand_messages_and_ten_thousand_calls_in_one_take_no_time(profile: Profile) -> None:
     messages = anthropic("u a[K U] u[R]") * 3000
     blocks = [{"type": "tool_use", "id": f"c{n}", "name": "ls", "input": {}, "toolUse": {"toolUseId": f"c{n}"}} for n in range(10_000)]
-    answers = [{"type": "tool_result", "tool_use_id": f"c{n}", "toolResult": {"toolUseId": f"c{n}"}} for n in reversed(range(10_000))]
+    answers = [{"type": "tool_result", "tool_use_id": f"c{n}", "toolResult": {"toolUseId": f"c{n}"}} for n in reversed(range(1, 10_000))]
     tools = [{"role": "tool", "tool_call_id": f"c{n}", "content": ""} for n in reversed(range(10_000))]
     messages += [{"role": "assistant", "content": blocks, "tool_calls": blocks}, {"role": "user", "content": answers}, *tools]
     started = time.process_time()

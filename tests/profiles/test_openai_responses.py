@@ -7,6 +7,7 @@ import pytest
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.openai_responses import OPENAI_RESPONSES_PROFILE as PROFILE
 from inspector.profiles.openai_responses import RULES
+from inspector.projections.openai_responses import CALL_TYPES
 from tests.profiles.asking import assert_knows_its_text, assert_table_is_whole, assert_takes_any_body, fired, violations
 
 Item = dict[str, Any]
@@ -30,6 +31,13 @@ def answer(name: str | None = "msg_1") -> Item:
     return {"type": "message", "role": "assistant", "id": name, "content": [{"type": "output_text", "text": "Rounding."}]}
 
 
+def of_type(kind: str, name: str = "call_1", **more: Any) -> Item:
+    return {"type": kind, "call_id": name, "status": "completed", **more}
+
+
+HOSTED: Item = {"environment": {"type": "container_reference", "container_id": "cntr_1"}}
+
+
 REFUSED = [
     ("OR-1", "input.1", [SAID, call(), MORE]),
     ("OR-1", "input.2", [SAID, call("call_0"), call(), output("call_0"), answer()]),
@@ -37,6 +45,12 @@ REFUSED = [
     ("OR-3", "input.1", [SAID, thought(), MORE]),
     ("OR-3", "input.2", [SAID, thought("rs_0"), thought(), MORE]),
     ("OR-3", "input.1", [SAID, thought()]),
+    ("OR-3", "input.1", [SAID, thought(), answer(None), MORE]),
+    ("OR-3", "input.1", [SAID, thought(), {"role": "assistant", "content": "Rounding."}, MORE]),
+    ("OR-3", "input.2", [SAID, of_type("shell_call"), thought(), of_type("shell_call_output")]),
+    *(("OR-1", "input.1", [SAID, of_type(kind), MORE]) for kind in CALL_TYPES),
+    *(("OR-2", "input.1", [SAID, of_type(each.output), MORE]) for each in CALL_TYPES.values()),
+    ("OR-2", "input.2", [SAID, of_type("shell_call", **HOSTED), of_type("shell_call_output", "call_2"), MORE]),
     ("OR-5", "input.3", [SAID, answer(), MORE, answer()]),
     ("OR-6", "input.1", [SAID, answer("fc_1"), MORE]),
     ("OR-6", "input.1", [SAID, call(id="call_1"), output()]),
@@ -53,6 +67,15 @@ TAKEN = [
     [SAID, answer("msg_1"), MORE, answer("msg_2")],
     [SAID, call("x" * 64), output("x" * 64)],
     [SAID, {"type": "item_reference", "id": "rs_1"}, MORE],
+    [SAID, {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}, answer(None), MORE],
+    [SAID, thought(), of_type("shell_call"), of_type("shell_call_output")],
+    *([SAID, of_type(kind), of_type(each.output), MORE] for kind, each in CALL_TYPES.items()),
+    [SAID, of_type("tool_search_call", execution="client"), output(), MORE],
+    [SAID, {"type": "tool_search_call", "call_id": None, "execution": "server"}, MORE],
+    [SAID, {"type": "tool_search_output", "call_id": None, "execution": "server", "tools": []}, MORE],
+    [SAID, of_type("shell_call", **HOSTED), MORE],
+    [SAID, of_type("shell_call", **HOSTED), of_type("shell_call_output"), MORE],
+    [SAID, {"type": "web_search_call", "id": "ws_1", "status": "completed"}, {"type": "mcp_call", "id": "mcp_1", "output": "x"}, MORE],
 ]
 
 
@@ -71,6 +94,22 @@ def test_a_long_call_id_is_refused_at_the_call_and_at_its_output() -> None:
     assert violations(PROFILE, [call("x" * 70), output("x" * 70)])[0].text == (
         "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64, but got a string with length 70 instead."
     )
+
+
+def test_an_empty_call_id_is_refused_at_the_call_and_at_its_output() -> None:
+    assert fired(PROFILE, [SAID, call(""), output("")]) == [("OR-10", "input.1"), ("OR-10", "input.2")]
+    assert violations(PROFILE, [SAID, of_type("local_shell_call", "")])[0].text == (
+        "Invalid 'input[1].call_id': empty string. Expected a string with minimum length 1, but got an empty string instead."
+    )
+
+
+@pytest.mark.parametrize("kind", CALL_TYPES)
+def test_a_call_and_an_output_are_named_as_the_provider_names_them(kind: str) -> None:
+    words = CALL_TYPES[kind].words
+    texts = [found.text for found in violations(PROFILE, [of_type(kind, "call_9"), of_type(CALL_TYPES[kind].output, "call_8"), MORE])]
+    assert texts == [f"No tool output found for {words} call_9.", f"No tool call found for {words} output with call_id call_8."]
+    for text, rule in zip(texts, RULES, strict=False):
+        assert any(match["id"] in ("call_9", "call_8") for pattern in rule.patterns() if (match := pattern.search(text)))
 
 
 def test_an_output_before_its_call_answers_nothing() -> None:
@@ -98,6 +137,6 @@ def test_texts_are_recognised(rule: ProviderRule) -> None:
 
 
 def test_every_row_is_there() -> None:
-    assert [rule.id for rule in RULES] == [f"OR-{number}" for number in range(1, 10)]
+    assert [rule.id for rule in RULES] == [f"OR-{number}" for number in range(1, 11)]
     assert {rule.id for rule in RULES if rule.unjudged} == {"OR-4", "OR-9"}
     assert_table_is_whole(PROFILE)

@@ -1,6 +1,6 @@
 """What each client makes of 25 shapes of calls and results, as the published programs answered them (`openclaw-pr3565`: as its proposal says).
 
-`=` is unchanged; ✗ says that a strict provider would refuse it: unpaired, displaced, doubled, or an id that is used again.
+`=` is unchanged; ✗ says that a strict provider would refuse it: unpaired, displaced, doubled, or an id twice in one answer.
 """
 
 import pytest
@@ -124,19 +124,19 @@ P16 aborted turn with result
   openclaw-2026.7 =
   openclaw-2026.9 U U
 P17 id reused in next turn
-  stored          U A(c1) R(c1=one) A(c1) R(c1=two) U ✗
-  pi-1.5          = ✗
+  stored          U A(c1) R(c1=one) A(c1) R(c1=two) U
+  pi-1.5          =
   openclaw-pr3565 U A(c1) R(c1=one) A(c1) U ✗
   openclaw-2026.1 U A(c1) R(c1=one) A(c1) U ✗
   openclaw-2026.7 U A(c1) R(c1=one) A(c1) U ✗
-  openclaw-2026.9 = ✗
+  openclaw-2026.9 =
 P18 id reused, first unanswered
   stored          U A(c1) U A(c1) R(c1=two) U ✗
-  pi-1.5          U A(c1) R(c1=NRP) U A(c1) R(c1=two) U ✗
+  pi-1.5          U A(c1) R(c1=NRP) U A(c1) R(c1=two) U
   openclaw-pr3565 = ✗
   openclaw-2026.1 U A(c1) R(c1=SYN) U A(c1) U ✗
   openclaw-2026.7 U A(c1) R(c1=two) U A(c1) U ✗
-  openclaw-2026.9 U A(c1) R(c1=SYN) U A(c1) R(c1=two) U ✗
+  openclaw-2026.9 U A(c1) R(c1=SYN) U A(c1) R(c1=two) U
 P19 same id twice in one turn
   stored          U A(c1 c1) R(c1=one) R(c1=two) U ✗
   pi-1.5          = ✗

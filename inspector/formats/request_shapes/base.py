@@ -41,6 +41,8 @@ class WireShape:
     system_blocks: Callable[[Any], Iterator[Block]] = field(default=lambda value: iter(()))
     renamed: frozenset[str] = frozenset()
     """Roles that are read as another one."""
+    may_omit_ids: bool = False
+    """Whether a call and its result may go without an id. Elsewhere one that is missing or empty is what the provider judges."""
 
 
 # Wire shapes in which content is a list of blocks unless said otherwise: a plain string is noted, so that it comes back as one.

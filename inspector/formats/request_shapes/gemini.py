@@ -36,6 +36,9 @@ def _block(role: str, value: dict[str, Any], at: At) -> Block:
         case {"text": str(text)} if part.get("thought") is True:
             rest = extra(part, GEMINI, "text", "thought", "thoughtSignature")
             return Block(role, Kind.THINKING, {"type": "thinking", "text": text, **signed} | rest, at)
+        case {"thought": True} if signed:
+            # A signature alone is what a streamed thought ends in; that it has no text is kept.
+            return Block(role, Kind.THINKING, {"type": "thinking", **signed} | extra(part, GEMINI, "thoughtSignature"), at)
         case {"text": str(text)}:
             return Block(role, Kind.TEXT, {"type": "text", "text": text} | extra(part, GEMINI, "text"), at)
         case {"inlineData": {"data": str(data), **held}}:
@@ -98,4 +101,5 @@ SHAPE = WireShape(
     ("systemInstruction", "system_instruction"),
     system_blocks,
     frozenset({"function"}),
+    may_omit_ids=True,
 )

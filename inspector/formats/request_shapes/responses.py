@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
 from inspector.formats.request_shapes.base import (
     At,
@@ -20,6 +21,7 @@ from inspector.formats.request_shapes.base import (
     wrong,
 )
 from inspector.projections.base import OPENAI_RESPONSES
+from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES, is_client_run
 
 _ROLES = {"developer": "system"}
 
@@ -61,6 +63,21 @@ def read(item: Mapping[str, Any]) -> Iterator[Block]:
         case "function_call_output" if text_in(item, "call_id") and isinstance(item.get("output"), str | list):
             rest = extra(item, OPENAI_RESPONSES, "type", "call_id", "output")
             yield result(item["call_id"], "", item["output"], False, OPENAI_RESPONSES, rest, ())
+        case str(kind) if kind in CALL_TYPES and CALL_TYPES[kind].name and text_in(item, "call_id") and is_client_run(item):
+            named = CALL_TYPES[kind]
+            given = item.get(named.given)
+            payload = {
+                "type": "tool-call",
+                "toolCallId": item["call_id"],
+                "toolName": named.name,
+                "input": given if isinstance(given, dict) else {} if given is None else {named.given: given},
+            }
+            yield Block("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "call_id"))
+        case str(kind) if (
+            kind in OUTPUT_TYPES and text_in(item, "call_id") and kind not in ("function_call_output", "custom_tool_call_output")
+        ):
+            rest = extra(item, OPENAI_RESPONSES, "call_id")
+            yield result(item["call_id"], "", _words(item), item.get("status") == "failed", OPENAI_RESPONSES, rest, ())
         case "reasoning" if isinstance(item.get("summary", []), list):
             words = joined(item.get("summary", [])) or joined(item["content"] if isinstance(item.get("content"), list) else [])
             yield Block("assistant", Kind.THINKING, {"type": "thinking", "text": words} | extra(item, OPENAI_RESPONSES, "type"))
@@ -69,6 +86,17 @@ def read(item: Mapping[str, Any]) -> Iterator[Block]:
             yield wrong(role, dict(item), OPENAI_RESPONSES, (), f"the {known} item lacks a member, or has one of a wrong type")
         case _:
             yield unknown(role_of(item, _ROLES) or "assistant", dict(item), OPENAI_RESPONSES, ())
+
+
+def _words(item: Mapping[str, Any]) -> str:
+    """What the output of a shell, a patch or a search says; a screenshot says nothing."""
+    output = item.get("output", item.get("tools"))
+    if isinstance(output, str):
+        return output
+    if isinstance(output, list) and item.get("type") == "shell_call_output":
+        said = [each.get(name) for each in output if isinstance(each, dict) for name in ("stdout", "stderr")]
+        return "\n".join(words for words in said if isinstance(words, str) and words)
+    return jsontext.compact(output) if isinstance(output, list) else ""
 
 
 def continues(body: Mapping[str, Any]) -> str | None:
