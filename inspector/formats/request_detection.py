@@ -9,6 +9,7 @@ from inspector.formats import not_read
 from inspector.formats.request_layout import NotARequest, parsed
 from inspector.formats.request_names import WIRES
 from inspector.projections.base import AI_SDK, ANTHROPIC, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
+from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES
 
 _FORMATS = {wire: name for name, wire in WIRES.items()}
 _TYPES = {
@@ -29,7 +30,7 @@ _TYPES = {
     **dict.fromkeys(("tool-call", "tool-result", "reasoning", "tool-approval-request", "tool-approval-response"), AI_SDK),
     **dict.fromkeys(("input_text", "output_text", "input_image", "input_file", "summary_text"), OPENAI_RESPONSES),
 }
-_ITEMS = ("function_call", "function_call_output", "reasoning", "item_reference", "message", "custom_tool_call", "custom_tool_call_output")
+_ITEMS = frozenset(("reasoning", "item_reference", "message", *CALL_TYPES, *OUTPUT_TYPES))
 _OPENAI_MEMBERS = frozenset(
     ("tool_calls", "tool_call_id", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks")
 )

@@ -35,7 +35,7 @@ SDK_3 = ProviderRule(
     ("ai 6.0.326",),
     also=("The messages must be a ModelMessage[]. If you have passed a UIMessage[],",),
     advice="The second text is that of ai 5. Often a UIMessage, args and result of ai 4, or a result in a message of role user.",
-    mended_by=("drop-empty-blocks",),
+    mended_by=("drop-empty-blocks", "strip-thinking"),
 )
 SDK_4 = ProviderRule(
     "SDK-4",
@@ -100,6 +100,7 @@ SDK_9 = ProviderRule(
     "X",
     "2026-07",
     ("ai 7.0.173",),
+    mended_by=("strip-thinking",),
 )
 LG_1 = ProviderRule(
     "LG-1",

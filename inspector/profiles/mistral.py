@@ -20,6 +20,7 @@ from inspector.profiles.mistral_rules import (
     MI_10,
     MI_11,
     MI_12,
+    MI_13,
     MISSING_ID,
     RULES,
     STRICT_RULES,
@@ -37,6 +38,19 @@ _AFTER = {
     "tool": frozenset({"assistant", "tool"}),
 }
 _AFTER_NOW = _AFTER | {"tool": frozenset({"assistant", "tool", "user"})}
+_CHUNKS = {
+    "text": "TextChunk",
+    "image": "ImageChunk",
+    "image_url": "ImageURLChunk",
+    "input_audio": "AudioChunk",
+    "audio_url": "AudioURLChunk",
+    "thinking": "ThinkChunk",
+}
+"""Types of chunks that mistral-common knows, by its name for each."""
+_SEEN_AND_HEARD = frozenset(_CHUNKS) - {"thinking"}
+_WORDS = frozenset({"text", "thinking"})
+_TAKES = {"system": _WORDS, "user": _SEEN_AND_HEARD, "assistant": _WORDS, "tool": frozenset({"text"})}
+_TAKES_NOW = _TAKES | {"system": _WORDS | {"input_audio"}, "tool": _SEEN_AND_HEARD}
 
 
 def check(strict: bool, request: Request) -> Iterator[Violation]:
@@ -106,6 +120,12 @@ def _of_form(strict: bool, index: int, role: str, message: dict[str, Any], calls
         yield from _of_id(strict, f"messages.{index}", word(message.get("tool_call_id")), called=False)
         if message.get("name") is not None and not _NAME.match(word(message["name"])):
             yield Violation("MI-8", f"messages.{index}", (), MI_8.say(name=word(message["name"])))
+    takes = (_TAKES if strict else _TAKES_NOW)[role]
+    for place, chunk in enumerate(entries(message.get("content"))):
+        kind = word(chunk.get("type"))
+        if kind in _CHUNKS and kind not in takes:
+            text = MI_13.also[0] if strict else MI_13.say(chunk=_CHUNKS[kind], role=role)
+            yield Violation("MI-13", f"messages.{index}.content.{place}", (), text)
 
 
 def _of_id(strict: bool, path: str, name: str, called: bool) -> Iterator[Violation]:
@@ -122,7 +142,7 @@ def _call_id(call: dict[str, Any]) -> str:
     return word(call["id"]) if "id" in call else "null"
 
 
-_UNKNOWABLE = "Types of content, the schema of tools, and the limits of the API itself (images, length) are not judged."
+_UNKNOWABLE = "Types of content that mistral-common does not know, the schema of tools, and the limits of the API itself (images, length) are not judged."
 _MODELS = ("mistral", "ministral", "magistral", "devstral", "codestral", "pixtral", "open-mi")
 
 MISTRAL_STRICT_PROFILE = Profile(

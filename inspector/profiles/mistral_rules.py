@@ -145,6 +145,18 @@ MI_12 = ProviderRule(
     mended_by=("drop-empty-blocks",),
 )
 
+MI_13 = ProviderRule(
+    "MI-13",
+    "a chunk of a type that its role does not have: thinking of the user, an image of the assistant or in the system prompt",
+    "{chunk} cannot be used in {role} message.",
+    "X",
+    "2026-07",
+    ("mistral-common",),
+    also=("Input should be a valid string",),
+    advice="The second text is that of 1.11.0, for other faults too. Types that mistral-common does not know, such as documents, are the API's own and are not judged.",
+    mended_by=("strip-thinking",),
+)
+
 _SHARED = (MI_5, MI_6, MI_7, MI_8, MI_9, MI_10)
 STRICT_RULES = (
     MI_1,
@@ -154,6 +166,7 @@ STRICT_RULES = (
     *_SHARED,
     replace(MI_11, unjudged="only tokenizer v13 and later ask it, v11 wants more (MI-4)"),
     MI_12,
+    MI_13,
 )
 RULES = (
     MI_1,
@@ -163,4 +176,5 @@ RULES = (
     *_SHARED,
     MI_11,
     MI_12,
+    MI_13,
 )

@@ -30,7 +30,7 @@ TE_1 = ProviderRule(
             "answer-before-user",
             "insert-interrupted-result",
         ),
-        *("thinking-to-text", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+        *("thinking-to-text", "strip-thinking", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
     ),
 )
 TE_2 = ProviderRule(

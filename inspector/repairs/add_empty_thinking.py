@@ -10,7 +10,6 @@ from inspector.detectors.base import Case
 from inspector.repairs.arrangement import entry_of, is_dispatch, is_tree
 from inspector.repairs.base import Strategy
 from inspector.repairs.renumber_messages import renumbered
-from inspector.repairs.stripped_thinking import THINKING
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -21,7 +20,8 @@ def propose(case: Case) -> Iterator[Edit]:
     inserts: list[Edit] = []
     for message in case.messages:
         first = message.chunks[0]
-        if message.role == "assistant" and not any(chunk.kind in THINKING for chunk in message.chunks):
+        # Redacted thinking of another provider is not passed on, and so is none.
+        if message.role == "assistant" and not any(chunk.kind is Kind.THINKING for chunk in message.chunks):
             payload = {"type": "thinking", "text": ""}
             if is_tree(case) and first.kind is Kind.CONTROL and "empty" in first.payload:
                 # A list of blocks holds nothing beside them: the mark that it is empty goes.

@@ -66,8 +66,10 @@ def _moved(before: Sequence[Chunk], after: Sequence[Chunk]) -> set[str]:
 def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[str, Chunk]) -> Iterator[Edit]:
     """`results`, each behind the chunk with the key beside it, in messages as the shape of the conversation wants them; `without` goes first.
 
-    Several results behind one chunk keep their order. Keys of `results` must be new.
+    Several results behind one chunk keep their order. Keys of `results` must be new. Where the chunk itself goes, what stands before it counts:
+    two results may each stand in the other's place.
     """
+    results = list(_behind_what_stays(case, results, without))
     if is_dispatch(case):
         base = case.conversation
         cleared = case.again(apply(base, [Remove(chunk) for chunk in without.values()]))
@@ -98,6 +100,17 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
                 spare += 1
             edits.append(Insert(chunk.key if at == 0 else new[at - 1].key, replace(result, msg_idx=own)))
     yield from between(case.conversation, renumbered(apply(case.conversation, edits)))
+
+
+def _behind_what_stays(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[str, Chunk]) -> Iterator[tuple[str, Chunk]]:
+    stays: dict[str, str] = {}
+    last = ""
+    for chunk in case.conversation.chunks:
+        if chunk.key not in without:
+            last = chunk.key
+        stays[chunk.key] = last
+    for after, chunk in results:
+        yield stays.get(after, after) or after, chunk
 
 
 def _shared_number(wire: str, before: Chunk, following: Chunk | None) -> int | None:

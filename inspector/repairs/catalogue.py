@@ -116,8 +116,9 @@ STRATEGIES: tuple[Strategy, ...] = (
     add_empty_thinking.STRATEGY,
     drop_empty_blocks.STRATEGY,
     order_blocks.STRATEGY,
-    merge_same_role_messages.STRATEGY,
+    # A notice that goes to the front may leave neighbors of one role, and stands next to the prompt there.
     system_first.STRATEGY,
+    merge_same_role_messages.STRATEGY,
     start_with_user.STRATEGY,
     answer_before_user.STRATEGY,
     end_with_user.STRATEGY,

@@ -9,6 +9,7 @@ from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Kind
 from inspector.detectors.base import Case
+from inspector.repairs.arrangement import is_dispatch
 from inspector.repairs.base import Strategy
 
 _HINT_UNITS = 200
@@ -20,7 +21,9 @@ def propose(case: Case) -> Iterator[Edit]:
         if chunk.kind is not Kind.TOOL_CALL or not isinstance(text, str):
             continue
         try:
-            payload = {**chunk.payload, "input": sanitised(text)}
+            value = sanitised(text)
+            # Dispatch's converter sends any value; a provider of messages wants an object (AN-26).
+            payload = {**chunk.payload, "input": value if isinstance(value, dict) or is_dispatch(case) else _hint(text)}
             jsontext.parse(jsontext.compact({"chunk": payload}))
         except Unreadable:
             continue
@@ -56,7 +59,7 @@ STRATEGY = Strategy(
     name="sanitise-arguments",
     safety=frozenset({Safety.LOSSY}),
     summary="makes the input of a call that is stored as text the value that it spells, or a hint with its first 200 characters",
-    cost="Of text that is no JSON, what stands behind the first 200 characters leaves the history (undo and the audit page keep it). Only the input changes.",
+    cost="Of text that is no JSON object, what stands behind the first 200 characters leaves the history (undo and the audit page keep it). Only the input changes.",
     noticed_by_user="The call shows its arguments as fields, or the hint, after a reload.",
     argued_for="It is what the newest converter sends for such a call on every request; written once, older converters and other readers are not refused either.",
     argued_against="The text is evidence of what the model wrote; with a converter that sanitises, nothing needs to be written.",

@@ -26,12 +26,15 @@ from inspector.seeds.rollouts_incident import SESSION, incident_files
 from tests.judges.reading import HISTORIES
 
 NAMES = [judge.name for judge in PROFILES]
-# Why nothing mends it, by the rule that is left: a signature cannot be made up.
+# Why nothing repairs it, by the rule that is left: a signature cannot be made up.
 NOBODY = {"GE-8"}
+# An image that a role does not have: no strategy takes images out, or moves them into another message.
+WITH_IMAGES = {"image-of-the-assistant": {"MI-13", "SDK-3", "SDK-7", "TE-7"}, "image-in-the-system-prompt": {"MI-13", "TE-7"}}
 # Results that answer no call, or stand beside a better answer of the same call: no place in a request keeps them.
 WITHOUT_A_PLACE = {
     *("call-as-text", "duplicate-result-other-content", "result-without-call-after-user", "result-without-call-after-text"),
     *("result-with-unknown-id", "result-with-foreign-id-beside", "starts-with-result"),
+    *("batch-of-three-and-a-foreign-result", "second-step-answered-with-the-first-id", "result-behind-the-system-prompt"),
 }
 
 
@@ -58,7 +61,7 @@ def test_every_history_has_a_sequence_for_every_profile_or_a_reason(name: str, f
         again = composed(found, [each.name for each in made.way.strategies])[1]
         left = judged(again.reading, again.conversation, judge.name, judge.projection or judge.wire)[1].violations
         if made.why_not:
-            assert {violation.id for violation in left} & NOBODY and judge.name in made.why_not
+            assert {violation.id for violation in left} & (NOBODY | WITH_IMAGES.get(name, set())) and judge.name in made.why_not
         else:
             assert not left, f"{judge.name}: {left[0].id} is left"
 

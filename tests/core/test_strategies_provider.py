@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import pytest
 
 from inspector.conversation import notation
-from inspector.conversation.edits import Plan, apply
+from inspector.conversation.edits import Plan, Safety, apply
 from inspector.conversation.model import Conversation, Kind
 from inspector.detectors.base import Case, case_of
 from inspector.detectors.synthetic_texts import OURS, ROLLOUTS
@@ -16,8 +17,9 @@ from inspector.formats.base import Cell, Format, Record, Stored
 from inspector.formats.catalogue import format_named
 from inspector.profiles.catalogue import profile
 from inspector.repairs import preview as previews
-from inspector.repairs.catalogue import strategy
+from inspector.repairs.catalogue import STRATEGIES, strategy
 from inspector.repairs.renumber_messages import renumbered
+from tests.judges.reading import HISTORIES
 
 ANTHROPIC, OPENAI, SESSION = "anthropic-request", "openai-chat-request", "rollouts"
 KEPT = "thinking payload=" + json.dumps({"type": "thinking", "text": "hm", "signature": "s"})
@@ -95,6 +97,20 @@ ROWS = (
         OPENAI,
         TWO_CALLS + "user 2.0 text and?\ntool 3.0 tool-result b second\ntool 4.0 tool-result a first",
         TWO_CALLS + "tool 2.0 tool-result a first\ntool 3.0 tool-result b second\nuser 4.0 text and?",
+    ),
+    *(
+        Row(
+            "move-results",
+            "two results that stand in each other's place",
+            format_name,
+            TURN + "tool 2.0 tool-result b second\nassistant 3.0 tool-call b pwd {}\ntool 4.0 tool-result a first\nuser 5.0 text and?",
+            TURN + "tool 2.0 tool-result a first\nassistant 3.0 tool-call b pwd {}\n" + after,
+        )
+        for format_name, after in (
+            (OPENAI, "tool 4.0 tool-result b second\nuser 5.0 text and?"),
+            (SESSION, "tool 4.0 tool-result b second\nuser 5.0 text and?"),
+            (ANTHROPIC, "tool 4.0 tool-result b second\nuser 4.1 text and?"),
+        )
     ),
     Row("move-results", "a result in its place", OPENAI, TURN + "tool 2.0 tool-result a files\nuser 3.0 text and?"),
     Row(
@@ -287,7 +303,13 @@ ROWS = (
         'user 0.0 text go\nassistant 1.0 thinking ""\nassistant 1.1 text x\nassistant 1.2 tool-call a ls {}\n'
         "tool 2.0 tool-result a f\nassistant 3.0 thinking so\nassistant 3.1 text y",
     ),
-    Row("add-empty-thinking", "redacted is thinking", ANTHROPIC, f"user 0.0 text go\nassistant 1.0 {REDACTED}\nassistant 1.1 text x"),
+    Row(
+        "add-empty-thinking",
+        "redacted thinking is passed on to nobody else",
+        ANTHROPIC,
+        f"user 0.0 text go\nassistant 1.0 {REDACTED}\nassistant 1.1 text x",
+        f'user 0.0 text go\nassistant 1.0 thinking ""\nassistant 1.1 {REDACTED}\nassistant 1.2 text x',
+    ),
     Row(
         "end-with-user",
         "behind an answer",
@@ -486,6 +508,17 @@ NAMES = (
     *("order-blocks", "drop-empty-blocks", "thinking-to-text", "drop-unsigned-thinking", "strip-old-thinking", "strip-thinking"),
     *("add-empty-thinking", "end-with-user", "start-with-user", "answer-before-user", "replace-surrogates"),
 )
+
+
+@pytest.mark.parametrize("format_name", [OPENAI, ANTHROPIC, SESSION, "pi", "dispatch"])
+@pytest.mark.parametrize("name", [each.name for each in STRATEGIES if Safety.LOSSY not in each.safety])
+def test_what_is_not_said_to_lose_anything_keeps_every_call_and_result(name: str, format_name: str) -> None:
+    """Over every history that judges are asked about: results that swapped places were both lost once."""
+    for title, text in HISTORIES.items():
+        conversation = notation.load(text, title, format_name)[0]
+        final = apply(conversation, strategy(name).propose(case_in(conversation)))
+        before, after = ((Counter((chunk.kind, chunk.text) for chunk in each.chunks)) for each in (conversation, final))
+        assert not {found for found in before - after if found[0] in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}, title
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "answer-before-user"])

@@ -23,7 +23,7 @@ def as_handed(message):
     content, reasoning = message.get("content"), message.get("reasoning_content")
     if content is None:
         content = ""
-    if isinstance(reasoning, str):
+    if isinstance(reasoning, str) and message.get("role") in ("system", "assistant"):
         texts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         content = [{"type": "thinking", "thinking": reasoning}, *texts]
     return {name: value for name, value in message.items() if name != "reasoning_content"} | {"content": content}

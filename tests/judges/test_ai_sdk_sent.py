@@ -9,26 +9,52 @@ from tests.judges.inquiries import SENT
 TOLD = SENT.told["histories"]
 WIRES = tuple(packages.PROFILES)
 SYSTEM_INSIDE = ("system-in-the-middle", "system-after-user", "system-after-result", "system-at-end")
+SYSTEM_AGAIN = "system-before-each-question"
+THINKING_ALONE = (
+    *(
+        "thinking-only-assistant",
+        "thinking-only-at-end",
+        "thinking-only-then-the-answer",
+        "thinking-only-twice",
+        "thinking-only-after-a-result",
+    ),
+    *("thinking-only-between-call-and-result", "thinking-of-nothing-alone", "redacted-thinking-alone"),
+)
 
 DIFFERENT = {
     "empty words go away, and may leave an empty message": {
         **dict.fromkeys(
-            ("empty-assistant-text", "whitespace-assistant-empty-user", "empty-user"), ("anthropic", "openai-responses", "gemini")
+            (
+                *("empty-assistant-text", "whitespace-assistant-empty-user", "empty-user"),
+                *("empty-answer-before-a-call", "thinking-and-an-empty-text"),
+            ),
+            ("anthropic", "openai-responses", "gemini"),
         ),
+        **dict.fromkeys(("empty-text-beside-words", "empty-text-before-a-call"), WIRES),
     },
+    "google's package drops thinking of nothing, and thinking that is redacted": dict.fromkeys(
+        ("thinking-of-nothing", "thinking-of-nothing-alone", "redacted-thinking-alone"), ("gemini",)
+    ),
     "openai-chat has a string where we have a list of blocks, or none": {
-        **dict.fromkeys(("empty-assistant", "thinking-only-assistant", "question-in-assistant", "two-systems-first"), ("openai-chat",)),
+        **dict.fromkeys(("empty-assistant", *THINKING_ALONE, "question-in-assistant", "two-systems-first"), ("openai-chat",)),
         **dict.fromkeys(("whitespace-assistant-empty-user", "empty-user"), ("openai-chat",)),
+        **dict.fromkeys(("two-texts-of-the-assistant", "two-texts-of-the-system", "image-in-the-system-prompt"), ("openai-chat",)),
     },
     "openai-responses has an item for each text, and none for an empty answer": {
-        **dict.fromkeys(("empty-assistant", "question-in-assistant"), ("openai-responses",)),
+        **dict.fromkeys(("empty-assistant", "question-in-assistant", "two-texts-of-the-assistant"), ("openai-responses",)),
     },
     "openai-responses has system prompts as strings in the list": {
-        **dict.fromkeys((*SYSTEM_INSIDE, "clean-system-first", "two-systems-first"), ("openai-responses",)),
+        **dict.fromkeys((*SYSTEM_INSIDE, SYSTEM_AGAIN, "clean-system-first", "two-systems-first"), ("openai-responses",)),
+        **dict.fromkeys(
+            ("two-texts-of-the-system", "image-in-the-system-prompt", "result-behind-the-system-prompt"), ("openai-responses",)
+        ),
     },
-    "google's package refuses a system message that is not first": dict.fromkeys(SYSTEM_INSIDE, ("gemini",)),
+    "google's package refuses a system message that is not first": dict.fromkeys((*SYSTEM_INSIDE, SYSTEM_AGAIN), ("gemini",)),
+    "anthropic's package leaves a later system message in the list where one is in front": {SYSTEM_AGAIN: ("anthropic",)},
     "thinking without a signature is dropped": {"thinking-without-signature": ("anthropic",)},
-    "calls go last in an answer": dict.fromkeys(("text-behind-call", "result-behind-assistant"), ("anthropic",)),
+    "calls go last in an answer": dict.fromkeys(
+        ("text-behind-call", "result-behind-assistant", "result-behind-two-answers"), ("anthropic",)
+    ),
 }
 """By what the package does: question -> wire shapes. We show what a history says, so that a rule can tell what the package would mend or hide."""
 
@@ -87,4 +113,4 @@ def test_of_gbrain_they_send_the_same() -> None:
 def test_only_google_refuses_a_system_message_that_is_not_first() -> None:
     refused = {(question, wire): told[wire]["error"] for question, told in TOLD.items() for wire in WIRES if "error" in told[wire]}
     text = "'system messages are only supported at the beginning of the conversation' functionality not supported."
-    assert refused == {(question, "gemini"): text for question in SYSTEM_INSIDE}
+    assert refused == {(question, "gemini"): text for question in (*SYSTEM_INSIDE, SYSTEM_AGAIN)}

@@ -25,6 +25,10 @@ def result(name: str = A) -> Msg:
     return {"role": "tool", "tool_call_id": name, "content": "text"}
 
 
+def chunked(message: Msg, *kinds: str) -> Msg:
+    return {**message, "content": [{"type": kind} for kind in kinds]}
+
+
 BOTH_REFUSE = [
     ("MI-1", "messages.1", [ASK, calls(A), MORE]),
     ("MI-1", "messages.1", [ASK, calls(A), ANSWER, MORE]),
@@ -40,6 +44,10 @@ BOTH_REFUSE = [
     ("MI-9", "messages", []),
     ("MI-9", "messages.0", [ANSWER]),
     ("MI-12", "messages.0", [{"role": "user", "content": None}, ANSWER, MORE]),
+    ("MI-13", "messages.0.content.1", [chunked(ASK, "text", "thinking"), ANSWER, MORE]),
+    ("MI-13", "messages.1.content.0", [ASK, chunked(ANSWER, "image_url"), MORE]),
+    ("MI-13", "messages.0.content.0", [chunked(SYSTEM, "image_url"), ASK]),
+    ("MI-13", "messages.2.content.0", [ASK, calls(A), chunked(result(), "thinking")]),
     ("MI-12", "messages.2", [ASK, calls(A), {"role": "tool", "tool_call_id": A}]),
     ("MI-10", "messages.1", [ASK, {"role": "developer", "content": "x"}, MORE]),
 ]
@@ -54,6 +62,10 @@ BOTH_TAKE = [
     [ASK, ANSWER, ANSWER, MORE, MORE],
     [ANSWER, ASK],
     [ASK, {**ANSWER, "prefix": True}],
+    [chunked(SYSTEM, "text", "thinking"), chunked(ASK, "text", "image", "image_url", "input_audio", "audio_url"), ANSWER, MORE],
+    [ASK, chunked(ANSWER, "thinking", "text"), MORE],
+    [chunked(ASK, "document_url", "reference"), ANSWER, MORE],
+    [ASK, calls(A), chunked(result(), "text")],
     [ASK, calls(A, tool="n" * 64), result()],
 ]
 BOTH = [MISTRAL_STRICT_PROFILE, MISTRAL_PROFILE]
@@ -72,6 +84,8 @@ def test_what_is_nearly_refused(profile: Profile, messages: list[Msg]) -> None:
 
 
 OF_ONE_VERSION = [
+    ("a picture in a result", [ASK, calls(A), chunked(result(), "image_url")], [("MI-13", "messages.2.content.0")], []),
+    ("sound in the system prompt", [chunked(SYSTEM, "input_audio"), ASK], [("MI-13", "messages.0.content.0")], []),
     ("a user message after a result", [ASK, calls(A), result(), MORE], [("MI-2", "messages.3")], []),
     ("an id of eight", [ASK, calls(A[1:]), result(A[1:])], [("MI-4", "messages.1.tool_calls.0"), ("MI-4", "messages.2")], []),
     (
@@ -135,7 +149,7 @@ def test_texts_are_recognised(rule: ProviderRule) -> None:
 
 def test_every_row_is_there() -> None:
     for rules in (STRICT_RULES, RULES):
-        assert [rule.id for rule in rules] == [f"MI-{number}" for number in range(1, 13)]
+        assert [rule.id for rule in rules] == [f"MI-{number}" for number in range(1, 14)]
     assert {rule.id for rule in STRICT_RULES if rule.unjudged} == {"MI-5", "MI-11"}
     assert {rule.id for rule in RULES if rule.unjudged} == {"MI-5"} and {rule.id for rule in RULES if rule.obsolete} == {"MI-4"}
     assert_table_is_whole(MISTRAL_PROFILE)
