@@ -18,6 +18,7 @@ from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
 from inspector.projections.catalogue import UnknownProjection, projection
 from inspector.readers.catalogue import UnknownReader, reader
+from inspector.repairs.suggested import suggested
 from inspector.reports import plan, scan
 from inspector.reports.masked_json import masked_bytes
 from inspector.reports.verdict import verdict
@@ -108,7 +109,7 @@ def known_judges(origin: bundle.Origin) -> tuple[str, str, str]:
 def _findings(oid: str, case: Case, origin: bundle.Origin) -> dict[str, Any]:
     found = findings(case, RULES)
     _, judgement = judged(case.reading, case.conversation, origin.profile, origin.projection)
-    return scan.conversation_report(oid, case, found, {origin.profile: judgement}, verdict(case, found, judgement))
+    return scan.conversation_report(oid, case, suggested(case, found), {origin.profile: judgement}, verdict(case, found, judgement))
 
 
 def _repairs(conversation: Conversation) -> list[dict[str, Any]]:

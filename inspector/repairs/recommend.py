@@ -23,8 +23,10 @@ from inspector.repairs.renumber_messages import TREES, is_stored
 MOST = 4
 """Strategies in a sequence for a profile: what a person can still weigh."""
 _PLACE = {each.name: number for number, each in enumerate(STRATEGIES)}
-_WIDE, _NARROW, _LARGE = 10, 2, 2000
-"""Sequences that are followed at once; fewer where a conversation has more than _LARGE chunks."""
+LARGE = 2000
+"""Chunks above which a page that must not be waited for tries nothing."""
+_WIDE, _NARROW = 10, 2
+"""Sequences that are followed at once; fewer where a conversation has more than LARGE chunks."""
 
 _BESIDE_THE_PATH = {
     "insert-interrupted-result": ("reparent-to-result", "fix-compaction-pointer", "drop-failed-turns"),
@@ -107,7 +109,7 @@ def at_once(case: Case, troubles: Sequence[Finding], judgement: Judgement, own_p
 
     `judgement` is that of the case as it is.
     """
-    if len(case.conversation.chunks) > _LARGE:
+    if len(case.conversation.chunks) > LARGE:
         named = _writable(case, [each.name for each in recommended(case, troubles)])
         return Recommendation(Way(composed(case, named)[0], case, judgement, Price(0, 0, 0, 0, 0)), "", ())
     return sequence(case, troubles, judgement.profile, own_projection)
@@ -163,7 +165,7 @@ def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommend
     beam, best, done = [start], start, [start] if _satisfied(start) else []
     seen: set[frozenset[str]] = set()
     unwritable = ""
-    width = _WIDE if len(case.conversation.chunks) <= _LARGE else _NARROW
+    width = _WIDE if len(case.conversation.chunks) <= LARGE else _NARROW
     for _ in range(MOST):
         if done:
             # A longer way is dearer by its steps, and worth a look only where this one loses or makes up something.

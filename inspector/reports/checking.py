@@ -11,6 +11,7 @@ from inspector.formats.catalogue import format_named
 from inspector.profiles.base import Judgement
 from inspector.repairs.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.repairs.recommend import Recommendation, sequence
+from inspector.repairs.suggested import suggested
 from inspector.reports.standings import Standing, standings_of
 
 LARGEST = 3000
@@ -48,6 +49,8 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
     stored = next(iter(format_.read([Record(name, Cell(data, "file"))])))
     case = case_of(stored.conversation, format_.default_reader)
     found = tuple(findings(case, RULES))
+    if len(stored.conversation.chunks) <= LARGEST:
+        found = suggested(case, found, stored)
     profile_name = profile_name or format_.default_profile
     standing = standings_of(case, format_.default_projection)
     if len(stored.conversation.chunks) > LARGEST:

@@ -8,6 +8,7 @@ from inspector.conversation.edits import Insert, Remove, Replace, Set
 from inspector.conversation.model import Chunk
 from inspector.formats.base import Change
 from inspector.repairs.preview import DiffRow, Preview
+from inspector.repairs.suggested import suggested
 from inspector.reports.scan import finding_report
 from inspector.reports.visible import size, visible
 
@@ -74,8 +75,8 @@ def plan_report(oid: str, preview: Preview) -> Json:
         "cost": list(preview.cost),
         "warnings": list(preview.warnings),
         "edits": list(_edits(preview)),
-        "findings_before": [finding_report(finding) for finding in preview.before.findings],
-        "findings_after": [finding_report(finding) for finding in preview.after.findings],
+        "findings_before": [finding_report(finding) for finding in suggested(preview.before.case, preview.before.findings)],
+        "findings_after": [finding_report(finding) for finding in suggested(preview.after.case, preview.after.findings)],
         "profiles": {
             preview.before.judgement.profile: {"before": preview.before.judgement.verdict, "after": preview.after.judgement.verdict}
         },

@@ -1,6 +1,6 @@
 """What a conversation page shows of one revision, computed once and kept: a revision never changes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from inspector.actions.import_source import finding_ids
@@ -15,6 +15,7 @@ from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, Observed, observed
 from inspector.repairs.recommend import at_once
+from inspector.repairs.suggested import suggested
 from inspector.reports.branch_model import Branches
 from inspector.reports.branches import branches_of
 from inspector.reports.columns import NOT_RECORDED, Columns, columns
@@ -50,6 +51,14 @@ class Analysis:
     own_leaves: tuple[OwnLeaf, ...] = ()
     why_not: str = ""
     """Why no sequence satisfies the profile; what is recommended then mends only a part."""
+    tried: dict[str, Finding] = field(default_factory=dict, compare=False)
+    """By id, the findings of which a page showed the strategies."""
+
+    def suggested(self, row: Conversation, revision: int, oid: str, finding: Finding) -> Finding:
+        """The finding with the strategies that repair it here: tried where they are shown, and once."""
+        if oid not in self.tried:
+            (self.tried[oid],) = suggested(self.case, [finding], loading.stored(row, revision))
+        return self.tried[oid]
 
 
 def analysis(

@@ -12,13 +12,14 @@ from inspector.conversation.queries import span_text
 from inspector.detectors.base import Finding, Severity
 from inspector.detectors.catalogue import rule
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Repair
+from inspector.models import Conversation, Repair, loading
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.projections.observed import NO_PROMPT
 from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.repairs.catalogue import strategy
+from inspector.repairs.suggested import suggested
 from inspector.reports import markdown, scan, show
 from inspector.reports.columns import merged_seqs, reads_otherwise
 from inspector.reports.job_facts import JobLine, job_facts
@@ -133,10 +134,11 @@ def _matching(choice: Choice, chunks: tuple[Chunk, ...], hits: set[int]) -> list
     ]
 
 
-def _selected(found: Analysis, wanted: str) -> SelectedFinding | None:
+def _selected(row: Conversation, choice: Choice, found: Analysis) -> SelectedFinding | None:
     """By id, or by the code of its rule; the most dangerous one unless chosen."""
     for number, (oid, finding) in enumerate(found.findings):
-        if wanted in (oid, finding.code, ""):
+        if choice.finding in (oid, finding.code, ""):
+            finding = found.suggested(row, choice.revision, oid, finding)
             before, before_seq = _anchor(found, number - 1)
             after, after_seq = _anchor(found, number + 1)
             about = rule(finding.code)
@@ -163,7 +165,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
     prompt_body, request_body = _bodies(choice, found)
     runs = lane(found.case)
     steps = _steps(found)
-    selected = _selected(found, choice.finding)
+    selected = _selected(row, choice, found)
     every = {seq for _, finding in found.findings for seq in finding.seqs}
     positions = _matching(choice, chunks, every)
     start = 0
@@ -209,9 +211,10 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         recommended=found.recommended,
         worst=next(
             (
-                (oid, finding, finding.unmended if chunks else "")
+                (oid, suggestion, suggestion.unmended if chunks else "")
                 for oid, finding in found.findings[:1]
                 if finding.severity is not Severity.NOTE
+                for suggestion in [found.suggested(row, choice.revision, oid, finding)]
             ),
             None,
         ),
@@ -329,6 +332,5 @@ def _report(row: Conversation, choice: Choice, found: Analysis) -> dict[str, obj
     if found.observed:
         # The judgement below it is that of the past request, so the headline is too.
         verdict = f"The request of {visible(choice.step)}, as observed: {found.judgement.verdict}. The next one: {verdict}"
-    return scan.conversation_report(
-        row.oid, found.case, [finding for _, finding in found.findings], {choice.profile: found.judgement}, verdict
-    )
+    every = suggested(found.case, [finding for _, finding in found.findings], loading.stored(row, choice.revision))
+    return scan.conversation_report(row.oid, found.case, every, {choice.profile: found.judgement}, verdict)

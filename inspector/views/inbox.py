@@ -19,6 +19,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Repair, Source, loading
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import strategy
+from inspector.repairs.suggested import suggested
 from inspector.reports import markdown, scan
 from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, Row, newest_first, open_findings, row_report, rows_of
 from inspector.views.crashes import Crash, newest_crashes
@@ -185,6 +186,8 @@ def _finding(oid: str) -> FindingPage | None:
         return None
     case = loading.case(row.conversation, row.reader or row.conversation.source.reader, row.revision)
     found = dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(oid) or _as_kept(row)
+    if row.is_open:
+        (found,) = suggested(case, [found], loading.stored(row.conversation, row.revision))
     wanted = set(found.seqs[:CHUNKS_SHOWN])
     chunks = tuple(chunk for chunk in case.conversation.chunks if chunk.seq in wanted)[:CHUNKS_SHOWN]
     fate, repair = ("", None) if row.is_open else _fate(row)

@@ -29,7 +29,8 @@ from inspector.profiles.judging import judged
 from inspector.readers.catalogue import names
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.recommend import at_once
+from inspector.repairs.recommend import LARGE, at_once
+from inspector.repairs.suggested import suggested
 from inspector.reports import markdown, plan
 from inspector.reports.visible import visible
 from inspector.reports.what_remains import what_remains
@@ -121,6 +122,8 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     troubles = findings(case, RULES)
     judgement = judged(case.reading, case.conversation, row.judges[1], row.judges[0])[1]
     found = at_once(case, troubles, judgement, row.judges[0]).way.strategies
+    if len(case.conversation.chunks) <= LARGE:
+        troubles = list(suggested(case, troubles, loading.stored(row)))
     named = frozenset(name for finding in troubles for name in finding.repaired_by)
     try:
         mode = mode_named(format_, mode)

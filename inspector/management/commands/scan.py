@@ -17,6 +17,7 @@ from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
 from inspector.repairs.catalogue import strategy
+from inspector.repairs.suggested import suggested
 from inspector.reports.json_text import json_text
 from inspector.reports.recorded_errors import recorded_errors
 from inspector.reports.scan import conversation_report, source_report
@@ -165,6 +166,8 @@ class _Lines:
             self.say(f"      {found.message}")
             if found.repaired_by:
                 self.say(f"      repaired by {', '.join(_with_safety(name) for name in found.repaired_by)}")
+            elif found.unmended:
+                self.say(f"      {found.unmended}")
         for recorded in recorded_errors(each.case, each.findings)[:RECORDED_SHOWN]:
             belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
             self.say(f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}")
@@ -203,7 +206,7 @@ def _profile_names(asked: list[str]) -> list[str]:
 
 def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     case = chosen.case(reader)
-    found = findings(case, RULES)
+    found = list(suggested(case, findings(case, RULES), chosen.stored))
     _, usual = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
     asked = {name: judged(case.reading, case.conversation, name, chosen.projection)[1] for name in names}
     sendable = usual.sendable and all(each.sendable for each in asked.values())
