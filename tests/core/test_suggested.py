@@ -11,13 +11,14 @@ from inspector.conversation.edits import EditMismatch, Plan
 from inspector.detectors.base import Case, Finding, at_least, case_of, findings
 from inspector.detectors.catalogue import RULES, rule
 from inspector.formats.base import Cell, Format, Record, Stored, WriteRefused
-from inspector.formats.catalogue import READ_ONLY
 from inspector.formats.dispatch import DISPATCH
+from inspector.formats.dispatch_g0 import DISPATCH_G0, READ_ONLY
 from inspector.formats.rollouts import ROLLOUTS
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
 from inspector.repairs.suggested import suggested
 from inspector.seeds.rollouts_incident import SESSION, incident_files
+from tests.core.test_dispatch_g0 import turn
 from tests.core.test_simulation import DAMAGES, Damage
 from tests.core.test_strategies_trees import FORMATS, TABLE, stored
 from tests.formats.session_files import header, lines
@@ -132,11 +133,7 @@ def test_a_finding_that_nothing_repairs_says_what_was_tried() -> None:
 
 
 def test_of_a_store_that_is_only_read_the_reason_is_said_instead() -> None:
-    server, _ = DAMAGES[0].make(Random(7))
-    case, base = server.case("dispatch-legacy"), server.store.stored()
-    found = findings(case, RULES)
-    assert any(each.repaired_by for each in suggested(case, found, base))
-    old = replace(case, conversation=replace(case.conversation, format="dispatch-g0"))
-    suggestions = suggested(old, findings(old, RULES), replace(base, conversation=old.conversation))
-    assert suggestions and {each.repaired_by for each in suggestions} == {()}
-    assert all(READ_ONLY["dispatch-g0"] == each.unmended for each in suggestions if rule(each.code).repaired_by)
+    (base,) = DISPATCH_G0.read([record for record in turn() if not record.key.endswith(":4")])
+    case = case_of(base.conversation, DISPATCH_G0.default_reader)
+    (finding,) = (each for each in suggested(case, findings(case, RULES), base) if each.code == "TOOL102")
+    assert rule("TOOL102").repaired_by and finding.repaired_by == () and finding.unmended == READ_ONLY
