@@ -107,7 +107,8 @@ def examine(bench: Bench, command: str, oid: str, call: Call, kind: str, number:
     if _is_false(answer, found, oid or (intents[-1].oid if intents else "")):
         result.flags.add(FALSE)
     found, intents = _looked(bench, result, number, found, intents)
-    bench.save("looked")
+    if len(acts) > 1:
+        bench.save("looked")
     for place, act in enumerate(acts):
         if place:
             bench.restore("looked")
