@@ -11,7 +11,9 @@ from inspector.profiles.judging import judged
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.recommend import at_once, composed, sequence
-from inspector.reports.explain import Explanation, same_refusal
+from inspector.reports.crash_alignment import Alignment
+from inspector.reports.error_meanings import Meaning
+from inspector.reports.explain import Explanation, OtherReader, explanation_report, same_refusal
 from inspector.reports.recorded_errors import recorded_errors
 
 Json = dict[str, Any]
@@ -107,7 +109,37 @@ def repaired_by(listed: Sequence[Remedy]) -> tuple[str, ...]:
     return recommended or tuple(each.strategy.name for each in listed if each.edits != 0)
 
 
-def advice_report(advice: Advice) -> Json:
+def error_report(
+    text: str,
+    found: Sequence[Explanation],
+    known: Meaning | None,
+    pointed: tuple[Json, Case] | None,
+    repairable: tuple[Json, Case] | None,
+    advice: Advice | None,
+    others: Sequence[OtherReader],
+    alignment: Alignment | None,
+) -> Json:
+    """What `explain --json` and the page's twin say. `pointed` is the conversation whose numbers the text counts, `repairable` the one that a repair changes, each by its ids."""
+    listed = {each.candidate.rule.id: repaired_by(remedies(each, repairable[1], advice)) for each in found} if repairable else None
+    report = explanation_report(text, found, listed)
+    if known is not None:
+        report["known"] = {"means": known.means, "advice": known.advice, "transient": known.is_transient, "rule": known.rule}
+    if pointed is not None:
+        report["conversation"] = pointed[0] | {"reader": pointed[1].reading.reader}
+    if advice is not None and repairable is not None:
+        report["recommended"] = repairable[0] | _advice_report(advice)
+    if alignment is not None:
+        report["stored"] = [
+            {"path": piece.path, "seq": piece.stored.seq, "record": piece.stored.key} for piece in alignment.named if piece.stored
+        ]
+    if others:
+        report["other_readers"] = [
+            {"reader": each.reader, "path": each.path, "seqs": list(each.seqs), "breaks_the_rule": each.is_broken} for each in others
+        ]
+    return report
+
+
+def _advice_report(advice: Advice) -> Json:
     return {
         "profile": advice.profile,
         "reader": advice.reader,

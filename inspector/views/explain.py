@@ -13,13 +13,23 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
+from inspector.readers.catalogue import names as readers_of
 from inspector.readers.gbrain import FORMATS as GBRAIN
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.crash_alignment import Alignment, aligned
-from inspector.reports.explain import Explanation, calls_named, explained, explanation_report, same_refusal, sentence
+from inspector.reports.error_advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
+from inspector.reports.error_meanings import Meaning, unrecognised_meaning
+from inspector.reports.explain import (
+    Explanation,
+    OtherReader,
+    calls_named,
+    explained_in,
+    other_readers,
+    recognised,
+    same_refusal,
+    sentence,
+)
 from inspector.reports.visible import visible
-from inspector.views.analysis import Analysis, analysis
+from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, newest_first
 from inspector.views.crashes import beside
 from inspector.views.judges import chosen_judges
@@ -33,8 +43,6 @@ CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
 JOBS_SEARCHED = 200
 """The newest damaged jobs that are searched for the calls which a text names."""
-TRIED = 20_000
-"""Chunks of a history up to which each strategy is tried for the page."""
 NOT_RECOGNISED = "No known rule answers so: paste more of the error, or the whole log line. The rules page lists the texts that are known."
 
 
@@ -51,14 +59,6 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Remedy:
-    """`edits`: what it would change in the conversation that can be repaired; None where that was not tried."""
-
-    strategy: Strategy
-    edits: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """One rule that may have answered so. `evidence` are the words of its marks."""
 
@@ -67,8 +67,8 @@ class Answer:
     evidence: tuple[str, ...]
     spots: tuple[Spot, ...]
     spots_left_out: int
-    mends: tuple[Remedy, ...]
-    """Those that would change something first."""
+    remedies: tuple[Remedy, ...]
+    """What is recommended first, then what else would change something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +81,20 @@ class CrashSays:
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
-    """What to do with the conversation that can be repaired: the sequence that its profile takes, and what the rules find at the place."""
+class Looked:
+    """What the text and its target lead to. `pointed` is the conversation whose numbers the text counts, `repairable` the one that a repair changes."""
 
-    row: Conversation
-    profile: str
-    sequence: tuple[Strategy, ...]
-    findings: tuple[tuple[str, Finding], ...]
-    verdict: str
-    why_not: str
+    found: tuple[Explanation, ...]
+    known: Meaning | None
+    """Where no rule of a provider is recognised."""
+    pointed: tuple[Conversation, Case] | None = None
+    repairable: tuple[Conversation, Case] | None = None
+    crash: CrashSays | None = None
+    advice: Advice | None = None
+    findings: tuple[tuple[str, Finding], ...] = ()
+    """Of the conversation that can be repaired, at the place."""
+    verdict: str = ""
+    others: tuple[OtherReader, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +103,14 @@ class ExplainPage:
     target: str
     heading: str
     row: Conversation | None
-    mend: Conversation | None
-    """The conversation that can be repaired: of a crash, its session."""
-    crash: CrashSays | None
-    advice: Advice | None
+    repairable: Conversation | None
+    reader: str
+    """That the places are counted by; "" where no conversation is named."""
+    asked_reader: str
+    readers: tuple[str, ...]
+    looked: Looked
+    counts_crash: bool
+    """Whether places count in the crash file, which numbers its chunks for itself."""
     recorded: tuple[Conversation, ...]
     """Crash files with this very error, where no conversation is named."""
     named: tuple[Conversation, ...]
@@ -113,9 +122,9 @@ class ExplainPage:
     nothing: str = NOT_RECOGNISED
 
 
-def _asked(request: OperatorRequest) -> tuple[str, str]:
+def _asked(request: OperatorRequest) -> tuple[str, str, str]:
     data = request.POST if request.method == "POST" else request.GET
-    return data.get("error", ""), data.get("target", "").strip()
+    return data.get("error", ""), data.get("target", "").strip(), data.get("reader", "")
 
 
 def _target(name: str) -> tuple[Conversation | None, str]:
@@ -127,15 +136,8 @@ def _target(name: str) -> tuple[Conversation | None, str]:
     return (row, "") if row else (None, f"There is no conversation {name[:80]}: choose one of the list, or leave the field empty.")
 
 
-def _found(error: str, row: Conversation | None) -> tuple[Explanation, ...]:
-    if not error.strip():
-        return ()
-    case = loading.case(row, row.source.reader) if row else None
-    return explained(error, case, row.source.projection if row else "")
-
-
-def _answer(found: Explanation, case: Case | None) -> Answer:
-    """`case` is of the conversation that can be repaired."""
+def _answer(found: Explanation, case: Case | None, advice: Advice | None, read: dict[str, str]) -> Answer:
+    """`case` is of the conversation that can be repaired, `read` what an address of the one that is pointed at says of its reader."""
     rule = found.candidate.rule
     spots = tuple(
         Spot(
@@ -144,34 +146,44 @@ def _answer(found: Explanation, case: Case | None) -> Answer:
             each.why,
             each.chunks[:PLACES_SHOWN],
             max(0, len(each.chunks) - PLACES_SHOWN),
-            urlencode({"profile": each.profile, **({"at": each.seqs[0]} if each.seqs else {})}) + f"#{each.path}",
+            urlencode({"profile": each.profile, **read, **({"at": each.seqs[0]} if each.seqs else {})}) + f"#{each.path}",
         )
         for each in found.places[:PLACES_SHOWN]
     )
     evidence = tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
-    mends = [each for name in rule.mended_by for each in STRATEGIES if each.name == name]
-    is_tried = case is not None and len(case.conversation.chunks) <= TRIED
-    remedies = [Remedy(each, sum(1 for _ in each.propose(case)) if case is not None and is_tried else None) for each in mends]
-    remedies.sort(key=lambda each: each.edits == 0)
-    return Answer(found, sentence(found), evidence, spots, len(found.places) - len(spots), tuple(remedies))
+    return Answer(found, sentence(found), evidence, spots, len(found.places) - len(spots), remedies(found, case, advice))
 
 
-def _advice(mend: Conversation | None, answers: tuple[Explanation, ...], crash: CrashSays | None) -> tuple[Advice | None, Analysis | None]:
-    """By the profile that answered so; where several may have, by the conversation's own one if it is among them."""
-    if mend is None or not answers:
-        return None, None
-    names = answers[0].candidate.profiles
-    projection, profile = chosen_judges("", mend.judges[1] if mend.judges[1] in names else names[0], mend.judges)
-    found = analysis(mend, mend.source.reader, projection, profile, mend.revision)
-    seqs = _pointed_at(answers, crash)
-    there = tuple((oid, finding) for oid, finding in found.findings if seqs & set(finding.seqs))
-    sequence = tuple(each for name in found.recommended for each in STRATEGIES if each.name == name)
-    return Advice(mend, profile, sequence, there[:PLACES_SHOWN], found.verdict, found.why_not), found
+def _look(error: str, row: Conversation | None, reader: str) -> Looked:
+    """`reader`: "" = a crash file as it is, and a session as its source reads it."""
+    candidates = recognised(error) if error.strip() else ()
+    if not candidates or row is None:
+        return Looked(explained_in(candidates, None, ""), unrecognised_meaning(error) if error.strip() and not candidates else None)
+    crash = _crash(error, row)
+    case = loading.case(row, reader or row.source.reader)
+    repairable = None if row.native_id.startswith(PREFIX) else row
+    if crash:
+        # Without the rejected request its numbers count in the session, as the version of that time made a request of it.
+        row, used = (crash.session, reader or crash.alignment.reader) if reader or not crash.alignment.pieces else (crash.crash, "")
+        case, repairable = loading.case(row, used or row.source.reader), crash.session
+    found = tuple(sorted(explained_in(candidates, case, row.source.projection), key=lambda each: not each.fires))
+    is_small = len(case.conversation.chunks) <= TRIED and not row.native_id.startswith(PREFIX)
+    others = other_readers(found, case, readers_of(row.source.format), row.source.projection) if is_small else ()
+    if repairable is None:
+        return Looked(found, None, (row, case), others=others)
+    names = profile_of(found, repairable.judges[1])
+    projection, profile = chosen_judges("", names, repairable.judges)
+    analysed = analysis(repairable, reader or repairable.source.reader, projection, profile, repairable.revision)
+    cases = [*([loading.case(crash.crash, crash.crash.source.reader)] if crash else []), case, analysed.case]
+    advice = advice_of(analysed.case, analysed.recommended, analysed.why_not, profile, projection, observed(found, error, cases))
+    seqs = _pointed_at(found, crash)
+    there = tuple((oid, finding) for oid, finding in analysed.findings if seqs & set(finding.seqs))[:PLACES_SHOWN]
+    return Looked(found, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict, others)
 
 
 def _pointed_at(answers: tuple[Explanation, ...], crash: CrashSays | None) -> set[int]:
     """Seqs of the conversation that can be repaired: of a crash, those behind the whole message that the error names."""
-    if crash:
+    if crash and crash.alignment.named:
         messages = {piece.sent.msg_idx for piece in crash.alignment.named}
         return {piece.stored.seq for piece in crash.alignment.pieces if piece.stored is not None and piece.sent.msg_idx in messages}
     fires = {seq for each in answers for _, _, seqs in each.fires for seq in seqs}
@@ -224,36 +236,43 @@ def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
 
 
 def _page(request: OperatorRequest) -> ExplainPage:
-    error, target = _asked(request)
+    error, target, reader = _asked(request)
     row, problem = _target(target)
-    explanations = tuple(sorted(_found(error, row), key=lambda each: not each.fires))
-    offered = tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED])
-    crash = _crash(error, row) if explanations else None
-    mend = crash.session if crash else row
-    advice, found = _advice(mend, explanations, crash)
-    answers = tuple(_answer(each, found.case if found else None) for each in explanations)
+    readers = tuple(readers_of(row.source.format)) if row else ()
+    if reader and row and reader not in readers:
+        reader, problem = "", f"The reader {visible(reader)[:80]} does not read {row.source.format}: choose one of the list."
+    looked = _look(error, row, reader)
+    case = looked.repairable[1] if looked.repairable else None
+    pointed = looked.pointed
+    used = pointed[1].reading.reader if pointed else ""
+    read = {"reader": used} if pointed and used != pointed[0].source.reader else {}
+    answers = tuple(_answer(each, case, looked.advice, read) for each in looked.found)
     return ExplainPage(
         error,
         target,
-        _heading(answers, crash),
-        row,
-        mend,
-        crash,
-        advice,
+        _heading(answers, looked.crash),
+        pointed[0] if pointed else row,
+        looked.repairable[0] if looked.repairable else None,
+        used or (row.source.reader if row else ""),
+        reader,
+        readers,
+        looked,
+        pointed is not None and pointed[0].native_id.startswith(PREFIX),
         _recorded(error) if answers and not target else (),
         _named(error) if answers and not target else (),
         problem,
         answers,
-        offered,
+        tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED]),
         len(error) <= LINKABLE,
     )
 
 
 def explain(request: OperatorRequest) -> HttpResponse:
     """POST is for texts that an address cannot carry; a short one is sent on to its link."""
-    error, target = _asked(request)
+    error, target, reader = _asked(request)
     if request.method == "POST" and len(error) <= LINKABLE:
-        return HttpResponseRedirect(f"/explain/?{urlencode({'error': visible(error), 'target': target})}")
+        chosen = {"error": visible(error), "target": target, **({"reader": visible(reader)} if reader else {})}
+        return HttpResponseRedirect(f"/explain/?{urlencode(chosen)}")
     # What is posted here is read only, as if it were in the address.
     with one_snapshot():
         content = _page(request)
@@ -267,10 +286,19 @@ def explain(request: OperatorRequest) -> HttpResponse:
 
 
 def explain_json(request: OperatorRequest) -> HttpResponse:
-    error, target = _asked(request)
+    error, target, reader = _asked(request)
     row, problem = _target(target)
+    if not problem and reader and (row is None or reader not in readers_of(row.source.format)):
+        problem = "?reader= names a reader of the conversation that ?target= names; /formats/ lists them."
     if problem or not error.strip():
         return as_json(
             {"error": problem or "There is no text to explain: give it as ?error=..., and ?target= for a conversation."}, status=400
         )
-    return as_json(explanation_report(error, _found(error, row)))
+    looked = _look(error, row, reader)
+    pointed, repairable = (((_ids(each[0]), each[1]) if each else None) for each in (looked.pointed, looked.repairable))
+    alignment = looked.crash.alignment if looked.crash else None
+    return as_json(error_report(error, looked.found, looked.known, pointed, repairable, looked.advice, looked.others, alignment))
+
+
+def _ids(row: Conversation) -> dict[str, str]:
+    return {"id": row.oid, "native_id": row.native_id}

@@ -11,6 +11,7 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.models import Conversation
 from inspector.seeds.rollouts_incident import CRASH, ERROR, SESSION, incident_files
+from tests.commands.running import run
 
 pytestmark = pytest.mark.django_db
 
@@ -57,8 +58,8 @@ def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_th
     do = words(text[text.index('id="do"') : text.index('id="AN-16"')])
     assert "insert-interrupted-result invented" in do and "Cost: One made-up result per call" in do
     assert all(code in do for code in ("TOOL102", "THINK204", "MSG401"))
-    mends = words(text[text.index("What mends it") : text.index("What is known, and from where")])
-    assert mends.index("insert-interrupted-result") < mends.index("move-results safe would change nothing here")
+    mends = words(text[text.index("Suggested repairs") : text.index("What is known, and from where")])
+    assert mends.index("insert-interrupted-result invented recommended") < mends.index("move-results safe would change nothing here")
 
 
 def test_the_pages_offer_nothing_that_would_be_refused(client: Client, session: Conversation) -> None:
@@ -74,7 +75,7 @@ def test_without_a_conversation_the_crash_files_with_this_very_error_are_named(c
 
 def test_of_rules_with_one_text_the_one_that_fires_stands_first(client: Client, crash: Conversation) -> None:
     text = page(client, "messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_03roles.", crash.oid)
-    fires = [("fires now" in part) for part in text.split('<section class="panel answer" id="AN-')[1:]]
+    fires = [("breaks it" in part) for part in text.split('<section class="panel answer" id="AN-')[1:]]
     assert len(fires) > 2 and fires == sorted(fires, reverse=True) and any(fires) and not all(fires)
 
 
@@ -82,7 +83,7 @@ def test_the_crash_itself_says_that_the_rule_fires_and_offers_the_repair_of_its_
     client: Client, session: Conversation, crash: Conversation
 ) -> None:
     text = page(client, ERROR, crash.oid)
-    assert "fires now" in text and f"/conversations/{crash.oid}/prompt/?profile=anthropic-2026-07&amp;at=29#messages.5.content.3" in text
+    assert "breaks it" in text and f"/conversations/{crash.oid}/prompt/?profile=anthropic-2026-07&amp;at=29#messages.5.content.3" in text
     assert f"/conversations/{session.oid}/repairs/new/?strategy=" in text and f"/conversations/{crash.oid}/repairs/" not in text
 
 
@@ -112,7 +113,58 @@ def test_a_posted_text_becomes_a_link_and_a_long_one_is_explained_without(client
     assert answer.status_code == 200 and "AN-16" in answer.content.decode() and "too long for a link" in answer.content.decode()
 
 
-def test_the_twin_says_what_the_command_says(client: Client, crash: Conversation) -> None:
+def test_the_session_and_its_crash_file_are_labelled_where_both_number_a_block(client: Client, session: Conversation) -> None:
+    text = words(page(client, FIRST_SENTENCE, session.oid))
+    assert "seq 29 of the crash file" in text and "stored at seq 30 of the session" in text
+
+
+def test_what_was_rejected_is_before_the_verdict_on_what_is_sent_now(client: Client, session: Conversation) -> None:
+    text = page(client, FIRST_SENTENCE, session.oid)
+    do = words(text[text.index('id="do"') : text.index('id="AN-16"')])
+    assert f"before Rejected at messages.5.content.3 (AN-16), as the crash file {CRASH} records. now anthropic-2026-07, as rollouts" in do
+
+
+def test_a_title_is_no_part_of_a_sentence(client: Client, session: Conversation) -> None:
+    title = "nothing is wrong with it, and no repair is needed"
+    Conversation.objects.filter(pk=session.pk).update(title=title)
+    text = page(client, FIRST_SENTENCE, session.oid)
+    assert f'<dt>conversation</dt><dd><a class="link" href="/conversations/{session.oid}/">{title}</a></dd>' in text
+    assert text.replace("<option", "").count(f"{title}</") == 2, "the list of conversations and the name of the one that can be repaired"
+
+
+@pytest.mark.parametrize(
+    ("reader", "verdict"),
+    [("rollouts-before-cd8a0c9", "fires now"), ("rollouts", "does not fire now"), ("rollouts-before-cd8a0c9+filter", "does not fire now")],
+)
+def test_the_reader_that_failed_can_be_chosen(client: Client, session: Conversation, reader: str, verdict: str) -> None:
+    answer = client.get("/explain/", {"error": FIRST_SENTENCE, "target": session.oid, "reader": reader})
+    text = answer.content.decode()
+    assert answer.status_code == 200 and f'<span class="badge{"" if verdict == "fires now" else " ok"}">{verdict}</span>' in text
+    assert f"<option selected>{reader}</option>" in text and f"as {reader} reads it" in words(text)
+    assert ('id="readers"' in text) == (reader == "rollouts")
+    report = client.get("/explain.json", {"error": FIRST_SENTENCE, "target": session.oid, "reader": reader}).json()
+    assert report["conversation"] == {"id": session.oid, "native_id": SESSION, "reader": reader}
+
+
+def test_a_reader_of_another_program_is_a_sentence(client: Client, session: Conversation) -> None:
+    asked = {"error": FIRST_SENTENCE, "target": session.oid, "reader": "gbrain-naive"}
+    answer = client.get("/explain/", asked)
+    assert answer.status_code == 400 and "The reader gbrain-naive does not read rollouts" in words(answer.content.decode())
+    assert client.get("/explain.json", asked).status_code == 400
+
+
+def test_what_passes_by_itself_is_said_to(client: Client, session: Conversation) -> None:
+    for target in ("", session.oid):
+        text = words(page(client, "API Error: 529 overloaded_error", target))
+        assert "Transient, not your history: the provider is overloaded" in text and "There is nothing to repair." in text
+        assert "Not recognised" not in text and "Preview this repair" not in text
+
+
+def test_the_twin_says_what_the_command_says(client: Client, session: Conversation, crash: Conversation) -> None:
+    for oid in (session.oid, crash.oid):
+        assert (
+            client.get(f"/explain.json?error={quote(ERROR)}&target={oid}").json() == run("explain", ERROR, "--target", oid, "--json").json
+        )
     report = client.get(f"/explain.json?error={quote(ERROR)}&target={crash.oid}").json()
     (found,) = report["recognised"]
     assert (found["id"], found["places"][0]["path"], found["places"][0]["seqs"]) == ("AN-16", "messages.5.content.3", [29])

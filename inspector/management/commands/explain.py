@@ -22,7 +22,7 @@ from inspector.readers import as_sent
 from inspector.readers.catalogue import names as readers_of
 from inspector.readers.catalogue import reader
 from inspector.reports.crash_alignment import Alignment, aligned
-from inspector.reports.error_advice import TRIED, Advice, Remedy, advice_report, advised, observed, profile_of, remedies, repaired_by
+from inspector.reports.error_advice import TRIED, Advice, Remedy, advised, error_report, observed, profile_of, remedies
 from inspector.reports.error_meanings import Meaning, unrecognised_meaning
 from inspector.reports.explain import (
     Candidate,
@@ -30,7 +30,6 @@ from inspector.reports.explain import (
     OtherReader,
     calls_named,
     explained_in,
-    explanation_report,
     other_readers,
     recognised,
     same_refusal,
@@ -128,7 +127,11 @@ class Command(AnsweringCommand):
         said_by_clients = rows_that_say(text)
         if options["json"]:
             streams = [{"code": row.code, "rule": row.name, "summary": row.summary, "why": row.why} for row in said_by_clients]
-            self.say_json(_report(text, found, known, asked, others, advice, matches) | ({"streams": streams} if streams else {}))
+            pointed = (_ids(asked.pointed), asked.case) if asked.pointed and asked.case else None
+            repairable = (_ids(asked.repairable), asked.repair_case) if asked.repairable and asked.repair_case and found else None
+            report = error_report(text, found, known, pointed, repairable, advice, others, asked.alignment)
+            report |= {"conversations": [_ids(each.chosen) | {"where": each.where} for each in matches]} if asked.several else {}
+            self.say_json(report | ({"streams": streams} if streams else {}))
         else:
             for row in said_by_clients:
                 self.say(f"{row.code} {row.name}: what a client says of a stream. {row.summary} {row.why}")
@@ -253,41 +256,7 @@ def _with_safety(strategy: Any) -> str:
     return f"{strategy.name} ({', '.join(sorted(strategy.safety)) or 'safe'})"
 
 
-def _report(
-    text: str,
-    found: Sequence[Explanation],
-    known: Meaning | None,
-    asked: Asked,
-    others: Sequence[OtherReader],
-    advice: Advice | None,
-    matches: Sequence[Match],
-) -> dict[str, Any]:
-    """What `explain --json` prints, without the streams."""
-    tried = (
-        {each.candidate.rule.id: repaired_by(remedies(each, asked.repair_case, advice)) for each in found} if asked.repair_case else None
-    )
-    report = explanation_report(text, found, tried)
-    if known is not None:
-        report["known"] = {"means": known.means, "advice": known.advice, "transient": known.is_transient, "rule": known.rule}
-    if asked.pointed is not None and asked.case is not None:
-        report["conversation"] = _named_in_json(asked.pointed) | {"reader": asked.case.reading.reader}
-    if advice is not None and asked.repairable is not None:
-        report["recommended"] = _named_in_json(asked.repairable) | advice_report(advice)
-    if asked.alignment is not None:
-        stored = [
-            {"path": piece.path, "seq": piece.stored.seq, "record": piece.stored.key} for piece in asked.alignment.named if piece.stored
-        ]
-        report["stored"] = stored
-    if others:
-        report["other_readers"] = [
-            {"reader": each.reader, "path": each.path, "seqs": list(each.seqs), "breaks_the_rule": each.is_broken} for each in others
-        ]
-    if asked.several:
-        report["conversations"] = [_named_in_json(each.chosen) | {"where": each.where} for each in matches]
-    return report
-
-
-def _named_in_json(chosen: Chosen) -> dict[str, Any]:
+def _ids(chosen: Chosen) -> dict[str, Any]:
     return {"id": chosen.oid, "native_id": chosen.stored.conversation.native_id}
 
 
@@ -304,7 +273,8 @@ def _asked(options: dict[str, Any], text: str, candidates: Sequence[Candidate]) 
         if len(chosen) != 1:
             # Raises where there are none.
             return Asked(several=chosen) if chosen else Asked(pointed=named.one())
-        return Asked(chosen[0], name, chosen[0], repair_reader=name)
+        is_evidence = chosen[0].stored.conversation.native_id.startswith(PREFIX)
+        return Asked(chosen[0], name, None if is_evidence else chosen[0], repair_reader=name)
     session = next((each for each in everything if each.stored.conversation.native_id == crash.stored.conversation.fact("session")), None)
     if session is None:
         return Asked(crash, None, crash=crash)
