@@ -1,15 +1,16 @@
 """The list of conversations: filters that live in the address, pages of fifty, and every cap said aloud."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
+from django.db.models.functions import Length
 from django.http import HttpResponse
 
-from inspector.actions.revisions import TEXT_KEPT
+from inspector.actions.revisions import RECORD_TEXT_KEPT, TEXT_KEPT
 from inspector.detectors.catalogue import RULES
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
@@ -20,6 +21,7 @@ from inspector.views.pages import as_json, page
 
 PER_PAGE = 50
 BADGES = 6
+IN_PART_SHOWN = 10
 
 DAMAGED = Q(worst__in=("error", "warning")) | Q(refused=True)
 STATES: dict[str, tuple[str, Q]] = {
@@ -97,7 +99,15 @@ class ConversationListPage:
     sources: tuple[tuple[str, str], ...]
     crashes: tuple[Crash, ...]
     crash_total: int
+    in_part: tuple[Conversation, ...]
+    """The first of those, not found, whose text the search looks at in part only."""
+    in_part_total: int
     text_kept: int = TEXT_KEPT
+    record_text_kept: int = RECORD_TEXT_KEPT
+
+    @property
+    def in_part_more(self) -> int:
+        return self.in_part_total - len(self.in_part)
 
 
 def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
@@ -160,9 +170,21 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
     return found.filter(STATES[filters.state][1]) if filters.state else found
 
 
+def _searched_in_part(filters: Filters, found: QuerySet[Conversation]) -> QuerySet[Conversation]:
+    """Of those that the other filters let through and that the search did not find, all with a text that may go on behind what is kept of it.
+
+    A chunk alone in its record was cut where so much of it is kept. Of a record with many, as a session file, this cannot be told: it counts.
+    """
+    long = Record.objects.filter(until__isnull=True).annotate(length=Length("text")).filter(length__gte=TEXT_KEPT)
+    others = chosen(replace(filters, q="")).filter(is_gone=filters.gone, pk__in=long.values("conversation_id"))
+    return others.exclude(pk__in=found.values("pk"))
+
+
 def _page(request: OperatorRequest) -> ConversationListPage:
     filters = _filters(request)
     found = chosen(filters)
+    in_part = _searched_in_part(filters, found) if filters.q else Conversation.objects.none()
+    in_part_shown = tuple(newest_first(in_part)[:IN_PART_SHOWN])
     crashes, crash_total = ((), 0) if filters.any else newest_crashes()
     here = Paginator(newest_first(found.filter(is_gone=filters.gone)), PER_PAGE).get_page(request.GET.get("page"))
     return ConversationListPage(
@@ -176,6 +198,8 @@ def _page(request: OperatorRequest) -> ConversationListPage:
         sources=tuple((source.oid, source.name) for source in Source.objects.filter(is_trace=False)),
         crashes=crashes,
         crash_total=crash_total,
+        in_part=in_part_shown,
+        in_part_total=len(in_part_shown) if len(in_part_shown) < IN_PART_SHOWN else in_part.count(),
     )
 
 
@@ -214,6 +238,7 @@ def conversation_list_json(request: OperatorRequest) -> HttpResponse:
             "gone": content.gone,
             "page": content.here.number,
             "pages": content.here.paginator.num_pages,
+            "searched_in_part": content.in_part_total,
             "conversations": [row_report(row) for row in content.rows],
         }
     )

@@ -39,6 +39,8 @@ from inspector.views.preview_part import PreviewPart, preview_part
 
 LINKABLE = 4000
 """Characters of a query that an address carries: every strategy there is, and an entry's id."""
+LISTED = 500
+"""Repairs of the `.json` list; `total` counts all."""
 STATES = ("proposed", "approved", "applied", "verified")
 
 
@@ -290,13 +292,15 @@ def repair_list(request: OperatorRequest) -> HttpResponse:
 
 
 def repair_list_json(request: OperatorRequest) -> HttpResponse:
-    found = Repair.objects.select_related("conversation__source")[:500]
+    every = Repair.objects.select_related("conversation__source")
+    found = every[:LISTED]
     return as_json(
         {
             "repairs": [
                 {**_facts(each), "conversation": each.conversation.oid, "mode": each.mode, "plan_digest": each.plan_digest}
                 for each in found
-            ]
+            ],
+            "total": every.count(),
         }
     )
 

@@ -1,6 +1,6 @@
 """The list of conversations: filters in the address, pages, and numbers that are said aloud."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.parse import urlencode
@@ -11,6 +11,7 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.models import Conversation, Source
 from inspector.sources.creation import write_dispatch_store
+from tests.formats.session_files import header, lines, u
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +25,14 @@ def titles(client: Client, **query: str) -> list[str]:
 def test_an_empty_list_says_how_to_fill_it(client: Client) -> None:
     page = client.get("/conversations/")
     assert page.status_code == 200 and "import_source" in page.content.decode()
-    assert client.get("/conversations.json").json() == {"total": 0, "gone": 0, "page": 1, "pages": 1, "conversations": []}
+    assert client.get("/conversations.json").json() == {
+        "total": 0,
+        "gone": 0,
+        "page": 1,
+        "pages": 1,
+        "searched_in_part": 0,
+        "conversations": [],
+    }
 
 
 def test_a_row_says_stored_and_read_and_the_verdict(client: Client, tmp_path: Path) -> None:
@@ -47,7 +55,50 @@ def test_the_search_counts_the_chunks_and_links_to_them(client: Client, tmp_path
     source = store(tmp_path / "a.db", rows("one", MERGED, "One"))
     text = client.get("/conversations/?q=hello").content.decode()
     assert f'<a href="/conversations/{source.conversations.get().oid}/?q=hello">1 record with this text</a>' in text
-    assert "first 2000 characters" in text
+    assert "first 2,000 characters of each chunk" in text and "further on" not in text
+
+
+def spoken(words: str) -> Mapping[str, object]:
+    return {"chunk": {"type": "text", "text": words}, "role": "user", "msgIdx": 0, "chunkIdx": 0}
+
+
+def test_a_text_behind_the_part_that_is_searched_is_not_said_to_be_nowhere(client: Client, tmp_path: Path) -> None:
+    found = rows("long", [spoken("x" * 2000 + " needle")], "Long") + rows("short", [spoken("x" * 1990)], "Short")
+    store(tmp_path / "a.db", found)
+    text = client.get("/conversations/?q=needle").content.decode()
+    long = Conversation.objects.get(native_id="long")
+    assert "Nothing matches in the part of the text that is searched" in text and "Nothing here matches" not in text
+    assert f'<a href="/conversations/{long.oid}/?q=needle">Long</a>' in text and "Short" not in text
+    assert "1 conversation may hold this text further on" in text
+    assert client.get("/conversations.json?q=needle").json()["searched_in_part"] == 1
+    # Its own page looks at whole texts.
+    assert "1 of 1 chunks" in client.get(f"/conversations/{long.oid}/?q=needle").content.decode()
+
+
+def test_a_session_file_is_searched_as_far_as_it_is_kept_and_says_so(client: Client, tmp_path: Path) -> None:
+    turns = [u(str(number), str(number - 1) if number else None, "words " * 300) for number in range(120)]
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    (folder / "a.jsonl").write_bytes(lines(header(), *turns, u("120", "119", "needle")))
+    import_targets([str(folder)], "tester")
+    text = client.get("/conversations/?q=needle").content.decode()
+    assert "1 conversation may hold this text further on" in text and "200,000" in text
+    assert "Nothing matches in the part of the text that is searched" in text
+    gone = client.get("/conversations/?q=needle&gone=1").content.decode()
+    assert "Nothing here matches" in gone and "further on" not in gone
+
+
+def test_what_is_found_does_not_hide_that_more_may_be_there(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("long", [spoken("x" * 2001)], "Long") + rows("needle", [spoken("needle " + "x" * 3000)], "Found"))
+    text = client.get("/conversations/?q=needle").content.decode()
+    assert "1 conversation matches these filters" in text and "1 conversation may hold this text further on" in text
+
+
+def test_where_every_text_is_searched_whole_nothing_is_nothing(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED, "One"))
+    text = client.get("/conversations/?q=needle").content.decode()
+    assert "Nothing here matches" in text and "further on" not in text
+    assert client.get("/conversations.json?q=needle").json()["searched_in_part"] == 0
 
 
 def test_the_search_looks_at_the_newest_revision_only(client: Client, tmp_path: Path) -> None:
@@ -110,7 +161,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
     client: Client, tmp_path: Path, django_assert_max_num_queries: MaxQueries
 ) -> None:
     many(tmp_path / "a.db", 50)
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         client.get("/conversations/?q=hello")
 
 

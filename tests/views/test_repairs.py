@@ -15,6 +15,7 @@ from inspector.actions.decide_repair import STATEMENTS
 from inspector.formats.dispatch import DISPATCH
 from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.repairs.catalogue import STRATEGIES, strategy
+from inspector.views import repairs
 from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS
 from tests.sources.stores import prints
@@ -371,8 +372,8 @@ def test_a_preview_of_a_thousand_rows_is_folded_and_bounded(client: Client, path
     assert len(page) < 2_000_000 and "more changed in numbers only" in page and "200 of 1007 shown" in page
 
 
-def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: Conversation) -> None:
-    assert client.get("/repairs.json").json() == {"repairs": []}
+def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client.get("/repairs.json").json() == {"repairs": [], "total": 0}
     first, second = proposed(merged_one, RENUMBER), approved(merged_one, RENUMBER, mode="fork")
     page = text(client, "/repairs/")
     assert page.index(second.oid) < page.index(first.oid) and "approved" in page
@@ -382,6 +383,9 @@ def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: 
         (first.oid, "proposed", "same-rows"),
     ]
     assert client.get("/repairs/?page=99").status_code == 200
+    monkeypatch.setattr(repairs, "LISTED", 1)
+    cut = client.get("/repairs.json").json()
+    assert [each["repair"] for each in cut["repairs"]] == [second.oid] and cut["total"] == 2
 
 
 def test_a_repair_whose_strategy_is_no_more_still_has_its_page(client: Client, post: Post, merged_one: Conversation) -> None:
