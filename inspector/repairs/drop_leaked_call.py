@@ -1,12 +1,13 @@
 """Removes the tool call that arrived as text at the end of a turn."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Remove, Safety
 from inspector.conversation.model import Chunk
-from inspector.conversation.queries import calls, turns
+from inspector.conversation.queries import turns
 from inspector.detectors.base import Case
-from inspector.detectors.tool_call_in_thinking import declared, leaked_call
+from inspector.detectors.tool_call_in_thinking import ending, leaks, part_of
 from inspector.repairs.base import Strategy
 
 
@@ -15,20 +16,17 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 def leaked(case: Case) -> Iterator[Chunk]:
-    """The chunks with which turns end, from the last one back, as long as each is a leaked call."""
+    """The chunks of each turn's last answer that hold leaked calls, and the blank text after them; where nothing else is left of it, those of the answer before it too."""
     all_turns = turns(case.messages)
     for turn in all_turns[:-1] if case.running else all_turns:
-        tools = declared(case, turn) if turn[-1].role == "assistant" else None
-        for message in reversed(turn):
-            if message.role != "assistant" or calls(message):
-                break
-            for chunk in reversed(message.chunks):
-                if not leaked_call(chunk, tools):
-                    break
-                yield chunk
-            else:
-                continue
-            break
+        while holding := {chunk.key for chunk, _ in leaks(case, turn)}:
+            chunks = ending(turn)
+            last = max(number for number, chunk in enumerate(chunks) if chunk.key in holding)
+            removed = [chunk for number, chunk in enumerate(chunks) if chunk.key in holding or (number > last and part_of(chunk).is_blank)]
+            yield from removed
+            keys = {chunk.key for chunk in removed}
+            left = [replace(message, chunks=tuple(chunk for chunk in message.chunks if chunk.key not in keys)) for message in turn]
+            turn = [message for message in left if message.chunks]
 
 
 STRATEGY = Strategy(

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from inspector.conversation.edits import Edit, Insert, Replace, Safety, apply, between
+from inspector.conversation.edits import Edit, Insert, Remove, Replace, Safety, apply, between
 from inspector.conversation.js_json import canonical
-from inspector.conversation.model import Chunk, Conversation, Kind, Message
-from inspector.conversation.queries import calls, turns
+from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.conversation.queries import turns
 from inspector.detectors.base import Case
 from inspector.detectors.synthetic_texts import written_by
-from inspector.detectors.tool_call_in_thinking import declared, place_of
+from inspector.detectors.tool_call_in_thinking import answer_of, declared, ending, is_silent
 from inspector.formats.request_names import WIRES
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.repairs.arrangement import entry_of, placed
@@ -19,6 +19,7 @@ from inspector.repairs.leaked_syntax import Ending, recovered
 from inspector.repairs.recorded_runs import Recorded
 from inspector.repairs.renumber_messages import renumbered
 from inspector.streams.dialects.base import Tools
+from inspector.streams.leaked_calls import where_of
 
 OWN_ID = "insp-"
 
@@ -39,24 +40,27 @@ def promoted(case: Case, guesses: bool) -> Iterator[Edit]:
     all_turns = turns(case.messages)
     for turn in all_turns[:-1] if case.running else all_turns:
         made: list[tuple[Chunk, Chunk]] = []
-        for chunk, ending in _endings(turn[-1], declared(case, turn) if _may_leak(turn[-1]) else None, guesses):
+        chunks = ending(turn)
+        endings, blanks = _endings(chunks, declared(case, turn), guesses) if chunks else ([], [])
+        edits += [Remove(chunk) for chunk in blanks]
+        for chunk, leaking in endings:
             at = chunk
-            for number, leaked in enumerate(ending.calls):
+            for number, leaked in enumerate(leaking.calls):
                 run = recorded.take(leaked.name, leaked.input, chunk)
                 # An id that the program knows the run by is the only one under which it finds that again.
                 call_id = run.call_id if run else leaked.call_id if leaked.call_id not in taken | {""} else _free_id(chunk, taken)
                 taken.add(call_id)
                 payload = {"type": "tool-call", "toolCallId": call_id, "toolName": leaked.name, "input": leaked.input, **entry_of(chunk)}
                 call = replace(chunk, kind=Kind.TOOL_CALL, payload=payload, raw=b"")
-                if number == 0 and not _is_kept(chunk, ending):
+                if number == 0 and not _is_kept(chunk, leaking):
                     call = replace(call, raw=chunk.raw)
                     edits.append(Replace(chunk, call))
                 else:
                     if number == 0 and not _is_signed(chunk):
-                        edits.append(Replace(chunk, replace(chunk, payload={**chunk.payload, "text": ending.before})))
+                        edits.append(Replace(chunk, replace(chunk, payload={**chunk.payload, "text": leaking.before})))
                     spare += 1
                     own = spare if WIRES.get(base.format) == OPENAI_RESPONSES else chunk.msg_idx
-                    step = number + 1 if _is_kept(chunk, ending) else number
+                    step = number + 1 if _is_kept(chunk, leaking) else number
                     call = replace(
                         call, key=f"new:{chunk.key}:{number}", seq=chunk.seq + step, chunk_idx=(chunk.chunk_idx or 0) + step, msg_idx=own
                     )
@@ -72,24 +76,33 @@ def promoted(case: Case, guesses: bool) -> Iterator[Edit]:
         yield from between(base, apply(with_calls.conversation, placed(with_calls, results, {})))
 
 
-def _may_leak(message: Message) -> bool:
-    return message.role == "assistant" and not calls(message)
+def _endings(chunks: Sequence[Chunk], tools: Tools, guesses: bool) -> tuple[list[tuple[Chunk, Ending]], list[Chunk]]:
+    """The chunks that end an answer with calls, in order, and the blank text after them, which would come after the calls.
 
-
-def _endings(message: Message, tools: Tools, guesses: bool) -> list[tuple[Chunk, Ending]]:
-    """The chunks that end the message with calls, in order. A call that a later chunk spells again is a draft of that, and stays text."""
-    found: list[tuple[Chunk, Ending]] = []
-    for chunk in reversed(message.chunks) if _may_leak(message) else ():
-        later = tuple((call.name, call.input) for _, ending in found for call in ending.calls)
-        ending = (
-            recovered(chunk.text, replace(place_of(chunk), structured=later), tools) if chunk.kind in (Kind.TEXT, Kind.THINKING) else None
-        )
-        if ending is None or (any(call.guessed for call in ending.calls) and not guesses):
+    A call that a later chunk has again is a draft of that, and stays text.
+    """
+    parts, finish = answer_of(chunks)
+    texts = [chunk for chunk in chunks if chunk.kind is not Kind.ERROR]
+    endings: list[tuple[Chunk, Ending]] = []
+    blanks: list[Chunk] = []
+    blanks_since: list[Chunk] = []
+    if any(chunk.kind is Kind.TOOL_CALL for chunk in texts):
+        return [], []
+    for number, chunk in reversed(list(enumerate(texts))):
+        if is_silent(chunk):
+            blanks_since.append(chunk)
+            continue
+        later = tuple((call.name, call.input) for _, each in endings for call in each.calls)
+        is_text = chunk.kind in (Kind.TEXT, Kind.THINKING)
+        found = recovered(chunk.text, replace(where_of(parts, number, finish), structured=later), tools) if is_text else None
+        if found is None or (any(call.guessed for call in found.calls) and not guesses):
             break
-        found.append((chunk, ending))
-        if ending.before.strip():
+        endings.append((chunk, found))
+        blanks += blanks_since
+        blanks_since = []
+        if found.before.strip():
             break
-    return found[::-1]
+    return endings[::-1], blanks
 
 
 def _is_signed(chunk: Chunk) -> bool:

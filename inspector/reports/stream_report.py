@@ -11,7 +11,9 @@ from inspector.detectors.catalogue import RULES
 from inspector.streams.aligning import Difference, Differs
 from inspector.streams.catalogue import DIALECTS, UNKNOWN
 from inspector.streams.corrections import STRATEGIES
+from inspector.streams.dialects.base import Tools
 from inspector.streams.model import Assembled, End, Exchange, Read, Side
+from inspector.streams.request_rules import asked
 from inspector.streams.run import Evidence, OneSide
 from inspector.streams.to_conversation import conversation
 from inspector.streams.two_sides import ON_BACKEND, Judged, judged
@@ -114,7 +116,8 @@ def _nothing() -> Iterator[Read | End]:
 def analysed(exchange: Exchange) -> Analysis:
     """Reads the capture two to four times; raises nothing on any bytes."""
     found = judged(exchange)
-    every = sorted((*_violations(found), *_of_answer(found)), key=_danger)
+    given = asked(exchange.request)
+    every = sorted((*_violations(found), *_of_answer(found, None if given.open else given.tools)), key=_danger)
     return Analysis(exchange, found, tuple(every), _verdict(found, every), tuple(dict.fromkeys(_remarks(exchange, found))))
 
 
@@ -154,7 +157,7 @@ def _finding(evidence: Evidence, side: Side) -> StreamFinding:
     )
 
 
-def _of_answer(found: Judged) -> Iterator[StreamFinding]:
+def _of_answer(found: Judged, tools: Tools) -> Iterator[StreamFinding]:
     """What the rules of conversations say of the message that the events assemble to."""
     side = Side.CLIENT if Side.CLIENT in found.alone else next(iter(found.alone), None)
     if side is None or not found.alone[side].answers:
@@ -162,7 +165,7 @@ def _of_answer(found: Judged) -> Iterator[StreamFinding]:
     answers = found.alone[side].answers
     # Choices are alternatives: each is the only answer of a conversation of its own.
     for several in (answers, *((other,) for answer in answers for other in answer.others)):
-        messages = conversation(several, "stream")
+        messages = conversation(several, "stream", tools=tools)
         if not messages.chunks:
             continue
         keys = {chunk.seq: chunk.key for chunk in messages.chunks}

@@ -1,10 +1,11 @@
 """Tool calls that stand in a text: found by their openers, read by their dialect's parser, and judged whether they were made or only mentioned."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from inspector.streams.dialects.base import Sort, Tools, skip
+from inspector.streams.dialects.catalogue import BY_ID
 from inspector.streams.leaked_scan import LINE, Region, Spelled, no_sentence, region_at, spelled_calls, thinking
 
 Confidence = Literal["high", "medium", "low"]
@@ -161,3 +162,60 @@ def _in_reasoning(text: str, spelled: Spelled, region: Region, is_last: bool, in
 def calls_in(text: str, tools: Tools, inside: Where) -> Iterator[Found]:
     """Those that were made, as far as the text tells."""
     return (found for found in found_calls(text, tools, inside) if found.is_call)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One block of an answer, captured or stored. `kind`: `other` is content that is none of these. `is_signed`: reasoning that was ended by its signature.
+
+    A call has `name` and `arguments`, which are None where they are no object.
+    """
+
+    kind: Literal["thinking", "content", "call", "other"]
+    text: str = ""
+    is_signed: bool = False
+    name: str = ""
+    arguments: Mapping[str, Any] | None = None
+
+    @property
+    def is_blank(self) -> bool:
+        """It says nothing: Qwen's and GLM's servers send "\\n\\n" or "" after reasoning that held the whole answer."""
+        return self.kind in ("thinking", "content") and not self.text.strip()
+
+
+def where_of(parts: Sequence[Part], number: int, finish: str) -> Where:
+    """Where the text of one part is located in its answer. `finish`: the finish reason, or `stop` where the turn was taken for finished."""
+    part, later = parts[number], [each for each in parts[number + 1 :] if not each.is_blank]
+    return Where(
+        part="thinking" if part.kind == "thinking" else "content",
+        closed=part.kind == "thinking" and (bool(later) or part.is_signed),
+        after="answer" if any(each.kind == "content" for each in later) else "nothing",
+        finish=finish,
+        structured=tuple((each.name, each.arguments) for each in parts if each.kind == "call"),
+    )
+
+
+def leaked(parts: Sequence[Part], tools: Tools, finish: str) -> Iterator[tuple[int, Found]]:
+    """The calls that an answer made as text and that no structured call follows, each with the number of its part.
+
+    The one decision for captured streams (STREAM125, STREAM126) and stored turns (THINK301).
+    """
+    last = max((number for number, part in enumerate(parts) if part.kind == "call"), default=-1)
+    for number, part in enumerate(parts):
+        if number > last and part.kind in ("thinking", "content"):
+            made = [
+                each for each in calls_in(part.text, tools, where_of(parts, number, finish)) if each.closed or each.dialect != _TOOL_TAGS
+            ]
+            starts = [*(each.start for each in made), len(part.text)][1:]
+            has_words = any(part.text[each.end : start].strip() for each, start in zip(made, starts, strict=True))
+            is_last = not has_words and all(each.is_blank for each in parts[number + 1 :])
+            yield from ((number, each) for each in made if is_last or _is_no_example(each, tools, part))
+
+
+def _is_no_example(found: Found, tools: Tools, part: Part) -> bool:
+    """Whether a call with words after it is none that an answer only shows: in content, that of a tool that is not declared may be."""
+    return part.kind == "thinking" or BY_ID[found.dialect].sort is Sort.TOKENS or tools is None or not found.name or found.name in tools
+
+
+_TOOL_TAGS = "D35"
+"""Its opening tag alone, which the end cut off, is as well the beginning of a document in tags."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from inspector.conversation import js_json
-from inspector.streams.assembling import arguments
 from inspector.streams.hearing import Called, Heard
-from inspector.streams.leaked_calls import Found, Where, found_calls
+from inspector.streams.leaked_calls import Found, Part, found_calls, where_of
 from inspector.streams.leaked_scan import region_at, thinking
 from inspector.streams.request_rules import Asked
 from inspector.streams.text_compare import Span
+from inspector.streams.text_rules import part_of
 
 Key = tuple[str, str]
 MOST_SPELLED = 200
@@ -104,17 +104,16 @@ def _is_thought(backend: Heard, at: int) -> bool:
 def spelled_in(backend: Heard, asked: Asked) -> list[Found]:
     """Calls in the backend's words, with their places among all of them."""
     found: list[Found] = []
-    structured = tuple((block.name, arguments(block.text).input) for block in backend.answer.blocks if block.kind == "tool-call")
-    ends = [*(start for _, start in backend.runs), len(backend.words)]
-    for number, ((kind, _), (start, end)) in enumerate(zip(backend.runs, pairwise(ends), strict=True)):
-        is_thinking = kind == "thinking"
-        where = Where(
-            part="thinking" if is_thinking else "content",
-            closed=is_thinking and (number + 1 < len(backend.runs) or bool(backend.signatures)),
-            after="answer" if is_thinking and backend.words[end:].strip() else "nothing",
-            finish=backend.answer.finish,
-            structured=structured,
-        )
+    # Where the structured calls are among the words is not known: none of them ends the reasoning.
+    calls = [part_of(block) for block in backend.answer.blocks if block.kind == "tool-call"]
+    spans = list(pairwise([*(start for _, start in backend.runs), len(backend.words)]))
+    is_signed = bool(backend.signatures)
+    words = [
+        Part("thinking", backend.words[start:end], is_signed) if kind == "thinking" else Part("content", backend.words[start:end])
+        for (kind, _), (start, end) in zip(backend.runs, spans, strict=True)
+    ]
+    for number, (start, end) in enumerate(spans):
+        where = where_of([*calls, *words], len(calls) + number, backend.answer.finish)
         for each in found_calls(backend.words[start:end], None if asked.open else asked.tools, where):
             found.append(replace(each, start=each.start + start, end=each.end + start))
         if len(found) >= MOST_SPELLED:

@@ -7,7 +7,7 @@ from inspector.conversation import jsontext
 from inspector.streams.assembling import arguments, shown
 from inspector.streams.drafting import Work, made_id, shown_item
 from inspector.streams.hearing import meaning
-from inspector.streams.leaked_calls import Found, Where, found_calls
+from inspector.streams.leaked_calls import Found, Part, Where, found_calls, where_of
 from inspector.streams.leaked_scan import region_at, thinking
 from inspector.streams.spelling import Item
 from inspector.streams.text_rules import WRAPPER, is_fragment, without_code
@@ -44,26 +44,29 @@ def rebuild(work: Work) -> None:
             work.refused.append("Ollama's generate has no place for calls: they stay text.")
         return
     got = _Got(work)
-    structured = tuple((item.name, arguments(item.text).input) for item in work.content if item.kind == "call")
-    runs = [(kind, list(items)) for kind, items in groupby(work.content, key=lambda item: item.kind)]
-    # Whether an answer follows, seen from the end.
-    last = max(
-        (number for number, (kind, items) in enumerate(runs) if kind == "text" and any(each.text.strip() for each in items)), default=-1
-    )
+    # Each call is a run of its own; the signature of reasoning is a run that ends it.
+    runs = [list(items) for _, items in groupby(work.content, key=lambda item: (item.kind, id(item) if item.kind == "call" else 0))]
+    parts = [_part(items) for items in runs]
+    finish = (work.backend or work.ours).finish
     content: list[Item] = []
-    for number, (kind, items) in enumerate(runs):
-        if kind not in ("text", "thinking"):
+    for number, items in enumerate(runs):
+        if items[0].kind in ("text", "thinking"):
+            content += _rebuilt(work, items, where_of(parts, number, finish), got)
+        else:
             content += items
-            continue
-        where = Where(
-            "thinking" if kind == "thinking" else "content",
-            closed=kind == "thinking" and number + 1 < len(runs),
-            after="answer" if number < last else "nothing",
-            finish=(work.backend or work.ours).finish,
-            structured=structured,
-        )
-        content += _rebuilt(work, items, where, got)
     work.content = _without_fragments(work, content)
+
+
+def _part(items: list[Item]) -> Part:
+    text = "".join(item.text for item in items)
+    match items[0].kind:
+        case "thinking":
+            return Part("thinking", text)
+        case "text":
+            return Part("content", text)
+        case "call":
+            return Part("call", name=items[0].name, arguments=arguments(text).input)
+    return Part("other")
 
 
 def _rebuilt(work: Work, items: list[Item], where: Where, got: _Got) -> list[Item]:

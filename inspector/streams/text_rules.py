@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from inspector.streams.assembling import arguments, shown
-from inspector.streams.leaked_calls import Where, found_calls
+from inspector.streams.leaked_calls import Part, leaked
 from inspector.streams.model import Assembled, Block, Violation
 from inspector.streams.request_rules import Asked
 
@@ -56,7 +56,7 @@ MOST = 20
 def found(answer: Assembled, asked: Asked, read_by_client: bool) -> Iterator[Violation]:
     """Violations in the words of an answer. What a proxy asks the model for and takes out again is judged only where the reader of this side is no proxy."""
     called = ""
-    for number, block in enumerate(answer.blocks):
+    for block in answer.blocks:
         if block.kind == "tool-call":
             called = block.name or "?"
         elif block.kind == "text":
@@ -71,33 +71,33 @@ def found(answer: Assembled, asked: Asked, read_by_client: bool) -> Iterator[Vio
                     yield Violation(
                         "wrapper_fragment_leak", block.first, f"Behind the call stands {shown(block.text.strip())}, a piece of its tags."
                     )
-        if read_by_client and block.kind in ("text", "thinking"):
-            yield from _calls(answer, number, asked)
+    if read_by_client:
+        yield from _calls(answer, asked)
 
 
-def _calls(answer: Assembled, number: int, asked: Asked) -> Iterator[Violation]:
+def part_of(block: Block) -> Part:
+    """A block as the search for calls in text sees it."""
+    match block.kind:
+        case "thinking":
+            return Part("thinking", block.text, bool(block.signature))
+        case "text":
+            return Part("content", block.text)
+        case "tool-call":
+            return Part("call", name=block.name, arguments=arguments(block.text).input)
+    return Part("other")
+
+
+def _calls(answer: Assembled, asked: Asked) -> Iterator[Violation]:
     """Calls that were made as text, and that no structured call follows."""
-    block, behind = answer.blocks[number], answer.blocks[number + 1 :]
-    if any(each.kind == "tool-call" for each in behind):
-        return
-    calls = tuple((each.name, arguments(each.text).input) for each in answer.blocks if each.kind == "tool-call")
-    thinking = block.kind == "thinking"
-    where = Where(
-        part="thinking" if thinking else "content",
-        closed=thinking and bool(behind or block.signature),
-        after="answer" if any(each.kind == "text" and each.text.strip() for each in behind) else "nothing",
-        finish=answer.finish,
-        structured=calls,
-    )
-    for each in found_calls(block.text, None if asked.open else asked.tools, where):
-        # What is cut off, or names no declared tool, is shown on the page and claimed by none. The wrapper of a proxy has a row of its own.
-        if each.is_call and each.confidence != "low" and (thinking or each.dialect != _OF_THEWRAPPER):
-            row = "tool_text_in_reasoning" if thinking else "tool_text_in_content"
-            yield Violation(
-                row,
-                block.last,
-                f"A call of {shown(each.name) or 'a tool'} stands as text ({each.dialect}, {each.confidence} confidence). {each.reasons[0]}",
-            )
+    for number, each in leaked([part_of(block) for block in answer.blocks], None if asked.open else asked.tools, answer.finish):
+        block = answer.blocks[number]
+        is_thinking = block.kind == "thinking"
+        # The wrapper of a proxy has a row of its own.
+        if is_thinking or each.dialect != _OF_THEWRAPPER:
+            row = "tool_text_in_reasoning" if is_thinking else "tool_text_in_content"
+            name = shown(each.name) or "a tool"
+            text = f"A call of {name} is written as text ({each.dialect}, {each.confidence} confidence). {each.reasons[0]}"
+            yield Violation(row, block.last, text)
 
 
 def without_code(text: str) -> str:

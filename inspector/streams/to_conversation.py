@@ -3,17 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.streams.assembling import arguments
+from inspector.streams.dialects.base import Tools
 from inspector.streams.model import Assembled, Block
 
 STREAM = "stream"
 """The name of the format."""
 
 
-def conversation(answers: Sequence[Assembled], native_id: str, title: str = "") -> Conversation:
-    """One assistant message an answer. A chunk is keyed by the event that began it: `event-7`, and `event-7.1` where one event began several."""
-    return Conversation(native_id, STREAM, tuple(_chunks(answers)), title=title)
+def conversation(answers: Sequence[Assembled], native_id: str, title: str = "", tools: Tools = None) -> Conversation:
+    """One assistant message an answer. A chunk is keyed by the event that began it: `event-7`, and `event-7.1` where one event began several.
+
+    `tools`: names of those that the request declares, None where that is not known.
+    """
+    facts = {} if tools is None else {"tools": Fact("tools", ", ".join(tools))}
+    return Conversation(native_id, STREAM, tuple(_chunks(answers)), title=title, facts=facts)
 
 
 def _chunks(answers: Sequence[Assembled]) -> Iterator[Chunk]:

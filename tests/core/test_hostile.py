@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.conversation import jsontext, notation
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Kind
 from inspector.detectors.base import case_of, findings
 from inspector.detectors.catalogue import RULES
-from inspector.detectors.tool_call_in_thinking import leaked_call
 from inspector.formats.base import Cell, Record, WriteRefused
 from inspector.formats.dispatch import DISPATCH
 from inspector.profiles.catalogue import PROFILES
@@ -20,6 +19,7 @@ from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import names, reader
 from inspector.repairs.catalogue import STRATEGIES
 from inspector.repairs.preview import NothingToDo
+from inspector.streams.leaked_calls import Part, leaked
 from tests.core.building import preview_of
 from tests.core.test_properties import assert_notation_gives_back
 
@@ -202,5 +202,5 @@ def test_what_is_wrong_with_a_row_has_a_code_and_a_sentence(row: bytes, damage: 
 @pytest.mark.parametrize("text", ["\n" * 300_000, " " * 300_000, "</think>" + "\n" * 300_000, "```" * 100_000, "</think>\n" * 50_000])
 def test_looking_for_leaked_calls_takes_no_longer_on_hostile_text(text: str) -> None:
     started = time.perf_counter()
-    assert leaked_call(Chunk("1", 1, "assistant", Kind.THINKING, {"type": "thinking", "text": text}, 0, 0)) == ""
+    assert list(leaked([Part("thinking", text)], None, "stop")) == []
     assert time.perf_counter() - started < 1

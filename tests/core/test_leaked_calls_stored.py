@@ -24,7 +24,7 @@ from inspector.traces.tree import build
 from tests import gbrain_rows
 from tests.core import test_strategies_rollouts as rollouts
 from tests.core import test_strategies_trees as trees
-from tests.core.append import A, Block, Store, T, U, appended, tc, th, tr
+from tests.core.append import A, Block, Store, T, U, appended, er, tc, th, tr
 from tests.core.building import OPTIONS
 from tests.core.test_strategies_archive_trace import TURN, believed, trace_of
 from tests.formats import bodies
@@ -328,3 +328,44 @@ def test_the_incident_from_its_store_and_trace_to_a_history_that_a_provider_take
     records = after(held.records, preview.changes)
     undone = after(records, [change.reversed() for change in preview.changes])
     assert sorted(undone, key=lambda record: record.key) == sorted(held.records, key=lambda record: record.key)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param([("\n\n",)], id="a blank text in a message of its own"),
+        pytest.param([(er("HTTP 500"),)], id="an error in a message of its own"),
+        pytest.param(["\n\n"], id="a blank text"),
+        pytest.param(["", er("HTTP 500")], id="an empty text and an error"),
+    ],
+)
+def test_what_says_nothing_after_the_call_keeps_no_repair_away(after: list[Any]) -> None:
+    """Qwen's and GLM's servers send a blank text after reasoning that held the whole answer."""
+    apart = [A(*each) for each in after if isinstance(each, tuple)]
+    store = appended(
+        [U("go")], [A(th(LS), *(each for each in after if not isinstance(each, tuple)))], *([each] for each in apart), [U("and?")]
+    )
+
+    promoted, dropped = dispatch(store), dispatch(store, DROP)
+
+    errors = [chunk for chunk in store.conversation().chunks if chunk.kind is Kind.ERROR]
+    assert said(promoted.after.case.conversation)[:3] == [
+        ("user", "text", "go"),
+        ("assistant", "ls", {"path": "/"}),
+        ("tool", "tool-result", OURS),
+    ]
+    for preview in (promoted, dropped):
+        chunks = preview.after.case.conversation.chunks
+        assert "THINK301" not in codes(preview.after.case) and preview.after.judgement.sendable
+        assert [chunk.text for chunk in chunks if chunk.kind is Kind.ERROR] == [chunk.text for chunk in errors]
+        assert not [chunk for chunk in chunks if chunk.kind is Kind.TEXT and not chunk.text.strip()]
+
+
+def test_a_call_that_words_follow_can_only_be_dropped() -> None:
+    store = leaking(LS, "I wait.")
+    (found,) = (each for each in findings(case_of(store.conversation(), "exact"), RULES) if each.code == "THINK301")
+
+    assert found.repaired_by == (DROP,)
+    with pytest.raises(NothingToDo):
+        dispatch(store)
+    assert "THINK301" not in codes(dispatch(store, DROP).after.case)
