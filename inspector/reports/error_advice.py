@@ -109,6 +109,27 @@ def repaired_by(listed: Sequence[Remedy]) -> tuple[str, ...]:
     return recommended or tuple(each.strategy.name for each in listed if each.edits != 0)
 
 
+def repaired_by_words(listed: Sequence[Remedy]) -> str:
+    """What is recommended, what else would change something, and what would not."""
+    if not any(each.is_recommended or each.edits is not None for each in listed):
+        return ", ".join(each.strategy.name for each in listed)
+    parts = [
+        ", ".join(f"{with_safety(each.strategy)}, recommended" for each in listed if each.is_recommended),
+        ", ".join(
+            f"{with_safety(each.strategy)}, {each.edits:,} edit{'s' if each.edits > 1 else ''}"
+            for each in listed
+            if each.edits and not each.is_recommended
+        ),
+    ]
+    said = "; or ".join(part for part in parts if part) or "nothing of what usually does"
+    idle = ", ".join(each.strategy.name for each in listed if each.edits == 0 and not each.is_recommended)
+    return f"{said}; would change nothing here: {idle}" if idle else said
+
+
+def with_safety(strategy: Strategy) -> str:
+    return f"{strategy.name} ({', '.join(sorted(strategy.safety)) or 'safe'})"
+
+
 def error_report(
     text: str,
     found: Sequence[Explanation],

@@ -152,6 +152,18 @@ def test_a_refusal_is_explained_with_its_place_in_the_history(provider: Provider
     assert "insert-interrupted-result" in ran.out
 
 
+def test_what_is_recommended_after_a_refusal_is_what_repair_does(provider: Provider, tmp_path: Path) -> None:
+    late = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "a b"}]
+    more = [{"role": "assistant", "content": "wait"}, {"role": "user", "content": late}]
+    body = written(tmp_path, {**OPEN_CALL, "messages": [*OPEN_CALL["messages"], *more]})  # type: ignore[misc]
+    provider.status, provider.answer = 400, refusal(AN_1)
+    (plan,) = [line for line in run("repair", body, "--for", "anthropic-2026-07", "--plan").out.split("\n") if " on " in line][:1]
+    assert plan.startswith("move-results on ")
+    ran = sent(provider, body)
+    assert "repaired by: move-results (safe), recommended" in ran.out and "mended by" not in ran.out
+    assert {tuple(each["repaired_by"]) for each in sent(provider, body, "--json").json["recognised"]} == {("move-results",)}
+
+
 def test_a_refusal_as_json_holds_the_same(provider: Provider, body: Path) -> None:
     provider.status, provider.answer = 400, refusal(AN_1)
     report = sent(provider, body, "--json").json

@@ -22,7 +22,17 @@ from inspector.readers import as_sent
 from inspector.readers.catalogue import names as readers_of
 from inspector.readers.catalogue import reader
 from inspector.reports.crash_alignment import Alignment, aligned
-from inspector.reports.error_advice import TRIED, Advice, Remedy, advised, error_report, observed, profile_of, remedies
+from inspector.reports.error_advice import (
+    TRIED,
+    Advice,
+    advised,
+    error_report,
+    observed,
+    profile_of,
+    remedies,
+    repaired_by_words,
+    with_safety,
+)
 from inspector.reports.error_meanings import Meaning, unrecognised_meaning
 from inspector.reports.explain import (
     Candidate,
@@ -219,7 +229,7 @@ class Command(AnsweringCommand):
                 self.say(f"  and {len(each.places) - PLACES_SHOWN} more places; --json lists them")
             if asked.case is not None and not each.fires and not each.places:
                 self.say("  nothing in the history of the target breaks it now")
-            if said := _repaired_by(remedies(each, asked.repair_case, advice)):
+            if said := repaired_by_words(remedies(each, asked.repair_case, advice)):
                 self.say(f"  repaired by: {said}")
             self.say()
 
@@ -243,17 +253,13 @@ class Command(AnsweringCommand):
             if not advice.why_not:
                 self.say("  No repair is recommended: what is sent now breaks no known rule, and no rule names a repair of the store.")
             return
-        self.say(f"  after {', '.join(_with_safety(each) for each in advice.strategies)}: {advice.after}")
+        self.say(f"  after {', '.join(with_safety(each) for each in advice.strategies)}: {advice.after}")
         given = asked.repairable.row is None and not options["target"].startswith(asked.repairable.oid)
         named = f" --conversation {quote(shown(asked.repairable.stored.conversation.native_id))}" if given else ""
         target = options["target"] if given else asked.repairable.oid
         read = f" --reader {options['reader']}" if options["reader"] else ""
         how = f"--strategy {' '.join(advice.names)}" if advice.why_not else f"--for {advice.profile}"
         self.say(f"  Preview: repair {quote(shown(target, 4096))}{named} {how}{read} --plan")
-
-
-def _with_safety(strategy: Any) -> str:
-    return f"{strategy.name} ({', '.join(sorted(strategy.safety)) or 'safe'})"
 
 
 def _ids(chosen: Chosen) -> dict[str, Any]:
@@ -355,23 +361,6 @@ def _advice(found: Sequence[Explanation], text: str, asked: Asked) -> Advice | N
         return None
     profile_name = profile_of(found, asked.repairable.profile)
     return advised(asked.repair_case, profile_name, asked.repairable.projection, observed(found, text, asked.cases))
-
-
-def _repaired_by(listed: Sequence[Remedy]) -> str:
-    """What is recommended, what else would change something, and what would not."""
-    if not any(each.is_recommended or each.edits is not None for each in listed):
-        return ", ".join(each.strategy.name for each in listed)
-    parts = [
-        ", ".join(f"{_with_safety(each.strategy)}, recommended" for each in listed if each.is_recommended),
-        ", ".join(
-            f"{_with_safety(each.strategy)}, {each.edits:,} edit{'s' if each.edits > 1 else ''}"
-            for each in listed
-            if each.edits and not each.is_recommended
-        ),
-    ]
-    said = "; or ".join(part for part in parts if part) or "nothing of what usually does"
-    idle = ", ".join(each.strategy.name for each in listed if each.edits == 0 and not each.is_recommended)
-    return f"{said}; would change nothing here: {idle}" if idle else said
 
 
 def _beside(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:

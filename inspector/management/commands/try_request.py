@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -23,6 +23,7 @@ from inspector.profiles.catalogue import PROFILES, profile
 from inspector.projections.catalogue import for_wire
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.recommend import sequence
+from inspector.reports.error_advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
 from inspector.reports.explain import Explanation, explained, explanation_report
 from inspector.reports.explain import sentence as explained_in_a_line
 from inspector.reports.trial import PROVIDERS, Provider, Trial, error_text, provider_named, provider_of, trial, without_key
@@ -112,22 +113,24 @@ class Command(AnsweringCommand):
         text = without_key(got.text, key)
         is_refused = got.status in REFUSALS
         found = _explained(text, case, chosen, provider) if is_refused else ()
+        advice = _advised(found, text, case, chosen) if found else None
         verdict = "accepted" if got.status == 200 else "refused" if is_refused else "no verdict"
         if options["json"]:
-            explanations = explanation_report(error_text(text), found)
+            listed = {each.candidate.rule.id: repaired_by(remedies(each, case, advice)) for each in found}
+            explanations = explanation_report(error_text(text), found, listed)
             self._say_json_without(report | {"sent": True, "status": got.status, "answer": text, "verdict": verdict, **explanations}, key)
         else:
             self.say(
                 f"{where.shown} answered {got.status} {without_key(got.reason, key)}{', cut here at its limit' if got.is_cut else ''}:"
             )
             self.say(text)
-            self._conclude(verdict, found)
+            self._conclude(verdict, found, case, advice)
         if is_refused:
             sys.exit(1)
         if verdict == "no verdict":
             raise CommandError(f"{where.shown} answered {got.status}, which says nothing about the history: {_advice(got.status)}.")
 
-    def _conclude(self, verdict: str, found: tuple[Explanation, ...]) -> None:
+    def _conclude(self, verdict: str, found: tuple[Explanation, ...], case: Case, advice: Advice | None) -> None:
         if verdict == "accepted":
             self.say("The provider accepted this request.")
         if verdict == "refused" and not found:
@@ -136,8 +139,8 @@ class Command(AnsweringCommand):
             self.say(explained_in_a_line(each))
             for place in [place for place in each.places if place.chunks][:SHOWN]:
                 self.say(f"  {place.path}: seq {span_text(place.seqs)}: {place.why}")
-            if each.candidate.rule.mended_by:
-                self.say(f"  mended by: {', '.join(each.candidate.rule.mended_by)}")
+            if words := repaired_by_words(remedies(each, case, advice)):
+                self.say(f"  repaired by: {words}")
 
     def _say_json_without(self, report: dict[str, Any], key: str) -> None:
         self.say_json(_masked(report, key))
@@ -223,6 +226,11 @@ def _explained(text: str, case: Case, chosen: Chosen, provider: Provider) -> tup
     own = {each.name for each in PROFILES if each.wire == provider.wire}
     found = explained(error_text(text), case, chosen.projection)
     return tuple(each for each in found if own & set(each.candidate.profiles)) or found
+
+
+def _advised(found: Sequence[Explanation], text: str, case: Case, chosen: Chosen) -> Advice:
+    """What `repair --for` recommends for the history that was sent, by the profile that answered so."""
+    return advised(case, profile_of(found, chosen.profile), chosen.projection, observed(found, error_text(text), [case]))
 
 
 def _confirm(command: AnsweringCommand, host: str, size: int, options: Mapping[str, Any]) -> None:
