@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector.management.demo_ownership import CAPTURES
 from inspector.seeds.branch_incident import BRANCHED, openclaw_files
 from inspector.seeds.dispatch_others import HEALTHY
 from inspector.seeds.rollouts_incident import CRASH, SESSION, incident_files
@@ -139,6 +140,13 @@ def test_where_none_of_several_matches_the_ids_are_said(tmp_path: Path) -> None:
     assert ran.status == 0 and "AN-17" in ran.out
     assert "none of them breaks the rule now" in ran.out and BRANCHED in ran.out
     assert run("explain", "the moon is in the wrong phase", "--target", folder).status == 1
+
+
+def test_a_capture_has_no_history_and_the_rule_is_explained_all_the_same(tmp_path: Path) -> None:
+    place = tmp_path / "lost.capture.jsonl"
+    place.write_bytes(next(iter(CAPTURES.values())))
+    ran = run("explain", THINKING, "--target", place)
+    assert ran.status == 0 and "AN-16 (" in ran.out and "holds captured streams" in ran.err
 
 
 @pytest.mark.parametrize("text", ["HTTP 429: slow down", 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}'])

@@ -47,6 +47,7 @@ from inspector.reports.explain import (
 from inspector.reports.stream_report import rows_that_say
 from inspector.reports.visible import visible
 from inspector.sources.problems import shown
+from inspector.sources.reading import ACapture
 
 LIMIT = 4 * 1024 * 1024
 PIPE = "-"
@@ -127,7 +128,12 @@ class Command(AnsweringCommand):
                 raise CommandError("--reader says how a history is read: name its store or conversation with --target.")
         candidates = recognised(text)
         with one_snapshot() if target and is_imported(target) else nullcontext():
-            asked = _asked(options, text, candidates) if target else Asked()
+            try:
+                asked = _asked(options, text, candidates) if target else Asked()
+            except ACapture as capture:
+                # The rule is explained all the same: only the history of the error is not there.
+                self.note(str(capture))
+                asked = Asked()
         found = explained_in(candidates, asked.case, asked.pointed.projection if asked.pointed else "")
         found = tuple(sorted(found, key=lambda each: not each.fires))
         known = None if found else unrecognised_meaning(text)
