@@ -145,7 +145,7 @@ def test_the_calls_that_an_error_names_lead_to_their_job(client: Client, inciden
 
 def test_a_repair_of_an_export_is_a_script_and_cannot_be_proposed(client: Client, incident: dict[str, Conversation]) -> None:
     shown = client.get(f"/conversations/{incident['4107'].oid}/repairs/new/", {"strategy": "insert-ledger-results"}).content.decode()
-    assert "Nothing is written into an export" in shown and "3 inserted" in shown
+    assert "Nothing is written into an export" in shown and "3 chunks inserted" in shown
     assert "gbrain.sql --conversation 4107 --strategy insert-ledger-results --out mend.sql" in shown
     assert "Propose this repair" not in shown and "is switched off" not in shown
     source = incident["4107"].source
