@@ -251,8 +251,17 @@ def _tied(sessions: Sequence[Stored], crashes: Sequence[Stored]) -> Iterator[Sto
     for each in sessions:
         own = of_session.get(each.conversation.native_id, [])
         names = ", ".join(crash.conversation.native_id for crash in own)
-        yield _with(each, {"crashes": Fact("crashes", names, own[0].records[0].key)}) if own else each
+        yield _with(each, {"crashes": Fact("crashes", names, own[0].records[0].key), **_refusal(each, own[0])}) if own else each
     yield from tied
+
+
+def _refusal(session: Stored, crash: Stored) -> dict[str, Fact]:
+    """The error of the newest crash, where the session was not written after it: its last request was refused with this."""
+    error, at = crash.conversation.facts.get("error"), crash.conversation.fact("lastActivityAt")
+    times = [chunk.at for chunk in session.conversation.chunks if chunk.at is not None]
+    if error is None or at is None or (times and max(times) > int(at)):
+        return {}
+    return {"crashError": Fact("crashError", error.value, crash.records[0].key)}
 
 
 def _with(stored: Stored, facts: dict[str, Fact]) -> Stored:

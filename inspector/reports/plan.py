@@ -9,6 +9,7 @@ from inspector.conversation.model import Chunk
 from inspector.formats.base import Change
 from inspector.repairs.preview import DiffRow, Preview
 from inspector.repairs.suggested import suggested
+from inspector.reports.observed_rejection import profiles_report
 from inspector.reports.scan import finding_report
 from inspector.reports.visible import size, visible
 
@@ -77,9 +78,7 @@ def plan_report(oid: str, preview: Preview) -> Json:
         "edits": list(_edits(preview)),
         "findings_before": [finding_report(finding) for finding in suggested(preview.before.case, preview.before.findings)],
         "findings_after": [finding_report(finding) for finding in suggested(preview.after.case, preview.after.findings)],
-        "profiles": {
-            preview.before.judgement.profile: {"before": preview.before.judgement.verdict, "after": preview.after.judgement.verdict}
-        },
+        "profiles": profiles_report(preview),
         "diff": preview.text_diff,
         "request": request_report(preview),
     }

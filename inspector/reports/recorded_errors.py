@@ -1,6 +1,6 @@
 """What the store and the trace already say went wrong: recorded errors, what each means, and the rule that it belongs to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Kind
@@ -51,6 +51,21 @@ def recorded_errors(case: Case, findings: Sequence[Finding] = ()) -> tuple[Recor
     return tuple(replace(each, times=counts[key]) for key, each in found.items())
 
 
+def latest_rejection(case: Case) -> Recorded | None:
+    """The provider's rejection that is the last thing recorded: no answer came after it. None where there is none, or no rule of a provider is known for it."""
+    steps = case.trace.steps() if case.trace else []
+    answered = max(
+        (chunk.seq for message in case.messages if message.role == "assistant" for chunk in message.chunks if chunk.kind is not Kind.ERROR),
+        default=-1,
+    )
+    found: Recorded | None = None
+    for where, seq, step, text in (*_rows(case), *_noted(case), *_observed(case)):
+        is_last = step == steps[-1].step_id if step and steps else seq is None or seq >= answered
+        if is_last and (each := _recorded(case, where, seq, step, text, ())).provider_rule:
+            found = each
+    return found
+
+
 def _recorded(case: Case, where: str, seq: int | None, step: str, text: str, findings: Sequence[Finding]) -> Recorded:
     known = meaning(text)
     if known is None:
@@ -83,18 +98,27 @@ _Found = tuple[str, int | None, str, str]
 
 
 def _rows(case: Case) -> Iterator[_Found]:
+    """Rows that are errors; of a session file the error of the last answer, since those before it were followed by another."""
     for chunk in case.conversation.chunks:
         if chunk.kind is Kind.ERROR:
             code = chunk.payload.get("code")
             text = chunk.text or "(an error chunk without a message)"
             yield f"seq {chunk.seq}", chunk.seq, "", text if not isinstance(code, str) or code in text else f"{text} (code {code})"
+    last = next((message.chunks[0] for message in reversed(case.messages) if message.role == "assistant"), None)
+    if last is not None and case.tree is not None and isinstance(entry := last.payload.get("entry"), Mapping):
+        error = entry.get("errorMessage")
+        if entry.get("stopReason") == "error" and isinstance(error, str) and error.strip():
+            yield f"seq {last.seq}", last.seq, "", error
 
 
 def _noted(case: Case) -> Iterator[_Found]:
-    """What a job of gbrain was ended by, by its own account."""
+    """What a job of gbrain was ended by, by its own account; the newest crash file of a session of rollouts."""
     text = case.conversation.fact(ERROR) if case.conversation.format in GBRAIN else None
     if text and text.strip():
         yield "the job's error_text", None, "", text
+    if crash := case.conversation.fact("crashError"):
+        name = (case.conversation.fact("crashes") or "").partition(", ")[0]
+        yield f"the crash file {name.partition(':')[2]}", None, "", crash
 
 
 def _observed(case: Case) -> Iterator[_Found]:

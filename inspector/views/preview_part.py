@@ -6,6 +6,7 @@ from itertools import groupby
 from inspector.detectors.base import Finding
 from inspector.formats.base import Change
 from inspector.repairs.preview import DiffRow, Preview
+from inspector.reports.observed_rejection import Observed, observed
 from inspector.reports.plan import chunks_summary, summary
 from inspector.reports.visible import size
 
@@ -41,6 +42,7 @@ class PreviewPart:
     change_total: int
     size: str
     safety: str
+    observed: Observed | None
 
 
 def diff_runs(rows: tuple[DiffRow, ...], shown: int = 3, least: int = 6) -> tuple[DiffRun, ...]:
@@ -64,5 +66,5 @@ def preview_part(preview: Preview) -> PreviewPart:
     safety = " and ".join(sorted(preview.plan.safety)) or "safe"
     return PreviewPart(
         preview, diff_runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary(preview), chunks_summary(preview.rows),
-        preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety,
+        preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety, observed(preview),
     )  # fmt: skip

@@ -29,6 +29,7 @@ from inspector.readers.catalogue import reader
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.preview import Preview
 from inspector.repairs.recommend import sequence
+from inspector.reports.observed_rejection import observed
 from inspector.reports.plan import plan_report, summary
 from inspector.reports.span_words import count
 from inspector.reports.what_remains import what_remains
@@ -224,7 +225,12 @@ class Command(AnsweringCommand):
                 self.say(f"      {found.message}")
         if not after.findings:
             self.say("  after: no findings")
-        self.say(f"  {before.judgement.profile}: {before.judgement.verdict} before, {after.judgement.verdict} after")
+        if seen := observed(preview):
+            self.say(f"  observed before: {seen.words}: {shown(' '.join(seen.rejection.text[:400].split()), 200)}")
+        by = f" as {before.case.reading.reader} reads it" if seen else ""
+        self.say(f"  {before.judgement.profile}{by}: {before.judgement.verdict} before, {after.judgement.verdict} after")
+        for each in seen.versions if seen else ():
+            self.say(f"  as {each.reader} reads it (--reader): {each.before.verdict} before, {each.after.verdict} after")
         for cost in preview.cost:
             self.say(f"  cost: {cost}")
         for warning in preview.warnings:
