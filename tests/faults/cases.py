@@ -21,6 +21,10 @@ from tests.formats.rollouts_files import write as write_rollouts
 from tests.postgres.making import dangling
 from tests.sources.stores import crashed, insert, make
 
+TWICE = (
+    *("dispatch (DELETE) same-rows", "dispatch (WAL) new-conversation", "rollouts B same-file", "rollouts C child"),
+    *("pi 3 replay-suffix", "openclaw new-session"),
+)
 INTERRUPTED = ("insert-interrupted-result",)
 OTHER = "0e6bd2a4-0000-4000-8000-000000000002"
 
@@ -36,6 +40,11 @@ class Case:
     conversation: str
     strategies: tuple[str, ...]
     mode: str
+
+    @property
+    def is_interrupted_twice(self) -> bool:
+        """Whether the commands that settle an interrupted write have faults of their own here."""
+        return self.name in TWICE
 
     @property
     def name(self) -> str:

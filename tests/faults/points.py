@@ -52,23 +52,53 @@ class Commands:
         return (command, *(name for name in ("repair", "apply", "undo") if name != command), "press apply", "press undo")
 
 
-def starts(bench: Bench) -> Iterator[tuple[str, str]]:
-    """Saves the state that each command begins with; gives the command and the id of its repair, "" where there is none yet."""
+@dataclass(frozen=True)
+class Start:
+    """A saved state, and the command that begins with it; `oid` is its repair, "" where there is none yet."""
+
+    name: str
+    command: str
+    oid: str = ""
+
+
+def starts(bench: Bench) -> Iterator[Start]:
+    """Every state with its command; each is saved when it is given."""
     commands = Commands(bench)
     bench.save("repair")
-    yield "repair", ""
+    yield Start("repair", "repair")
     bench.restore("repair")
     done = commands.run("repair", "")
     assert done.status == 0, f"{bench.case.name}: {done.text}"
     (intent,) = bench.intents()
     bench.save("undo")
-    yield "undo", intent.oid
+    yield Start("undo", "undo", intent.oid)
     bench.restore("repair")
     made = bench.fork("propose and approve", lambda: _approved(bench))
     assert made.status == 0, made.text
     (intent,) = bench.intents()
     bench.save("apply")
-    yield "apply", intent.oid
+    yield Start("apply", "apply", intent.oid)
+    if bench.case.is_interrupted_twice:
+        bench.restore("repair")
+        _interrupt(bench, commands)
+        intent = bench.intents()[-1]
+        for command in ("apply", "undo"):
+            bench.save(f"{command}, again")
+            yield Start(f"{command}, again", command, intent.oid)
+            bench.restore(f"{command}, again")
+
+
+def _interrupt(bench: Bench, commands: Commands) -> None:
+    """Kills the repair where most is left to do: between two files, or with a journal to roll back; else where it is written and not recorded."""
+    calls = commands.run("repair", "", Fault("record", 0)).calls
+    bench.restore("repair")
+    on_store = [call for call in calls if call.path.startswith(f"{bench.store_folder}/")]
+    renames = [call for call in on_store if call.name == "rename"]
+    pages = [call for call in on_store if call.path.endswith(".db") and call.name == "pwrite"]
+    fault = Fault("kill before", renames[-1].number) if len(renames) > 1 else Fault("kill after", (renames or pages)[0].number)
+    killed = commands.run("repair", "", fault)
+    assert killed.status == -signal.SIGKILL, killed.text
+    bench.let_time_pass()
 
 
 def _approved(bench: Bench) -> int:
@@ -89,12 +119,13 @@ def _approved(bench: Bench) -> int:
     return 0
 
 
-def examine(bench: Bench, command: str, oid: str, call: Call, kind: str, number: int, acts: Sequence[str]) -> Result:
+def examine(bench: Bench, start: Start, call: Call, kind: str, number: int, acts: Sequence[str]) -> Result:
     """`number` chooses how it is looked at afterwards; each of `acts` begins with what that look left."""
-    result = Result(bench.case.program, bench.case.mode, command, kind, call)
+    result = Result(bench.case.program, bench.case.mode, start.name, kind, call)
     commands = Commands(bench)
-    bench.restore(command)
-    answer = commands.run(command, oid, Fault(kind, call.number))
+    bench.restore(start.name)
+    oid = start.oid
+    answer = commands.run(start.command, oid, Fault(kind, call.number))
     result.tell(answer)
     hit = answer.calls[call.number - 1] if len(answer.calls) >= call.number else None
     if hit is None or hit.name != call.name:
@@ -112,7 +143,7 @@ def examine(bench: Bench, command: str, oid: str, call: Call, kind: str, number:
     for place, act in enumerate(acts):
         if place:
             bench.restore("looked")
-        _acted(bench, commands, result, command, act, oid or (intents[-1].oid if intents else ""), found)
+        _acted(bench, commands, result, act, oid or (intents[-1].oid if intents else ""), found)
     return result
 
 
@@ -167,7 +198,7 @@ def _told(found: Found) -> str:
     return ("torn" if found.present is None else f"has {sorted(found.present)}") + (" and a hot journal" if found.is_hot else "")
 
 
-def _acted(bench: Bench, commands: Commands, result: Result, command: str, act: str, oid: str, found: Found) -> None:
+def _acted(bench: Bench, commands: Commands, result: Result, act: str, oid: str, found: Found) -> None:
     """The act, then undo of whatever it left; the store is as before in the end."""
     if act != "repair" and not oid:
         return

@@ -171,14 +171,14 @@ def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, sh
     from tests.faults.points import Commands, examine, starts
 
     results = []
-    for command, oid in starts(bench):
-        if options.command not in (None, command):
+    for start in starts(bench):
+        if options.command not in (None, start.command):
             continue
-        bench.restore(command)
+        bench.restore(start.name)
         commands = Commands(bench)
-        recorded = commands.run(command, oid, Fault("record", 0))
-        assert recorded.status == 0, f"{CASES[number].name}, {command}: {recorded.text}"
-        acts = commands.acts(command)
+        recorded = commands.run(start.command, start.oid, Fault("record", 0))
+        assert recorded.status == 0, f"{CASES[number].name}, {start.name}: {recorded.text}"
+        acts = commands.acts(start.command)
         points = list(chosen(recorded.calls, f"{bench.store_folder}/", _is_first(CASES[number]), options.all))
         points = [point for point in points if options.kind in point[1]][:: options.thin]
         if options.sample:
@@ -187,7 +187,7 @@ def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, sh
             if at % shards != shard:
                 continue
             some = acts if options.all else (acts[at % len(acts)],)
-            results.append(_plain(examine(bench, command, oid, call, kind, at + at // len(acts), some), bench.folder))
+            results.append(_plain(examine(bench, start, call, kind, at + at // len(acts), some), bench.folder))
     return results
 
 
@@ -215,9 +215,10 @@ def chosen(calls: Sequence[Call], store: str, far: bool = True, is_all: bool = F
     """
     on_store = [call.number for call in calls if call.path.startswith(store) and not call.path.endswith("-shm")] or _written(calls)
     others = [call for call in calls if call.number not in on_store and (is_all or call.name == "send" or _is_end(calls, call))]
-    near = {call.number for call in [call for call in others if call.number < on_store[0]][-BEFORE:]}
-    near |= {call.number for call in [call for call in others if call.number > on_store[-1]][:AFTER]}
-    near |= {call.number for call in others if on_store[0] < call.number < on_store[-1]}
+    first, last = (on_store[0], on_store[-1]) if on_store else (0, 0)
+    near = {call.number for call in [call for call in others if call.number < first][-BEFORE:]}
+    near |= {call.number for call in [call for call in others if call.number > last][:AFTER]}
+    near |= {call.number for call in others if first < call.number < last}
     turns = {call.number: turn for turn, call in enumerate(others)}
     for call in calls:
         kinds = [kind for kind in (*KINDS, *ON_SERVERS) if call.can(kind)]
@@ -233,7 +234,10 @@ def chosen(calls: Sequence[Call], store: str, far: bool = True, is_all: bool = F
 
 def _written(calls: Sequence[Call]) -> list[int]:
     """The statements of the transaction that is committed; the one of the rehearsal is not."""
-    last = next(call.number for call in calls if "COMMIT" in call.text)
+    last = next((call.number for call in calls if "COMMIT" in call.text), 0)
+    if not last:
+        # A write that is in the store already is only recorded.
+        return []
     first = max(call.number for call in calls if "BEGIN" in call.text and call.number < last)
     return [call.number for call in calls if first <= call.number <= last and call.name == "send"]
 
@@ -241,7 +245,7 @@ def _written(calls: Sequence[Call]) -> list[int]:
 def sampled(points: Sequence[tuple[Call, str]], store: str, size: int, number: int) -> list[tuple[Call, str]]:
     """`size` of the points on the store and right after it, evenly spread, beginning elsewhere for each case."""
     on_store = [at for at, (call, _) in enumerate(points) if call.path.startswith(store)]
-    near = list(points[on_store[0] : on_store[-1] + 1 + AFTER])
+    near = list(points[on_store[0] : on_store[-1] + 1 + AFTER] if on_store else points)
     step = len(near) / size
     return [near[int(at * step + number) % len(near)] for at in range(size)]
 
