@@ -17,7 +17,7 @@ from inspector.actions.own_database import refuse_own_database
 from inspector.actions.revisions import BATCH, shared_facts, write_revisions
 from inspector.actions.seal_bundle import known_judges
 from inspector.detectors.base import Finding as Found
-from inspector.detectors.base import Severity, findings
+from inspector.detectors.base import Severity, findings, stored_messages
 from inspector.detectors.catalogue import RULES
 from inspector.formats import bundle
 from inspector.formats.base import Stored
@@ -333,7 +333,7 @@ def examine(conversation: Conversation, stored: Stored | None = None, ids: Seque
     found = findings(case, RULES)
     conversation.projection, conversation.profile = own_judges(stored.conversation, source.projection, source.profile)
     _, judgement = judged(case.reading, stored.conversation, conversation.profile, conversation.projection)
-    conversation.message_count = len(case.messages)
+    conversation.message_count = len(stored_messages(case.conversation))
     conversation.read_count = len(case.reading.messages)
     conversation.verdict = visible(verdict(case, found, judgement))
     conversation.worst = found[0].severity.value if found else ""

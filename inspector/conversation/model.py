@@ -171,12 +171,14 @@ class Message:
 class Dropped:
     """Chunks that a reader or projection leaves out, and why, in one sentence.
 
-    `meant`: its user or the program chose so, and wrote it down (a compaction, a context edit): nothing is wrong with it.
+    `meant`: its user or the program chose so, and wrote it down (a compaction, a context edit): nothing is wrong with it. `skipped`: the reader goes on
+    across them before any repair of its own, so that to it the messages before and after are neighbors.
     """
 
     chunks: tuple[Chunk, ...]
     why: str
     meant: bool = False
+    skipped: bool = False
 
     @property
     def seqs(self) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from inspector.conversation import pairing, queries
 from inspector.conversation.model import Chunk, Conversation, Kind, Message, Reading
 from inspector.conversation.tree import PATH
 from inspector.readers.catalogue import reader
+from inspector.readers.session_rows import is_mirror, mapping
 from inspector.traces import observe
 from inspector.traces.model import Trace
 
@@ -53,8 +54,8 @@ class Fault(StrEnum):
 class Case:
     """All that a rule may know. What is absent is None, and rules say what they could not know.
 
-    `messages` are the true messages, `reading` is what the chosen reader makes of the same chunks; `taken_at` is when the
-    store was read (epoch ms). `archive` is what the conversation was compacted from; `bleeding` are ids of other conversations
+    `messages` are the true messages but for those that are `passed_over`, `reading` is what the chosen reader makes of the same chunks; `taken_at` is
+    when the store was read (epoch ms). `archive` is what the conversation was compacted from; `bleeding` are ids of other conversations
     whose rows the program's own key listing returns with this one's.
     """
 
@@ -186,8 +187,24 @@ def case_of(
     if client.path is not None and conversation.fact(PATH) is None:
         tree, conversation = conversation, client.path(conversation)
     reading = client.read(conversation)
-    messages = answers(conversation, queries.true_messages(conversation.chunks))
+    skipped = passed_over(conversation, reading)
+    messages = stored_messages(conversation)
+    if skipped:
+        messages = tuple(message for message in messages if not all(chunk.key in skipped for chunk in message.chunks))
     return Case(conversation, messages, reading, trace, taken_at, archive, bleeding, tree)
+
+
+def stored_messages(conversation: Conversation) -> tuple[Message, ...]:
+    """All true messages, those that a reader passes over too."""
+    return answers(conversation, queries.true_messages(conversation.chunks))
+
+
+def passed_over(conversation: Conversation, reading: Reading) -> frozenset[str]:
+    """Keys of chunks that a program does not see between the messages around them: what the reader skips, and what no program sends, whoever reads it."""
+    skipped = {chunk.key for dropped in reading.dropped if dropped.skipped for chunk in dropped.chunks}
+    if conversation.fact(PATH) is not None:
+        skipped |= {chunk.key for chunk in conversation.chunks if is_mirror(mapping(chunk.payload.get("entry")))}
+    return frozenset(skipped)
 
 
 def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Message, ...]:

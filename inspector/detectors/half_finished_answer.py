@@ -13,12 +13,10 @@ from inspector.detectors.session_tree import bounded
 from inspector.readers.session_rows import mapping
 
 _ENDED = ("stop", "endTurn", "end_turn")
-# What OpenClaw shows on its own account is stored as an answer of this provider, and counts nothing.
-_MIRROR = "openclaw"
 
 
 def check(case: Case) -> Iterator[Hit]:
-    answers = [message for message in case.messages if message.role == "assistant" and _about(message).get("provider") != _MIRROR]
+    answers = [message for message in case.messages if message.role == "assistant"]
     # A provider that never says what an answer cost proves nothing by that.
     counting = {_model(message) for message in answers if _tokens(message)}
     yield from bounded(

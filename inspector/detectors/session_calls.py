@@ -7,7 +7,7 @@ from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.pairing import Answered
 from inspector.conversation.tree import Entry
-from inspector.detectors.base import GBRAIN, Case, answered, keys_read, once
+from inspector.detectors.base import GBRAIN, Case, answered, keys_read, once, passed_over
 from inspector.detectors.session_effects import SESSIONS
 from inspector.detectors.session_tree import Tree, tree_of
 from inspector.detectors.synthetic_texts import is_synthetic
@@ -41,8 +41,11 @@ def has_failed(message: Message) -> bool:
 
 
 def read_messages(case: Case) -> tuple[Message, ...]:
-    """What the context holds before any repair, failed answers left out: with summaries and texts of extensions, without what was compacted."""
-    return tuple(message for message in case.reading.grouped if not has_failed(message))
+    """What a request can hold before any repair, failed answers left out: with summaries and texts of extensions, without what was compacted or is passed over."""
+    skipped = passed_over(case.conversation, case.reading)
+    return tuple(
+        message for message in case.reading.grouped if not has_failed(message) and not all(chunk.key in skipped for chunk in message.chunks)
+    )
 
 
 @once

@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.formats.session_blocks import message_blocks
-from inspector.readers.session_rows import Row, mapping, word
+from inspector.readers.session_rows import Row, is_mirror, mapping, word
 
 COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>"
 CAME_BACK = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}</summary>"
@@ -14,7 +14,6 @@ _ROLES = ("user", "assistant", "tool", "system")
 _EDITABLE = ("user", "assistant", "toolResult", "custom", "hookMessage")
 _EXCLUDED = "excluded from the context by the person who ran it"
 _MIRROR = "a copy of what the program showed by itself, for display only"
-_MIRRORS = ("delivery-mirror", "gateway-injected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def context_of(path: Sequence[Row], rules: Rules) -> Context:
         for message in messages:
             context.messages.append(message)
             if why := _unsent(row, message, rules):
-                context.dropped.append(Dropped(message.chunks, why, meant=why in (_EXCLUDED, _MIRROR)))
+                context.dropped.append(Dropped(message.chunks, why, meant=why in (_EXCLUDED, _MIRROR), skipped=True))
             else:
                 context.sent.append(message)
     return context
@@ -125,7 +124,7 @@ def made(first: Chunk, role: str, content: Any) -> tuple[Chunk, ...]:
 def _edited(row: Row, messages: list[Message], edit: Row, context: Context) -> list[Message]:
     replacement = edit.about.get("replacement")
     if replacement is None:
-        context.dropped.append(Dropped(row.chunks, f"removed from the context by the context edit {edit.id}", meant=True))
+        context.dropped.append(Dropped(row.chunks, f"removed from the context by the context edit {edit.id}", meant=True, skipped=True))
         return []
     stored = "custom" if row.type == "custom_message" else word(row.about.get("role"))
     if stored not in _EDITABLE or not isinstance(replacement, Mapping):
@@ -153,6 +152,6 @@ def _unsent(row: Row, message: Message, rules: Rules) -> str:
         return _EXCLUDED
     if message.role not in _ROLES or (message.role == "system" and not rules.system):
         return f"the role {about.get('role')!r} is none that the program sends to a model"
-    if rules.mirrors and message.role == "assistant" and about.get("provider") == "openclaw" and about.get("model") in _MIRRORS:
+    if rules.mirrors and message.role == "assistant" and is_mirror(about):
         return _MIRROR
     return ""

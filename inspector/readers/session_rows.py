@@ -10,6 +10,7 @@ from inspector.conversation.tree import LEAF, Entry, entries, last_by_id
 
 PI, OPENCLAW, OPENCLAW_SQLITE = "pi", "openclaw", "openclaw-sqlite"
 _UNPARSED = ("torn", "nul", "not-json", "fused")
+_MIRRORS = ("delivery-mirror", "gateway-injected")
 _NO_MAPPING: Mapping[str, Any] = {}
 
 
@@ -95,6 +96,11 @@ def model_of(chunk: Chunk) -> tuple[object, object, object]:
     """Provider, model and api of the answer that the chunk is of."""
     entry = mapping(chunk.payload.get("entry"))
     return entry.get("provider"), entry.get("model"), entry.get("api")
+
+
+def is_mirror(entry: Mapping[str, Any]) -> bool:
+    """Whether OpenClaw wrote the answer to show it and never sends it: what a channel delivered, or what the gateway itself said."""
+    return entry.get("provider") == OPENCLAW and entry.get("model") in _MIRRORS
 
 
 def target_of(path: Sequence[Row]) -> tuple[object, object, object]:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message
-from inspector.detectors.base import Case, Finding
+from inspector.detectors.base import Case, Finding, stored_messages
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
 from inspector.reports.clock import turn_times
+from inspector.traces.model import Trace
 
 NOT_RECORDED = "not known: the prompt of this request is not recorded"
 SYSTEM = -1
@@ -55,7 +56,7 @@ def columns(
     elsewhere: str = "not read into any message",
 ) -> Columns:
     """`elsewhere` says why a chunk is in no message although nothing dropped it (for a past step: it came later)."""
-    conversation, true_messages = case.conversation, case.messages
+    conversation, true_messages = case.conversation, stored_messages(case.conversation)
     stored = {chunk.key: index for index, message in enumerate(true_messages) for chunk in message.chunks}
     read = {chunk.key: Owner(index) for index, message in enumerate(read_messages) if not message.synthetic for chunk in message.chunks}
     for gone in dropped:
@@ -80,7 +81,7 @@ def columns(
         sent.setdefault(chunk.key, Owner(None, ""))
     return Columns(
         conversation, true_messages, read_messages, prompt, judgement, tuple(findings), stored, read, sent,
-        _partners(conversation), _turns(case), _departures(conversation, stored, read), lost,
+        _partners(conversation), _turns(true_messages, case.trace), _departures(conversation, stored, read), lost,
     )  # fmt: skip
 
 
@@ -98,9 +99,9 @@ def _partners(conversation: Conversation) -> dict[str, int]:
     return partners
 
 
-def _turns(case: Case) -> dict[int, str]:
-    times = turn_times(case.messages, case.trace)
-    starts = [index for index, message in enumerate(case.messages) if message.role == "user"]
+def _turns(messages: Sequence[Message], trace: Trace | None) -> dict[int, str]:
+    times = turn_times(messages, trace)
+    starts = [index for index, message in enumerate(messages) if message.role == "user"]
     return {index: f"turn {number} · {_clock(times.get(index))}" for number, index in enumerate(starts, start=1)}
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise, zip_longest
 
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Finding, case_of, findings
+from inspector.detectors.base import Case, Finding, case_of, findings, stored_messages
 from inspector.detectors.catalogue import RULES
 from inspector.profiles.judging import judged
 from inspector.readers.catalogue import fitting, reader
@@ -170,7 +170,7 @@ def _seq_by_key(chunks: Iterable[Chunk]) -> dict[str, int]:
 
 def _boundaries(case: Case) -> tuple[dict[str, int], dict[str, int]]:
     """Where the reader's messages begin otherwise than the true ones: merged and split, as Outcome has them."""
-    true = {chunk.key: number for number, message in enumerate(case.messages) for chunk in message.chunks}
+    true = {chunk.key: number for number, message in enumerate(stored_messages(case.conversation)) for chunk in message.chunks}
     read = {chunk.key: number for number, message in enumerate(case.reading.grouped) for chunk in message.chunks}
     merged: dict[str, int] = {}
     split: dict[str, int] = {}

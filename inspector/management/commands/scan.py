@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Finding, Severity, at_least, findings, rank
+from inspector.detectors.base import Case, Finding, Severity, at_least, findings, rank, stored_messages
 from inspector.detectors.catalogue import RULES
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
@@ -154,7 +154,7 @@ class _Lines:
         self.say(each.verdict)
         title = f'  "{shown(conversation.title, 60)}"' if conversation.title else ""
         counts = (
-            f"{len(conversation.chunks):,} chunks, {len(each.case.messages):,} messages stored, "
+            f"{len(conversation.chunks):,} chunks, {len(stored_messages(conversation)):,} messages stored, "
             f"{len(each.case.reading.messages):,} as {each.case.reading.reader} reads them"
         )
         self.say(f"  {shown(conversation.native_id)} ({each.oid}){title}: {counts}")
