@@ -62,25 +62,29 @@ def request_for(
     reader: str | None = None,
     held: Collection[str] = (),
     leaf: str = "",
+    now: int | None = None,
 ) -> Request:
-    """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked; but for the time of an entry in a list. Raises Refused.
+    """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked. Raises Refused.
 
-    `held` are the native ids in the store, where it was read now; else those of the last import count.
+    `held` are the native ids in the store, where it was read now; else those of the last import count. `now` (epoch ms, the present where it is None) is the
+    time of the entry where a new conversation has one in a list: the one thing that differs each time the question is asked.
     """
     format_ = loading.format_of(source)
     named = mode_named(format_, mode)
-    options = _options(source, stored, strategies, named, held, leaf)
+    options = _options(source, stored, strategies, named, held, leaf, now)
     # A command has chosen its judges for the conversation already.
     known = source.pk is not None
     judges = own_judges(stored.conversation, source.projection, source.profile) if known else (source.projection, source.profile)
     return Request(tuple(strategies), named, reader or source.reader, *judges, options)
 
 
-def _options(source: Source, stored: Stored, strategies: Sequence[str], mode: str, held: Collection[str], leaf: str) -> dict[str, str]:
+def _options(
+    source: Source, stored: Stored, strategies: Sequence[str], mode: str, held: Collection[str], leaf: str, now: int | None
+) -> dict[str, str]:
     """The format's options, with an id for a new conversation, in the format's own form, that this source is not known to hold."""
     chosen = {LEAF: visible(leaf)} if leaf else {}
     format_, basis = loading.format_of(source), " ".join((digest(stored), *strategies, *chosen.values()))
-    listing = format_.listing(mode, stored, time_ns() // 1_000_000) if isinstance(format_, Lists) else {}
+    listing = format_.listing(mode, stored, time_ns() // 1_000_000 if now is None else now) if isinstance(format_, Lists) else {}
     for count in itertools.count():
         options = format_.options(mode, stored, str(uuid.uuid5(_FORKS, f"{basis} {count}"))) | listing | chosen
         name = options.get("fork_id")

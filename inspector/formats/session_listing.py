@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation
-from inspector.formats.base import Cell, Change, Element
+from inspector.formats.base import Cell, Change, Element, WriteRefused
 from inspector.formats.session_folder import INDEX, INDEX_UNREADABLE
 
 NEW = "new-session"
@@ -23,6 +23,7 @@ FACTS = ("index", "sessionKey")
 """What is read of a sessions.json: one of these for every session of its folder."""
 _AGENT_FOLDER = re.compile(r"(?:^|/)agents/([A-Za-z0-9][A-Za-z0-9_-]{0,63})/sessions/[^/]+$")
 _AGENT_KEY = re.compile(r"agent:([A-Za-z0-9][A-Za-z0-9_-]{0,63}):")
+_TIME = re.compile("[0-9]{1,14}")
 _DEFAULT_AGENT = "main"
 
 
@@ -80,7 +81,7 @@ def _member(plan: Plan, conversation: Conversation, key: str) -> str:
 
 def _entry(plan: Plan) -> dict[str, object]:
     """Newer versions ask for the start of the session and its last message, elder ones for the last change."""
-    at = int(plan.options.get(LISTED_AT, "0"))
+    at = _listed_at(plan)
     return {"sessionId": plan.options["fork_id"], "updatedAt": at, "sessionStartedAt": at, "lastInteractionAt": at}
 
 
@@ -91,5 +92,13 @@ def _name(plan: Plan, conversation: Conversation, key: str) -> str:
     return f"agent:{found[1].lower() if found else _DEFAULT_AGENT}:explicit:{plan.options['fork_id']}"
 
 
+def _listed_at(plan: Plan) -> int:
+    """Raises WriteRefused: a plan may come from a file."""
+    given = plan.options.get(LISTED_AT, "0")
+    if not _TIME.fullmatch(given):
+        raise WriteRefused("The time that the plan has for the new session in OpenClaw's list is no time; make the plan again.")
+    return int(given)
+
+
 def _shown(plan: Plan) -> str:
-    return f"{datetime.fromtimestamp(int(plan.options.get(LISTED_AT, '0')) / 1000, UTC):%Y-%m-%d %H:%M}"
+    return f"{datetime.fromtimestamp(_listed_at(plan) / 1000, UTC):%Y-%m-%d %H:%M}"

@@ -1,5 +1,6 @@
 """A repair from preview to undo. Every act is one POST with one public function behind it."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,7 @@ from inspector.reports.what_remains import what_remains
 from inspector.views.pages import absolute, as_json, as_markdown, page
 from inspector.views.preview_part import PreviewPart, preview_part
 
+_TIME = re.compile("[0-9]{1,14}")
 LINKABLE = 4000
 """Characters of a query that an address carries: every strategy there is, and an entry's id."""
 LISTED = 500
@@ -155,18 +157,23 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     )
 
 
-def _request(row: Conversation, asked: Asked) -> Request:
-    return request_for(row.source, loading.stored(row), asked.strategies, asked.mode, asked.reader, leaf=asked.leaf)
+def _request(row: Conversation, asked: Asked, now: int | None = None) -> Request:
+    return request_for(row.source, loading.stored(row), asked.strategies, asked.mode, asked.reader, leaf=asked.leaf, now=now)
 
 
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
-    """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address is the digest of the plan that was previewed."""
+    """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address is the digest of the plan that was previewed.
+
+    `at` is the time (epoch ms) that this plan gives to the entry of a new conversation in a list.
+    """
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     if request.method != "POST":
         return page(request, "repair_new.html", _new_page(request, row), part="preview", twins=("json",))
     asked = _asked(request, row)
     try:
-        repair = propose_repair(row, _request(row, asked), request.operator, request.GET.get("seen", ""))
+        at = request.GET.get("at", "")
+        shown = _request(row, asked, int(at) if _TIME.fullmatch(at) else None)
+        repair = propose_repair(row, shown, request.operator, request.GET.get("seen", ""))
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
         again = {"strategy": asked.strategies, "mode": asked.mode, "reader": asked.reader, **({"leaf": asked.leaf} if asked.leaf else {})}

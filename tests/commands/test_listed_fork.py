@@ -1,11 +1,15 @@
 """A new session of OpenClaw is finished when the program lists and opens it: the entry in sessions.json, or the step that the plan asks for before."""
 
 import json
+import re
+from html import unescape
 from pathlib import Path
+from time import sleep
 
 import pytest
+from django.test import Client
 
-from inspector.models import Conversation, loading
+from inspector.models import Conversation, Repair, loading
 from tests.commands.running import Ran, run
 from tests.formats.session_files import ID, a, call, header, lines, text, u
 
@@ -141,3 +145,26 @@ def test_an_entry_that_the_program_changed_is_not_taken_out(tmp_path: Path) -> N
     before = contents(folder)
     refused = run("undo", applied.json["repair"])
     assert refused.status == 2 and "sessions.json lists it with another value" in refused.err and contents(folder) == before
+
+
+def test_the_page_proposes_the_plan_that_it_showed_with_the_time_that_it_showed(tmp_path: Path, client: Client) -> None:
+    folder = store(tmp_path)
+    run("import_source", folder, "--format", "openclaw")
+    address = f"/conversations/{Conversation.objects.get(native_id=ID).oid}/repairs/new/"
+    chosen = {"strategy": "insert-interrupted-result", "mode": "new-session"}
+    (action,) = re.findall(r'formaction="([^"]*)"', client.get(address, chosen).content.decode())
+    sleep(0.01)
+    assert client.post(f"{address}{unescape(action)}", chosen).status_code == 302
+    repair = Repair.objects.get()
+    assert repair.state == "proposed" and f"at={repair.options['listed_at']}" in action
+
+
+@pytest.mark.parametrize("time", ["", "-1", "x", "9" * 15, "١"])
+def test_a_plan_file_with_a_time_that_is_none_is_refused(tmp_path: Path, time: str) -> None:
+    folder = store(tmp_path)
+    plan = repaired(folder, "--plan").json
+    plan["request"]["options"]["listed_at"] = time
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    before = contents(folder)
+    ran = run("repair", "--apply-plan", tmp_path / "plan.json")
+    assert ran.status == 2 and "is no time; make the plan again" in ran.err and contents(folder) == before
