@@ -13,6 +13,10 @@ ID = "id"
 """The fact that a plan sets where the conversation must take another id: no store keeps it as a value, it stands in the keys."""
 
 
+MOVED = "moved:"
+"""How strategies name a chunk that is somewhere else now, before its old name."""
+
+
 class Safety(StrEnum):
     """What a plan does beyond moving things: the empty set is safe."""
 

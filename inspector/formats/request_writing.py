@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from inspector.conversation import jsontext
-from inspector.conversation.edits import Plan, Set, apply
+from inspector.conversation.edits import MOVED, Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.formats import json_pieces
 from inspector.formats.base import Stored, WriteRefused
@@ -17,9 +17,6 @@ from inspector.formats.request_layout import Layout, laid_out
 from inspector.formats.request_shapes.base import WireShape
 from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, WireMessage
 from inspector.projections.catalogue import projection
-
-MOVED = "moved:"
-"""How strategies name a chunk that stands somewhere else now, before its old name."""
 
 
 @dataclass(frozen=True, slots=True)

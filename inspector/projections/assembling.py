@@ -1,11 +1,13 @@
 """How a projection puts a request together: which messages form one of the wire, blocks in the order given, and what is left out.
 
 How a payload says what its own wire had beside the canonical fields (read only where `wire` is the wire of the projection):
-`extra` is laid over the block that is made of the payload, an object inside it member by member, with four spellings of its own:
+`extra` is laid over the block that is made of the payload, an object inside it member by member, with some spellings of its own:
 `{"string": true}` the block was a plain string as the content of its message (anthropic, openai-responses, ai-sdk; as-sent only);
 `{"list": true}` the text was a list of blocks where a plain string is usual (openai-chat, mistral);
 `{"message": {...}}` fields of the message that the block stands in (name, id, status, providerOptions, a role such as `developer`);
-`{"field": "reasoning_content"}` the field of the message that held this thinking (openai-chat, mistral).
+`{"field": "reasoning_content"}` the field of the message that held this thinking, or `tool_calls` of a call that cannot be read (openai-chat, mistral);
+`{"bare": true}` the message of this result had no content, `{"null": true}` that of this reasoning null, `{"object": true}` the arguments of this call were
+an object where text is usual (openai-chat, mistral; as-sent only).
 `blocks` is the content of a tool result verbatim (Gemini's `response` and the AI SDK's `output` as a list of that one object), `block`
 in a control chunk, or in an unreadable one whose members have wrong types, is a whole block verbatim.
 """
@@ -15,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.conversation import jsontext
+from inspector.conversation.edits import MOVED
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.projections.base import Part, Prompt, WireMessage
 
@@ -29,6 +32,7 @@ _SPELLINGS: dict[str, Callable[[Any], bool]] = {
     "list": lambda value: value is True,
     "message": lambda value: isinstance(value, Mapping),
     "field": lambda value: isinstance(value, str),
+    **dict.fromkeys(("bare", "object", "null"), lambda value: value is True),
 }
 _EMPTY: dict[str, Any] = {"null": None, "[]": [], "": ""}
 _ROLES = frozenset({"system", "user", "assistant", "tool"})
@@ -98,7 +102,9 @@ class Draft:
         for chunk in chunks:
             said = self.own(chunk).get("message")
             for name, value in said.items() if isinstance(said, Mapping) else ():
-                given.setdefault(name, value)
+                # What a repair moved speaks for the message that it stands in now.
+                if name != "role" or not chunk.key.startswith(MOVED):
+                    given.setdefault(name, value)
         said_role = given.pop("role", role)
         return {"role": said_role if isinstance(said_role, str) else role, **given}
 
@@ -253,7 +259,7 @@ def block_messages(
             else:
                 draft.add({**value, field: blocks}, placed)
         elif empties:
-            held = empty_field(empties[0][2], field, texts)
+            held = empty_field(empties[0][2], field, texts or draft.as_sent)
             draft.add({**value, **held}, empties if held else [("", message, chunk) for _, message, chunk in empties])
 
 

@@ -15,6 +15,7 @@ from inspector.projections.base import AS_SENT, MISTRAL, OPENAI_CHAT, Projection
 
 _REASONING = "reasoning_content"
 _REFUSAL = "refusal"
+_CALLS = "tool_calls"
 _REASONING_FIELDS = (_REASONING, "reasoning")
 
 
@@ -49,12 +50,13 @@ class _Said:
         self.thoughts: dict[str, list[str]] = {}
         self.placed: list[a.Placed] = []
         self.empty: list[a.Placed] = []
+        self.null = False
 
     def take(self, message: Message, chunk: Chunk) -> None:
         if a.is_empty(chunk):
             self.empty.append(("content", message, chunk))
         elif a.is_verbatim(self.draft, chunk):
-            self._put(message, chunk, chunk.payload["block"], _is_call(chunk.payload["block"]))
+            self._put(message, chunk, chunk.payload["block"], self.draft.own(chunk).get("field") == _CALLS)
         elif self.role == "tool" and not self.draft.as_sent:
             self.draft.lose(chunk, a.unsent(chunk) or f"{a.kind_words(chunk)} in a tool message, which holds one result and nothing else")
         elif chunk.kind is Kind.TEXT and self.draft.own(chunk).get("field") == _REFUSAL:
@@ -63,6 +65,7 @@ class _Said:
         elif chunk.kind is Kind.THINKING and (field := self._field(chunk)):
             self.thoughts.setdefault(field, []).append(chunk.text)
             self.placed.append((field, message, chunk))
+            self.null = self.null or (self.draft.as_sent and self.draft.own(chunk).get("null") is True)
         elif isinstance(made := a.unsent(chunk) or _part(self.draft, chunk), str):
             self.draft.lose(chunk, made)
         else:
@@ -99,7 +102,7 @@ class _Said:
             value |= held
             placed = placed + [(path if held else "", message, chunk) for path, message, chunk in self.empty]
         else:
-            value["content"] = None if self.calls or _REFUSAL in self.thoughts else ""
+            value["content"] = None if self.calls or self.null or _REFUSAL in self.thoughts else ""
         for field, thoughts in self.thoughts.items():
             value[field] = "\n".join(thoughts)
         if self.calls:
@@ -117,11 +120,6 @@ class _Said:
         return self.content[0]["text"], [*self.placed[:index], ("content", message, chunk), *self.placed[index + 1 :]]
 
 
-def _is_call(block: Any) -> bool:
-    """A part of the content always has a type."""
-    return isinstance(block, dict) and ("function" in block or "custom" in block or "type" not in block)
-
-
 def _is_message(block: Any) -> bool:
     """A result that cannot be read, or an answer that is spoken or an old `function_call`, kept as it stood."""
     return isinstance(block, dict) and isinstance(block.get("role"), str)
@@ -129,12 +127,15 @@ def _is_message(block: Any) -> bool:
 
 def _result(draft: a.Draft, chunk: Chunk, names: dict[str, str]) -> dict[str, Any]:
     blocks = draft.blocks(chunk)
+    own = draft.own(chunk)
     content = chunk.payload.get("content", "") if blocks is None else blocks
-    value = {**draft.beside([chunk], "tool"), **a.named(chunk, tool_call_id="toolCallId"), "content": content}
+    said = {} if own.get("bare") is True else {"content": None if "content" in own else content}
+    value = {**draft.beside([chunk], "tool"), **a.named(chunk, tool_call_id="toolCallId"), **said}
     name = chunk.payload.get("toolName") or names.get(chunk.call_id)
-    if draft.wire == MISTRAL and name:
+    # A result of a body keeps to what it said; one that a repair made, or that comes from a store, names its tool.
+    if draft.wire == MISTRAL and name and (value.get("name") or not (draft.as_sent and chunk.raw)):
         value["name"] = name
-    return draft.laid(chunk, value) | {"content": content}
+    return draft.laid(chunk, value) | said
 
 
 def _part(draft: a.Draft, chunk: Chunk) -> a.Made:
@@ -142,7 +143,9 @@ def _part(draft: a.Draft, chunk: Chunk) -> a.Made:
     if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
         return {"type": "text", "text": payload.get("text", "")}
     if chunk.kind is Kind.TOOL_CALL:
-        function = {**a.named(chunk, name="toolName"), "arguments": a.argument_text(payload.get("input"))}
+        given = payload.get("input")
+        is_object = draft.as_sent and draft.own(chunk).get("object") is True and isinstance(given, dict)
+        function = {**a.named(chunk, name="toolName"), "arguments": given if is_object else a.argument_text(given)}
         return {**a.named(chunk, id="toolCallId"), "type": "function", "function": function}
     if chunk.kind is Kind.THINKING:
         thought = {"type": "thinking", "thinking": [{"type": "text", "text": payload.get("text", "")}]}

@@ -1,6 +1,6 @@
 """Makes the input of every stored call a value: the one that its text spells, or a hint that holds the start of the text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,12 @@ _HINT_UNITS = 200
 def propose(case: Case) -> Iterator[Edit]:
     for chunk in case.conversation.chunks:
         text = chunk.payload.get("input")
+        extra = chunk.payload.get("extra")
+        if chunk.kind is Kind.TOOL_CALL and isinstance(text, dict) and isinstance(extra, Mapping) and extra.get("object") is True:
+            # OpenAI wants arguments as text (OC-8): the note that they were none goes.
+            kept = {name: value for name, value in extra.items() if name != "object"}
+            yield Replace(chunk, replace(chunk, payload={**chunk.payload, "extra": kept}))
+            continue
         if chunk.kind is not Kind.TOOL_CALL or not isinstance(text, str):
             continue
         try:

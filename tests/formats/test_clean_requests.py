@@ -388,3 +388,111 @@ def test_reasoning_that_was_dropped_comes_back_empty() -> None:
     mended = repaired(CHAT, said, "add-empty-thinking")
     assert mended[1] == {"role": "assistant", "content": "", "tool_calls": [call], "reasoning_content": ""}
     assert violations(CHAT, mended, "deepseek-thinking") == []
+
+
+def calling(arguments: Any = "{}", name: str = "f") -> dict[str, Any]:
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "call_0001", "type": "function", "function": {"name": name, "arguments": arguments}}],
+    }
+
+
+def tool(**more: Any) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": "call_0001", **more}
+
+
+MISTRAL = "mistral-request"
+NOVA_CALL = {"toolUse": {"toolUseId": "a", "name": "f", "input": {}}}
+NOVA_RESULT = {"toolResult": {"toolUseId": "a", "content": [{"text": "r"}]}}
+# A body that its own provider refuses for what it says, and for nothing that our reading put into it or left out.
+AS_IT_IS: dict[str, tuple[str, str, list[Any], list[tuple[str, str]]]] = {
+    "null as the content of a result": (CHAT, "openai-chat", [user(), calling(), tool(content=None)], [("OC-6", "messages.2")]),
+    "null as the content of a result for Mistral": (MISTRAL, "mistral", [user(), calling(), tool(content=None)], [("MI-12", "messages.2")]),
+    "a result without content": (MISTRAL, "mistral", [user(), calling(), tool()], [("MI-12", "messages.2")]),
+    "a result without a name, of a call with a bad one": (
+        MISTRAL,
+        "mistral",
+        [user(), calling(name="a b"), tool(content="r")],
+        [("MI-8", "messages.1.tool_calls.0")],
+    ),
+    "a result with an empty name": (MISTRAL, "mistral", [user(), calling(), tool(content="r", name="")], [("MI-8", "messages.2")]),
+    "a role that Mistral does not know": (MISTRAL, "mistral", [{"role": "developer", "content": "x"}, user()], [("MI-10", "messages.0")]),
+    "a chunk without a type is no call": (
+        MISTRAL,
+        "mistral",
+        [user(), {"role": "assistant", "content": [{"text": "x"}, {"type": "text", "text": "y"}]}, user()],
+        [],
+    ),
+    "arguments that are an object": (
+        CHAT,
+        "openai-chat",
+        [user(), calling({"path": "a"}), tool(content="r")],
+        [("OC-8", "messages.1.tool_calls.0")],
+    ),
+    "reasoning beside null": (
+        CHAT,
+        "openai-chat",
+        [user(), {"role": "assistant", "content": None, "reasoning_content": "hm"}, user()],
+        [("OC-6", "messages.1")],
+    ),
+    "reasoning beside an empty text": (
+        CHAT,
+        "openai-chat",
+        [user(), {"role": "assistant", "content": "", "reasoning_content": "hm"}, user()],
+        [],
+    ),
+    "a result that the assistant says": (
+        "anthropic-request",
+        "anthropic-2026-07",
+        [
+            user([{"type": "text", "text": "go"}]),
+            {"role": "assistant", "content": use("a")},
+            {"role": "assistant", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r"}]},
+            user([{"type": "text", "text": "and?"}]),
+        ],
+        [("AN-1", "messages.1")],
+    ),
+    "a result that the assistant says to Bedrock": (
+        "bedrock-request",
+        "bedrock",
+        [user([{"text": "go"}]), {"role": "assistant", "content": [NOVA_CALL]}, {"role": "assistant", "content": [NOVA_RESULT]}],
+        [("BR-1", "messages.1")],
+    ),
+    "an empty text instead of a list": (
+        "bedrock-request",
+        "bedrock",
+        [user([{"text": "go"}]), {"role": "assistant", "content": ""}, user([{"text": "go"}])],
+        [("BR-5", "messages.1")],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", AS_IT_IS)
+def test_a_body_is_judged_as_it_is(what: str) -> None:
+    name, profile, messages, refused = AS_IT_IS[what]
+    body = {"messages": messages}
+    found = case(name, body)
+    prompt, judgement = judged(found.reading, found.conversation, profile, format_named(name).default_projection)
+    assert prompt.values == messages
+    assert [(each.id, each.path) for each in judgement.violations] == refused
+
+
+def test_arguments_that_are_an_object_become_text() -> None:
+    said = [user(), calling({"path": "a"}), tool(content="r")]
+    mended = repaired(CHAT, {"messages": said}, "sanitise-arguments")
+    assert mended["messages"] == [user(), calling('{"path":"a"}'), tool(content="r")]
+    assert violations(CHAT, mended, "openai-chat") == []
+
+
+def test_a_result_that_moves_out_of_an_answer_is_the_users() -> None:
+    messages = AS_IT_IS["a result that the assistant says"][2]
+    late = [
+        messages[0],
+        messages[1],
+        messages[3],
+        {"role": "assistant", "content": [*messages[2]["content"], {"type": "text", "text": "so"}]},
+    ]
+    mended = repaired("anthropic-request", {"messages": [*late, messages[3]]}, "move-results")
+    assert violations("anthropic-request", mended, "anthropic-2026-07") == []
+    assert [each["role"] for each in mended["messages"]] == ["user", "assistant", "user", "assistant", "user"]

@@ -69,5 +69,12 @@ def system_blocks(value: Any) -> Iterator[Block]:
 
 
 SHAPE = WireShape(
-    ANTHROPIC, ("messages",), frozenset({"role", "content"}), read, lambda body: switch(body.get("thinking")), ("system",), system_blocks
+    ANTHROPIC,
+    ("messages",),
+    frozenset({"role", "content"}),
+    read,
+    lambda body: switch(body.get("thinking")),
+    ("system",),
+    system_blocks,
+    {"tool": "user"},
 )

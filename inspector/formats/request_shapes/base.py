@@ -39,8 +39,8 @@ class WireShape:
     thinking: Callable[[Mapping[str, Any]], Any] = lambda body: None
     system: tuple[str, ...] = ()
     system_blocks: Callable[[Any], Iterator[Block]] = field(default=lambda value: iter(()))
-    renamed: frozenset[str] = frozenset()
-    """Roles that are read as another one."""
+    says: Mapping[str, str] = field(default_factory=dict)
+    """The role that a message of this shape has for one of ours, where it is another one. A message that says otherwise keeps its own."""
     may_omit_ids: bool = False
     """Whether a call and its result may go without an id. Elsewhere one that is missing or empty is what the provider judges."""
 
@@ -72,7 +72,7 @@ def beside(message: Mapping[str, Any], blocks: Sequence[Block], shape: "WireShap
     # An empty list of calls makes no block, and is refused by some.
     fields = {name: value for name, value in message.items() if name not in shape.owned or (name == "tool_calls" and value == [])}
     role = message.get("role")
-    if isinstance(role, str) and role in shape.renamed:
+    if isinstance(role, str) and role != shape.says.get(found[0].role, found[0].role):
         fields["role"] = role
     return [added(found[0], shape.wire, message=fields), *found[1:]] if fields else found
 

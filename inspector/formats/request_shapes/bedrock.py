@@ -82,4 +82,4 @@ def thinking(body: Mapping[str, Any]) -> str | None:
     return switch(fields.get("thinking") or fields.get("reasoning_config")) if isinstance(fields, dict) else None
 
 
-SHAPE = WireShape(BEDROCK, ("messages",), frozenset({"role", "content"}), read, thinking, ("system",), system_blocks)
+SHAPE = WireShape(BEDROCK, ("messages",), frozenset({"role", "content"}), read, thinking, ("system",), system_blocks, {"tool": "user"})

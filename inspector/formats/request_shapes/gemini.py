@@ -100,6 +100,6 @@ SHAPE = WireShape(
     thinking,
     ("systemInstruction", "system_instruction"),
     system_blocks,
-    frozenset({"function"}),
+    says={"assistant": "model", "tool": "user"},
     may_omit_ids=True,
 )

@@ -52,12 +52,17 @@ def _call(wire: str, value: Any, at: At) -> Block:
         return Block("assistant", Kind.TOOL_CALL, payload | extra(value, wire, "id"), at)
     function = value.get("function") if isinstance(value, dict) else None
     if not isinstance(function, dict) or not text_in(value, "id") or not text_in(function, "name"):
-        return wrong("assistant", value, wire, at, "the tool call has no id, or no function with a name")
+        return _wrong_call(value, wire, at, "the tool call has no id, or no function with a name")
     given = arguments(function.get("arguments", ""))
     if not isinstance(given, dict | str):
-        return wrong("assistant", value, wire, at, "the arguments of the call are neither text nor an object")
+        return _wrong_call(value, wire, at, "the arguments of the call are neither text nor an object")
     payload = {"type": "tool-call", "toolCallId": value["id"], "toolName": function["name"], "input": given}
-    return Block("assistant", Kind.TOOL_CALL, payload | extra(value, wire, "type", "id", "function"), at)
+    call = Block("assistant", Kind.TOOL_CALL, payload | extra(value, wire, "type", "id", "function"), at)
+    return added(call, wire, object=True) if isinstance(function.get("arguments"), dict) else call
+
+
+def _wrong_call(value: Any, wire: str, at: At, reason: str) -> Block:
+    return added(wrong("assistant", value, wire, at, reason), wire, field="tool_calls")
 
 
 def blocks(message: Mapping[str, Any], wire: str) -> Iterator[Block]:
@@ -71,7 +76,9 @@ def blocks(message: Mapping[str, Any], wire: str) -> Iterator[Block]:
     called, reasoning = message.get("tool_calls"), message.get("reasoning_content")
     # Empty reasoning is what clients give DeepSeek back where they lost it; alone it is no more than an empty message.
     if isinstance(reasoning, str) and (reasoning or said or called):
-        payload = {"type": "thinking", "text": reasoning, "extra": {"field": "reasoning_content"}, "wire": wire}
+        # Beside reasoning alone some have null, which OpenAI refuses, and some an empty text.
+        null = {"null": True} if message.get("content", "") is None and not called else {}
+        payload = {"type": "thinking", "text": reasoning, "extra": {"field": "reasoning_content", **null}, "wire": wire}
         yield Block(role, Kind.THINKING, payload, ("reasoning_content",), True)
     yield from said
     if isinstance(called, list):
@@ -95,7 +102,9 @@ def _result(message: Mapping[str, Any], wire: str) -> Block:
     if not isinstance(call_id, str) or not isinstance(content, str | list | None):
         found = wrong("tool", dict(message), wire, ("content",), "the tool message has no tool_call_id, or content that is no text")
         return Block(found.role, found.kind, found.payload, found.at, True, found.damage, found.reason)
-    found = result(call_id, name if isinstance(name, str) else "", content, False, wire, {}, ("content",), True)
+    # No content, or null, is refused by some: it stays as it is.
+    bare = {} if isinstance(content, str | list) else {"extra": {"content": None} if "content" in message else {"bare": True}, "wire": wire}
+    found = result(call_id, name if isinstance(name, str) else "", content, False, wire, bare, ("content",), True)
     fields = {each: value for each, value in message.items() if each not in ("role", "content", "tool_call_id")}
     return added(found, wire, message=fields) if fields else found
 
@@ -109,4 +118,4 @@ def thinking(body: Mapping[str, Any]) -> str | None:
 
 
 OWNED = frozenset({"role", "content", "reasoning_content", "tool_calls", "tool_call_id"})
-SHAPE = WireShape(OPENAI_CHAT, ("messages",), OWNED, lambda message: blocks(message, OPENAI_CHAT), thinking, renamed=frozenset(ROLES))
+SHAPE = WireShape(OPENAI_CHAT, ("messages",), OWNED, lambda message: blocks(message, OPENAI_CHAT), thinking)

@@ -124,5 +124,4 @@ SHAPE = WireShape(
     thinking,
     ("instructions",),
     system_blocks,
-    frozenset(_ROLES),
 )
