@@ -172,7 +172,7 @@ def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, sh
 
     results = []
     for start in starts(bench):
-        if options.command not in (None, start.command):
+        if options.command not in (None, start.command) or (options.sample and start.name != start.command):
             continue
         bench.restore(start.name)
         commands = Commands(bench)
