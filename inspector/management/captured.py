@@ -158,6 +158,8 @@ def _lines(each: Looked) -> Iterator[str]:
         yield f"      {found.message}"
         if found.why:
             yield f"      {found.why}"
+        if found.fixed_in_code:
+            yield f"      in code: {found.fixed_in_code}"
         if found.repaired_by:
             yield f"      corrected by {', '.join(found.repaired_by)}"
     for oid, other in each.besides:

@@ -99,6 +99,9 @@ def stream_md(report: Json, event_lines: Sequence[str], links: Mapping[str, str]
         parts.append(table(("finding", "severity", "events", "what"), rows))
     if len(report["findings"]) > ROWS_SHOWN:
         parts.append(f"and {len(report['findings']) - ROWS_SHOWN} more findings")
+    in_code = {found["code"]: found["fixed_in_code"] for found in report["findings"][:ROWS_SHOWN] if found["fixed_in_code"]}
+    if in_code:
+        parts.append("\n".join(f"- {rule} in code: {prose(sentence)}" for rule, sentence in in_code.items()))
     if report["remarks"]:
         parts.append("\n".join(f"- {prose(remark)}" for remark in report["remarks"][:ROWS_SHOWN]))
     return _joined([*parts, *_evidence(event_lines), *_links(links)])
@@ -147,8 +150,10 @@ def stream_rule_md(row: Json) -> str:
     """A row of the table of streams, as the catalogue has it."""
     shown_by = "only both sides prove it" if row["shown_by"] == "sides" else f"shown by {row['shown_by']}"
     parts = [f"**{row['code']} {code(row['rule'])}**: {prose(row['summary'])}", f"{_weight(row)}, {shown_by}", prose(row["why"])]
+    if row["fixed_in_code"]:
+        parts.append(f"In code: {prose(row['fixed_in_code'])}")
     if row["repaired_by"]:
-        parts.append(f"A copy of the capture is mended by {', '.join(code(name) for name in row['repaired_by'])}")
+        parts.append(f"A copy of the capture is repaired by {', '.join(code(name) for name in row['repaired_by'])}")
     return _joined([part for part in parts if part])
 
 

@@ -29,6 +29,7 @@ class Mark:
     total: int
     why: str = ""
     number: int = 0
+    fixed_in_code: str = ""
 
     @property
     def weight(self) -> tuple[int, bool, int, str, int]:
@@ -58,6 +59,7 @@ def marks_of(analysis: Analysis) -> dict[tuple[Side, int], list[Mark]]:
                     each.total,
                     row.why,
                     row.number,
+                    "" if each.is_only_noted else row.fixed_in_code,
                 )
                 found.setdefault((of, violation.event), []).append(mark)
 
@@ -70,7 +72,19 @@ def marks_of(analysis: Analysis) -> dict[tuple[Side, int], list[Mark]]:
             side = Side(each.side)
             event = _last_of(judged.alone[side].answers, each.events[0]) if each.events and side in judged.alone else 0
             mark = Mark(
-                each.code, each.rule, each.severity, each.silent, False, side, event, each.message, 1, each.total, each.why, len(ROWS) + 1
+                each.code,
+                each.rule,
+                each.severity,
+                each.silent,
+                False,
+                side,
+                event,
+                each.message,
+                1,
+                each.total,
+                each.why,
+                len(ROWS) + 1,
+                each.fixed_in_code,
             )
             found.setdefault((side, event), []).append(mark)
     return found

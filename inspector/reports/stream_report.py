@@ -41,6 +41,7 @@ STORED = {
 # The answer alone cannot hold the results of its calls; whether arguments should be JSON, and whether calls have ids at all, only the machines know.
 _NOT_OF_ANSWERS = frozenset({"unanswered-tail-call", "unanswered-call", "malformed-arguments", "recoverable-arguments", "repeated-call-id"})
 _ANSWER_RULES = tuple(rule for rule in RULES if rule.name not in _NOT_OF_ANSWERS)
+_CODE_OF = {rule.code: rule.fixed_in_code for rule in _ANSWER_RULES}
 _READER = "as-sent"
 _SAID = re.compile(r'(?:throws|fails with) "(.+?)"(?:[.;]|$)')
 ONE_SIDED = {
@@ -66,6 +67,7 @@ class StreamFinding:
     fault: Fault = Fault.STREAM
     why: str = ""
     repaired_by: tuple[str, ...] = ()
+    fixed_in_code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,7 @@ def _finding(evidence: Evidence, side: Side) -> StreamFinding:
         Fault.STREAM,
         row.why,
         () if evidence.is_only_noted else mended_by(row),
+        "" if evidence.is_only_noted else row.fixed_in_code,
     )
 
 
@@ -173,7 +176,18 @@ def _of_answer(found: Judged, tools: Tools) -> Iterator[StreamFinding]:
         for each in findings(case_of(messages, _READER), _ANSWER_RULES):
             events = tuple(dict.fromkeys(event for seq in each.seqs if (event := _event(keys.get(seq, ""))) is not None))
             text = f"{which}{each.message}"
-            yield StreamFinding(each.code, each.rule, each.severity, each.silent, text, side.value, events, each.total, each.fault)
+            yield StreamFinding(
+                each.code,
+                each.rule,
+                each.severity,
+                each.silent,
+                text,
+                side.value,
+                events,
+                each.total,
+                each.fault,
+                fixed_in_code=_CODE_OF.get(each.code, ""),
+            )
 
 
 def _event(key: str) -> int | None:
@@ -245,6 +259,7 @@ def finding_report(found: StreamFinding) -> Json:
         "message": found.message,
         "why": found.why,
         "repaired_by": list(found.repaired_by),
+        "fixed_in_code": found.fixed_in_code,
     }
 
 
@@ -322,6 +337,7 @@ def rows() -> list[Json]:
             "summary": row.summary,
             "why": row.why,
             "repaired_by": list(mended_by(row)),
+            "fixed_in_code": row.fixed_in_code,
         }
         for row in ROWS
     ]
@@ -337,6 +353,7 @@ def rows() -> list[Json]:
             "summary": summary,
             "why": "",
             "repaired_by": [],
+            "fixed_in_code": "",
         }
         for number, name, severity, summary in STORED.values()
     ]

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from inspector.detectors.base import Severity
 from inspector.projections.base import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES
+from inspector.streams.fixed_in_code import FIXED_IN_CODE
 from inspector.streams.model import Violation
 
 OLLAMA_CHAT = "ollama-chat"
@@ -33,7 +34,7 @@ class Shown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`two_sided`: only a comparison of both sides proves it. `why`: what it does to a client, where that is known. `repaired_by`: names of strategies."""
+    """`two_sided`: only a comparison of both sides proves it. `why`: what it does to a client, where that is known."""
 
     number: int
     name: str
@@ -42,11 +43,15 @@ class Row:
     shown: Shown
     summary: str
     why: str = ""
-    repaired_by: tuple[str, ...] = ()
 
     @property
     def code(self) -> str:
         return f"STREAM{100 + self.number}"
+
+    @property
+    def fixed_in_code(self) -> str:
+        """What to change in the code that wrote the stream; "" where nothing need be."""
+        return FIXED_IN_CODE.get(self.name, "")
 
     @property
     def two_sided(self) -> bool:

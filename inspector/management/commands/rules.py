@@ -56,6 +56,8 @@ class Command(AnsweringCommand):
             self.say(found["why"])
         sides = "both sides of a proxy held against each other" if found["shown_by"] == "sides" else f"the {found['shown_by']}"
         self.say(f"In {', '.join(found['dialects'])}; shown by {sides}.")
+        if found["fixed_in_code"]:
+            self.say(f"In code: {found['fixed_in_code']}")
         if found["repaired_by"]:
             self.say(f"In a corrected capture: {', '.join(found['repaired_by'])}")
 
