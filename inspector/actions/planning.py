@@ -1,5 +1,6 @@
 """What the repair actions share: the plan of a repair, built again from the same base, and the source as it is now."""
 
+import hashlib
 import itertools
 import uuid
 from collections.abc import Collection, Sequence
@@ -146,6 +147,12 @@ def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, re
         raise NothingToRepair(f"Nothing to do: {', '.join(request.strategies)} would change nothing in this conversation.") from None
     except (WriteRefused, EditMismatch) as problem:
         raise Refused(str(problem)) from None
+
+
+def shown_digest(preview: Preview) -> str:
+    """SHA-256 (hex) over the plan, and the reader and judges that its preview shows it by, which the plan's own digest does not cover."""
+    parts = (preview.digest, preview.before.case.reading.reader, preview.before.prompt.projection, preview.before.judgement.profile)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def refuse_doubles(stored: Stored) -> None:

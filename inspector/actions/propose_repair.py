@@ -5,7 +5,7 @@ import secrets
 from django.utils import timezone
 
 from inspector.actions import audit
-from inspector.actions.planning import Request, current, moved, preview_of, stale
+from inspector.actions.planning import Request, current, moved, preview_of, shown_digest, stale
 from inspector.actions.problems import Refused
 from inspector.actions.rehearse import rehearse
 from inspector.formats.catalogue import READ_ONLY
@@ -17,7 +17,7 @@ from inspector.sources.places import place
 
 
 def propose_repair(conversation: Conversation, request: Request, operator: str, seen: str | None = None) -> Repair:
-    """`seen` is the digest of the plan that a page showed; None where a command asks. Raises Refused (nothing to do, cannot be written, another
+    """`seen` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
     plan than was shown), Stale (the store moved since its last import)."""
     source = conversation.source
     format_ = loading.format_of(source)
@@ -32,7 +32,7 @@ def propose_repair(conversation: Conversation, request: Request, operator: str, 
     except UnknownReader as problem:
         raise Refused(str(problem)) from None
     preview = preview_of(case, stored, format_, source.path, request)
-    if seen not in (None, preview.digest):
+    if seen not in (None, shown_digest(preview)):
         raise Refused(
             "Nothing is proposed yet: what is chosen now is another plan than the preview showed. This is its preview: read it, then propose it."
         )

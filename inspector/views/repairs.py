@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of
-from inspector.actions.planning import Request, at_leaf, mode_named, preview_of, preview_repair, request_for, web_may_write
+from inspector.actions.planning import Request, at_leaf, mode_named, preview_of, preview_repair, request_for, shown_digest, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
@@ -67,6 +67,8 @@ class NewRepairPage:
     """Whether a command gives the repair as a script."""
     part: PreviewPart | None
     problem: str
+    seen: str
+    """What the preview shows, as a digest: only that is proposed."""
     leaf: str
     """The entry of a tree whose path is to be mended, where a person chose one."""
 
@@ -117,7 +119,7 @@ def _asked(request: OperatorRequest, row: Conversation) -> Asked:
 def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     asked = _asked(request, row)
     format_ = loading.format_of(row.source)
-    part, problem, mode = None, "", asked.mode
+    part, problem, mode, seen = None, "", asked.mode, ""
     case = loading.case(row, row.source.reader)
     try:
         case = at_leaf(case, asked.leaf)
@@ -133,7 +135,8 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         mode = mode_named(format_, mode)
         if asked.strategies:
             wanted = _request(row, asked)
-            part = preview_part(preview_of(loading.case(row, asked.reader), loading.stored(row), format_, row.source.path, wanted))
+            preview = preview_of(loading.case(row, asked.reader), loading.stored(row), format_, row.source.path, wanted)
+            part, seen = preview_part(preview), shown_digest(preview)
             problem = ""
     except Refused as refusal:
         problem = str(refusal)
@@ -153,6 +156,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         isinstance(format_, Scripted),
         part,
         problem,
+        seen,
         asked.leaf,
     )
 
@@ -162,7 +166,7 @@ def _request(row: Conversation, asked: Asked, now: int | None = None) -> Request
 
 
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
-    """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address is the digest of the plan that was previewed.
+    """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address says what was previewed.
 
     `at` is the time (epoch ms) that this plan gives to the entry of a new conversation in a list.
     """

@@ -1,6 +1,7 @@
 """gbrain's jobs on a real PostgreSQL, repaired as people do it: written, read back, taken back, refused while somebody is at work, and as a script for a DBA."""
 
 import json
+import re
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -270,8 +271,9 @@ def test_the_page_writes_says_what_remains_and_takes_back(store: str, client: Cl
     assert run("import_source", store).status == 0
     oid = next(each["id"] for each in run("scan", store, "--json").json["conversations"] if each["native_id"] == "7")
     chosen = {"strategy": "insert-ledger-results", "mode": "fill-rows"}
-    plan = client.get(f"/conversations/{oid}/repairs/new.json", chosen).json()
-    answer = client.post(f"/conversations/{oid}/repairs/new/?seen={plan['plan_digest']}", chosen)
+    page = client.get(f"/conversations/{oid}/repairs/new/", chosen).content.decode()
+    (action,) = re.findall(r'formaction="([^"]*)"', page)
+    answer = client.post(f"/conversations/{oid}/repairs/new/{action}", chosen)
     where = answer["Location"]
     found = Repair.objects.get()
     assert found.rehearsal["ok"] and "temporary tables" in found.rehearsal["sentence"] and everything(store) == before

@@ -1,10 +1,12 @@
 """Sources of every program outside of the roots, every address of the pages on them, and what of the file system those open."""
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -199,8 +201,8 @@ def sent_to(client: Client, address: str, form: dict[str, object]) -> str:
     """Where the form of a page is sent: what is proposed has to be the plan that its preview showed."""
     if not address.endswith("/repairs/new/"):
         return address
-    plan = client.get(f"{address.removesuffix('/')}.json", {name: form[name] for name in ("strategy", "mode")}).json()
-    return f"{address}?seen={plan.get('plan_digest', '')}"
+    page = client.get(address, {name: form[name] for name in ("strategy", "mode")}).content.decode()
+    return address + unescape("".join(re.findall(r'formaction="([^"]*)"', page)))
 
 
 def visit(client: Client, walk: Walk, addresses: Sequence[str]) -> None:

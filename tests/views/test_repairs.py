@@ -54,8 +54,8 @@ def post(client: Client) -> Post:
 
 def seen(client: Client, row: Conversation, **chosen: object) -> str:
     """Where the button Propose sends what is `chosen`, after a person saw the preview of that."""
-    digest = client.get(f"/conversations/{row.oid}/repairs/new.json", chosen).json().get("plan_digest", "")
-    return f"/conversations/{row.oid}/repairs/new/?seen={digest}"
+    page = client.get(f"/conversations/{row.oid}/repairs/new/", chosen).content.decode()
+    return f"/conversations/{row.oid}/repairs/new/" + "".join(re.findall(r'formaction="([^"]*)"', page))
 
 
 def text(client: Client, address: str) -> str:
@@ -177,6 +177,14 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
     (action,) = re.findall(r'formaction="([^"]*)"', page)
     assert client.post(f"/conversations/{merged_one.oid}/repairs/new/{action}", chosen).status_code == 302
     assert Repair.objects.get().mode == "same-rows"
+
+
+def test_another_reader_than_previewed_is_another_plan(client: Client, merged_one: Conversation) -> None:
+    address = seen(client, merged_one, strategy=RENUMBER, reader="dispatch-legacy")
+    client.post(address, {"strategy": RENUMBER, "reader": "exact"})
+    assert not Repair.objects.exists()
+    client.post(address, {"strategy": RENUMBER, "reader": "dispatch-legacy"})
+    assert Repair.objects.get().reader == "dispatch-legacy"
 
 
 @pytest.mark.parametrize("query", ["", "?seen=", "?seen=0000"])
