@@ -9,10 +9,13 @@ import pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    from django.core.management import call_command
+
     from tests.commands.running import run
 
     for item in items:
-        if getattr(getattr(item, "module", None), "run", None) is run and not item.get_closest_marker("django_db"):
+        names = vars(item.module).values() if isinstance(item, pytest.Function) else ()
+        if any(each is run or each is call_command for each in names) and not item.get_closest_marker("django_db"):
             # Every command asks first whether a repair of its target was interrupted.
             item.add_marker(pytest.mark.django_db)
         if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):

@@ -30,11 +30,11 @@ def said(appends: Appends, to: str = "c1", store: Store | None = None) -> Store:
 
 
 def codes(conversation: Conversation) -> list[str]:
-    return sorted(conversation.findings.values_list("code", flat=True))
+    return sorted(conversation.findings.filter(is_open=True).values_list("code", flat=True))
 
 
 def spans(conversation: Conversation, code: str) -> list[list[int]]:
-    return [found.seqs for found in conversation.findings.filter(code=code).order_by("key")]
+    return [found.seqs for found in conversation.findings.filter(code=code, is_open=True).order_by("key")]
 
 
 def scanned(path: Path, native_id: str, *more: object) -> dict[str, Any]:
