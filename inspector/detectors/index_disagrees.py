@@ -5,13 +5,18 @@ from collections.abc import Iterator
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
 from inspector.detectors.session_effects import SESSIONS
 from inspector.detectors.session_tree import whole
+from inspector.readers.session_rows import OPENCLAW_SQLITE
+
+_IN_STORE = "The list belongs to the running gateway, and nothing is written into its store: stop it, and look at the session with the program's own doctor."
 
 
 def check(case: Case) -> Iterator[Hit]:
     said = whole(case).fact("index")
     if said:
         key = whole(case).fact("sessionKey")
-        yield Hit((), said if said.endswith(".") else f"{said}.", evidence=(("session key", key[:160]),) if key else ())
+        evidence = (("session key", key[:160]),) if key else ()
+        in_store = _IN_STORE if case.conversation.format == OPENCLAW_SQLITE else ""
+        yield Hit((), said if said.endswith(".") else f"{said}.", evidence=evidence, unmended=in_store)
 
 
 RULE = Rule(
@@ -26,7 +31,10 @@ RULE = Rule(
     example='@format openclaw\n@index "sessions.json has no entry for this session: the list does not show it."\n1 user 1.0 text go',
     check=check,
     formats=SESSIONS,
-    references=("openclaw #73471, #89170, #26468",),
-    unmended="The list belongs to the running gateway: stop it, and give the session its entry with the program's own doctor, or by hand on a copy.",
+    references=("openclaw #73471, #89170 (the doctor and files without an entry), #26468",),
+    unmended=(
+        "The list belongs to the running gateway: stop it and write the entry of the session into sessions.json by hand. OpenClaw's doctor does not write it: "
+        "up to 2026.7 it offers to rename files without an entry to .deleted. A repair as a new session writes the entry of the new one."
+    ),
     fixed_in_code="Write the list and the file so that one can be rebuilt from the other.",
 )

@@ -1,8 +1,9 @@
 """How OpenClaw finds a session: by its entry in the sessions.json of the folder. A new session file without one is in no list.
 
-Read off OpenClaw's sources of 2026.1 to 2026.9 and its documents on sessions: a key `agent:AGENT:explicit:SESSION` is the one that the program itself gives to a
-session that is named by its id; the file is `SESSION.jsonl`; the times of an entry say whether the program goes on with the session or, after the daily reset, begins
-an empty one under the same key; an entry without activity for 30 days is removed together with its file.
+From the sources of OpenClaw (2026.1 to 2026.9) and its documents. `agent:AGENT:explicit:SESSION` is the key that the program itself gives to a session that is
+named by its id, and `SESSION.jsonl` its file. Under an entry whose times are older than the daily reset the program begins an empty session; an entry without
+activity for 30 days is removed, and its file renamed. Tried with the gateway of 2026.7.1: while it runs it lists and opens a session that is added in this way,
+and lists it no longer after undo; entries with old times it removed, or opened empty.
 """
 
 import json
@@ -50,7 +51,7 @@ def follow_up(plan: Plan, conversation: Conversation, key: str) -> str:
     if index_of(conversation, key):
         return (
             f"Stop the gateway before you apply this plan: newer versions write sessions.json without its lock file. Then OpenClaw lists the new session, and "
-            f"`openclaw tui --session {name}` opens it. Send the first message before the next daily reset (04:00 by default): the entry has the time of this plan, "
+            f"`openclaw tui --session {name}` opens it, with the settings of its agent. Send the first message before the next daily reset (04:00 by default): the entry has the time of this plan, "
             f"{_shown(plan)} UTC, and after a reset OpenClaw begins an empty session under the same key. Chats that are connected to the old session stay connected to it."
         )
     fact = conversation.facts.get("index")
