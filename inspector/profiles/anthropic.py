@@ -1,10 +1,10 @@
 """Anthropic Messages as of July 2026: calls and results are paired by turns, and the end of the request has rules of its own."""
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
 from inspector.profiles.anthropic_blocks import in_blocks
+from inspector.profiles.anthropic_models import takes_prefill
 from inspector.profiles.anthropic_rules import RULES, violation
 from inspector.profiles.anthropic_turns import THINKING, Block, Turn, turns
 from inspector.profiles.base import Profile, Request, Violation
@@ -12,8 +12,6 @@ from inspector.profiles.bodies import by_place, entry
 from inspector.projections.base import ANTHROPIC
 
 _NOBODY = Turn("")
-_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
-_LAST_WITH_PREFILL = (4, 5)
 
 
 def check(request: Request) -> Iterator[Violation]:
@@ -90,12 +88,6 @@ def _results(before: Turn, turn: Turn) -> Iterator[Violation]:
 
 def _is_result(block: Block) -> bool:
     return block.kind == "tool_result"
-
-
-def takes_prefill(model: str | None) -> bool | None:
-    """Whether the request may end with the assistant: models up to 4.5 say yes, later ones no; None where the name tells no version."""
-    found = _CLAUDE.search(model or "")
-    return (int(found[1]), int(found[2] or 0)) <= _LAST_WITH_PREFILL if found else None
 
 
 def _ending(request: Request, found: list[Turn]) -> Iterator[Violation]:

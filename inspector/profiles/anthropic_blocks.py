@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from inspector.profiles.anthropic_models import most_images
 from inspector.profiles.anthropic_rules import violation
 from inspector.profiles.anthropic_turns import Block, Turn
 from inspector.profiles.base import Request, Violation
 from inspector.profiles.bodies import entries, word
 
 MOST_MARKED = 4
-MOST_IMAGES = 100
 LONGEST_NAME = 200
 _WORD = re.compile(r"[a-zA-Z0-9_-]+")
 _HALF = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
@@ -23,6 +23,7 @@ def in_blocks(request: Request, turns: Iterable[Turn]) -> Iterator[Violation]:
     fifth = "system" if marked > MOST_MARKED else ""
     images = documents = 0
     over = ""
+    most = most_images(request.model)
     served: set[str] = set()
     if _broken(request.system):
         yield violation("AN-21", "system")
@@ -46,13 +47,13 @@ def in_blocks(request: Request, turns: Iterable[Turn]) -> Iterator[Violation]:
             images += each.get("type") == "image"
             documents += each.get("type") == "document"
         fifth = fifth or (block.path if total > MOST_MARKED else "")
-        over = over or (block.path if images + documents > MOST_IMAGES else "")
+        over = over or (block.path if images + documents > most else "")
         if _broken(block.value):
             yield violation("AN-21", block.path)
     if fifth:
         yield violation("AN-25", fifth, limit=MOST_MARKED, count=total)
     if over:
-        yield violation("AN-20n", over, limit=MOST_IMAGES, count=images, documents=documents)
+        yield violation("AN-20n", over, limit=most, count=images, documents=documents)
 
 
 def _in_turns(turns: Iterable[Turn]) -> Iterator[tuple[Block, set[str], bool]]:

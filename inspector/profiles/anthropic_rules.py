@@ -287,13 +287,13 @@ RULES = (
     ),
     ProviderRule(
         "AN-20n",
-        "more than 100 images and documents",
+        "more images and documents than the model takes: 100 up to Claude 4.5, 600 since",
         "too many images and documents: {count} + {documents} > {limit}",
         "I",
         _DATE,
         ("anthropics/claude-code #24541", "anthropics/claude-code #23392", "anthropics/claude-code #19822"),
         also=("Too much media: {documents} document pages + {count} images > {limit}",),
-        advice="images of earlier turns and of tool results count; pages of documents, which count too, are not counted here",
+        advice="images of earlier turns and of tool results count; pages of documents, which count too, are not counted here. Where the model is not known, 600 are taken for allowed",
     ),
     ProviderRule(
         "AN-21",

@@ -1,9 +1,10 @@
-"""DeepSeek with thinking: OpenAI's pairing in its own words, and the reasoning of every answer must be passed back."""
+"""DeepSeek with thinking: OpenAI's pairing in its own words, and the reasoning of turns with calls must be passed back."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from inspector.profiles.base import UNANSWERED, UNCALLED, Profile, ProviderRule, Request, Violation
-from inspector.profiles.bodies import by_place, entry
+from inspector.profiles.bodies import by_place, entries, entry
 from inspector.profiles.openai_pairing import Fault, unpaired
 
 OV_1 = ProviderRule(
@@ -28,13 +29,14 @@ OV_1R = ProviderRule(
 )
 OV_4 = ProviderRule(
     "OV-4",
-    "an assistant message without its reasoning",
+    "an answer without its reasoning, in a turn in which a tool was called",
     "The `reasoning_content` in the thinking mode must be passed back to the API.",
     "I",
     "2026-07",
-    ("openclaw #73417", "kimi-cli #2141", "aider-desk #529"),
+    ("https://api-docs.deepseek.com/guides/thinking_mode", "openclaw #73417", "kimi-cli #2141", "aider-desk #529"),
     also=("Missing `reasoning_content` field in the assistant message at message index {n}.",),
-    advice="an empty string is accepted as reasoning; V3.2 names the index of the message, V4 does not",
+    advice="an empty string is accepted as reasoning; V3.2 names the index of the message, V4 does not. Between two messages of the user without a call "
+    "reasoning need not be passed back and is ignored (DeepSeek's guide to the thinking mode); some reports say that every answer needs it.",
     mended_by=("add-empty-thinking",),
 )
 
@@ -50,15 +52,28 @@ def _found(request: Request) -> Iterator[Violation]:
     for found in unpaired(request.messages):
         rule = OV_1 if found.fault is Fault.UNANSWERED else OV_1R
         yield Violation(rule.id, f"messages.{found.n}", (), rule.say(), found.open_ended)
-    for n, message in enumerate(map(entry, request.messages)):
-        if request.thinking is not False and message.get("role") == "assistant" and not isinstance(message.get("reasoning_content"), str):
-            yield Violation(OV_4.id, f"messages.{n}", (), OV_4.say())
+    if request.thinking is not False:
+        yield from _without_reasoning([entry(message) for message in request.messages])
+
+
+def _without_reasoning(messages: list[dict[str, Any]]) -> Iterator[Violation]:
+    """Of turns with calls each answer, up to the user's next message; DeepSeek ignores the reasoning of other turns."""
+    bare: list[int] = []
+    called = False
+    for n, message in enumerate([*messages, {"role": "user"}]):
+        if message.get("role") == "user":
+            yield from (Violation(OV_4.id, f"messages.{at}", (), OV_4.say()) for at in bare if called)
+            bare, called = [], False
+        elif message.get("role") == "assistant":
+            called = called or bool(entries(message.get("tool_calls")))
+            if not isinstance(message.get("reasoning_content"), str):
+                bare.append(n)
 
 
 DEEPSEEK_THINKING = Profile(
     "deepseek-thinking",
     "DeepSeek with thinking, over OpenAI chat messages",
-    "Whether the reasoning is the one that was received, sizes and tokens are not judged; which answers must bear it differed between versions, and all are asked here.",
+    "Whether the reasoning is the one that was received, sizes and tokens are not judged; which answers must bear it differed between versions, and only those of turns with calls are asked here.",
     RULES,
     check,
     models=("deepseek",),

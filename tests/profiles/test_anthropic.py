@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE as PROFILE
-from inspector.profiles.anthropic import takes_prefill
+from inspector.profiles.anthropic_models import takes_prefill
 from tests.profiles.judged import anthropic, found, said
 
 OLD, NEW = "claude-haiku-4-5-20251001", "claude-opus-4-6"
@@ -109,7 +109,7 @@ CASES: dict[str, Case] = {
         block(1, 0, "u a[K] u", signature="x", thinking=""),
     ),
     "AN-19": (anthropic("u a[T X]"), "messages.1", anthropic("u a[X T]")),
-    "AN-20n": (images(101), "messages.2.content.0", images(100)),
+    "AN-20n": (images(601), "messages.2.content.0", images(600)),
     "AN-21": ([{"role": "user", "content": "a\ud83d"}], "messages.0.content", [{"role": "user", "content": "a\U0001f600"}]),
     "AN-23": (block(1, 0, "u a[K] u", thinking=None), "messages.1.content.0.thinking.thinking", block(1, 0, "u a[K] u", thinking="")),
     "AN-24": (
@@ -198,6 +198,13 @@ def test_which_models_take_a_prefill(model: str | None, takes: bool | None) -> N
     assert takes_prefill(model) is takes
     refused = [("AN-10", "messages.1")] if takes is False else []
     assert found(PROFILE, anthropic("u a[T]"), model=model) == refused
+
+
+@pytest.mark.parametrize(("model", "most"), [(OLD, 100), ("claude-3-opus-20240229", 100), (NEW, 600), ("claude-mythos", 600), (None, 600)])
+def test_how_many_images_a_model_takes(model: str | None, most: int) -> None:
+    assert found(PROFILE, images(most), model=model) == []
+    (told,) = said(PROFILE, images(most + 1), model=model)
+    assert told.id == "AN-20n" and told.text.endswith(f"+ 0 > {most}")
 
 
 def test_a_prefill_must_not_end_in_white_space() -> None:

@@ -39,7 +39,11 @@ OPENAI: dict[str, Case] = {
 DEEPSEEK: dict[str, Case] = {
     "OV-1": ([GO, calls("a"), GO], "messages.1", [GO, calls("a"), result("a"), GO]),
     "OV-1r": ([GO, result("a")], "messages.1", [GO, calls("a"), result("a")]),
-    "OV-4": ([GO, {"role": "assistant", "content": "words"}, GO], "messages.1", [GO, ANSWER, GO]),
+    "OV-4": (
+        [GO, calls("a", reasoning_content=None), result("a"), GO],
+        "messages.1",
+        [GO, {"role": "assistant", "content": "words"}, GO, calls("a"), result("a"), ANSWER],
+    ),
 }
 TABLES = [
     (profile, rule, case) for profile, cases in ((OPENAI_CHAT, OPENAI), (DEEPSEEK_THINKING, DEEPSEEK)) for rule, case in cases.items()
@@ -91,9 +95,9 @@ def test_arguments_that_are_no_string_are_told_by_what_they_are(value: Any, kind
     assert told.text == f"Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got {kind} instead."
 
 
-def test_reasoning_is_asked_of_every_answer_unless_thinking_is_off() -> None:
+def test_reasoning_is_asked_of_every_answer_of_a_turn_with_calls_unless_thinking_is_off() -> None:
     bare = {"role": "assistant", "content": "words"}
-    messages = [GO, bare, GO, ANSWER, GO, bare | {"reasoning_content": None}]
+    messages = [GO, bare, GO, bare, calls("a"), result("a"), bare | {"reasoning_content": None}, GO, ANSWER, bare]
     for thinking in (None, True):
-        assert found(DEEPSEEK_THINKING, messages, thinking=thinking) == [("OV-4", "messages.1"), ("OV-4", "messages.5")]
+        assert found(DEEPSEEK_THINKING, messages, thinking=thinking) == [("OV-4", "messages.3"), ("OV-4", "messages.6")]
     assert found(DEEPSEEK_THINKING, messages, thinking=False) == []
