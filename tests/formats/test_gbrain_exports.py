@@ -231,7 +231,8 @@ def test_random_jobs_read_the_same_from_the_server_and_from_an_export(kind: str,
             with connection.cursor().copy(statement) as copy:  # type: ignore[call-overload]
                 files.append((f"x/{name}", before + b"".join(bytes(part) for part in copy).decode() + behind))
     found = unpack(*files)
-    assert found.notes == ()
+    # Of a text whose backslashes all stand in pairs nobody can tell, and that is said.
+    assert [note for note in found.notes if not note.startswith("Every backslash")] == []
     assert comparable(list(found.records), kind == "json") == comparable(live(database), kind == "json")
 
 
