@@ -21,6 +21,7 @@ UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
 NOT_COMMITTED = (
     "The connection to {} was lost while the write was being committed; the store was compared, and nothing was {} the repair again."
 )
+AT_WORK = "This repair is being written at this moment, or its store cannot be read: look at it again in a while."
 OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it."
 
 
@@ -80,6 +81,8 @@ def _take_back(repair: Repair, operator: str) -> None:
 def verify_repair(repair: Repair) -> tuple[bool, str]:
     """As `still_holds`, once the repair is settled as far as reading goes."""
     interrupted = settle_one(repair)
+    if interrupted is None and repair.intent:
+        return False, AT_WORK
     return (False, interrupted.sentence) if interrupted else still_holds(repair)
 
 

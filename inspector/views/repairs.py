@@ -19,7 +19,7 @@ from inspector.actions.planning import Request, at_leaf, mode_named, preview_of,
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
-from inspector.actions.undo_repair import UNDOABLE, still_holds, undo_repair
+from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
 from inspector.detectors.base import findings
 from inspector.detectors.catalogue import RULES
 from inspector.formats.base import Scripted, WriteMode, mode_summary
@@ -227,8 +227,7 @@ def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:
     """What a write whose intent is open needs; "" where none is."""
     if not repair.intent:
         return ""
-    written_now = "This repair is being written at this moment, or its store cannot be read: open the page again in a while."
-    return next((each.sentence for each in interrupted if each.repair.pk == repair.pk), written_now)
+    return next((each.sentence for each in interrupted if each.repair.pk == repair.pk), AT_WORK)
 
 
 def _reach(repair: Repair, native: str) -> str:
