@@ -116,10 +116,10 @@ def test_our_server_gone_after_the_write_the_next_apply_records_it(tmp_path: Pat
     connection.close()
     repair = Repair.objects.get()
     assert repair.state == Repair.State.APPROVED and after != before and repair.changes.exists()
-    assert "never recorded: apply it to record it" in verify_repair(repair)[1]
+    assert "being written at this moment" in verify_repair(repair)[1]
     with pytest.raises(Refused, match="Somebody else is at work"):
         apply_repair(repair, WHO, at_the_keyboard=True)
-    # As after sixty seconds.
+    # As after its process ended.
     Repair.objects.update(claimed_at=None)
     repair = Repair.objects.get()
     apply_repair(repair, WHO, at_the_keyboard=True)
