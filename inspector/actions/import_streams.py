@@ -18,6 +18,7 @@ from inspector.sources import files, places
 from inspector.sources.captures import Captures
 from inspector.streams.captures import own
 from inspector.streams.model import Exchange, Read
+from inspector.streams.repeated_requests import request_digest
 
 KEPT = 64 * 2**20
 """Bytes of the largest file whose streams are kept; larger ones stay where they are."""
@@ -120,9 +121,10 @@ def write(source: Source, ready: PreparedCaptures) -> tuple[int, int, int]:
         stream = known.pop(each.oid, None) or Stream(oid=each.oid, source=source)
         stream.position, stream.seen_at, stream.is_gone = each.position, now, False
         stream.file_size, stream.file_time = ready.stamp
+        stream.request_digest = request_digest(each.exchange.request)
         if each.analysis is None and stream.pk:
             unchanged += 1
-            stream.save(update_fields=["position", "seen_at", "is_gone", "file_size", "file_time"])
+            stream.save(update_fields=["position", "seen_at", "is_gone", "file_size", "file_time", "request_digest"])
             continue
         # Somebody else may have removed it since it was looked at.
         _fill(stream, each, each.analysis or analysed(ready.found.exchanges[each.position]))

@@ -1,8 +1,9 @@
 """What commands do with captured streams: scan them, show one, write a corrected one."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -13,6 +14,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
 from inspector.models.identity import short_id
+from inspector.reports.repeated_requests import repeat_findings
 from inspector.reports.stream_alignment import Beside, beside
 from inspector.reports.stream_lines import event_lines, line_report, text_of
 from inspector.reports.stream_report import (
@@ -27,10 +29,13 @@ from inspector.reports.stream_report import (
 from inspector.reports.visible import visible
 from inspector.sources import places
 from inspector.sources.captures import Captures
-from inspector.sources.problems import shown
+from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.reading import captures_in
 from inspector.streams.captures import own
 from inspector.streams.model import Exchange
+from inspector.streams.repeated_requests import request_digest
 from inspector.streams.to_conversation import conversation
+from inspector.traces.model import Problem
 
 NAMED = 5
 EVENTS_NAMED = 5
@@ -45,6 +50,9 @@ class Looked:
     oid: str
     analysis: Analysis
     besides: tuple[tuple[str, Beside], ...] = ()
+    repeat: StreamFinding | None = None
+    file: str = ""
+    """The file below the folder that was scanned."""
 
     @property
     def stored(self) -> tuple[StreamFinding, ...]:
@@ -53,11 +61,12 @@ class Looked:
 
     @property
     def findings(self) -> tuple[StreamFinding, ...]:
-        return (*self.analysis.findings, *self.stored)
+        return (*self.analysis.findings, *self.stored, *([self.repeat] if self.repeat else []))
 
     @property
     def report(self) -> Json:
-        found = stream_report(self.oid, self.analysis, self.stored)
+        found = stream_report(self.oid, self.analysis, (*self.stored, *([self.repeat] if self.repeat else [])))
+        found |= {"file": self.file} if self.file else {}
         stored = [{"conversation": oid, "where": each.where, "differences": len(each.differences)} for oid, each in self.besides]
         return {**found, "stored": stored} if stored else found
 
@@ -95,31 +104,64 @@ def one(found: Captures, wanted: str | None) -> tuple[str, Exchange]:
 
 def scan(command: AnsweringCommand, found: Captures, options: dict[str, Any]) -> None:
     """Judges every stream of a capture. Exits with 1 at findings."""
+    every = [("", oid, exchange) for oid, exchange in picked(found, None)]
+    chosen = None if options["conversation"] is None else {oid for oid, _ in picked(found, options["conversation"])}
+    _scan(command, str(found.path), found.kind, every, found.problems, options, chosen)
+
+
+def scan_folder(command: AnsweringCommand, path: Path, options: dict[str, Any]) -> None:
+    """Judges every stream of the captures in a folder, as one session: the recorder writes each exchange to a file of its own. Exits with 1 at findings."""
+    if options["conversation"] is not None:
+        raise CommandError(f"{shown(str(path), 4096)} is a folder with captures of streams: name one of its files with --conversation.")
+    every: list[tuple[str, str, Exchange]] = []
+    problems: list[Problem] = []
+    for name, found in captures_in(path):
+        if isinstance(found, SourceProblem):
+            problems.append(Problem(name, found.sentence))
+            continue
+        problems += [Problem(f"{name}, {problem.where}", problem.reason) for problem in found.problems]
+        every += [(name, oid, exchange) for oid, exchange in picked(found, None)]
+    _scan(command, str(path), "captures", every, problems, options)
+
+
+def _scan(
+    command: AnsweringCommand,
+    path: str,
+    kind: str,
+    every: Sequence[tuple[str, str, Exchange]],
+    problems: Sequence[Problem],
+    options: dict[str, Any],
+    chosen: Collection[str] | None = None,
+) -> None:
+    """`every`: file, id and exchange. `chosen`: ids of those that are judged, with those that ask the same; None for all."""
     refuse_options(options, {"reader": "--reader", "profile": "--profile", "traces": "--traces"})
-    fails = False
-    looked: list[Looked] = []
-    every = picked(found, options["conversation"])
-    for number, (oid, exchange) in enumerate(every, start=1):
-        each = Looked(oid, _light(analysed(exchange)))
-        fails = fails or each.fails(options["fail_on"])
-        looked.append(each)
+    digests = [request_digest(exchange.request) for _, _, exchange in every]
+    if chosen is not None:
+        asked_alike = {digest for digest, (_, oid, _) in zip(digests, every, strict=True) if digest and oid in chosen}
+        kept = [number for number, (_, oid, _) in enumerate(every) if oid in chosen or digests[number] in asked_alike]
+        every, digests = [every[number] for number in kept], [digests[number] for number in kept]
+    analyses: list[Analysis] = []
+    for number, (_, _, exchange) in enumerate(every, start=1):
+        analyses.append(analysed(exchange).without_words())
         if number % 100 == 0:
             command.note(f"{number:,} of {len(every):,} streams looked at")
+    names = [name or exchange.native_id for name, _, exchange in every]
+    repeats = repeat_findings(names, digests, analyses)
+    looked = [
+        Looked(oid, analysis, repeat=repeats.get(number), file=name)
+        for number, ((name, oid, _), analysis) in enumerate(zip(every, analyses, strict=True))
+        if chosen is None or oid in chosen
+    ]
     if options["json"]:
-        problems = [{"where": problem.where, "reason": problem.reason} for problem in found.problems]
-        source = {"path": str(found.path), "format": found.kind, "findings": [], "problems": problems}
+        where = [{"where": problem.where, "reason": problem.reason} for problem in problems]
+        source = {"path": path, "format": kind, "findings": [], "problems": where}
         command.say_json({"source": source, "conversations": [], "streams": [each.report for each in looked]})
     else:
-        for problem in found.problems:
+        for problem in problems:
             command.say(f"Problem, {shown(problem.where)}: {shown(problem.reason, 600)}")
         say_streams(command, looked, options["fail_on"])
-    if fails:
+    if any(each.fails(options["fail_on"]) for each in looked):
         sys.exit(1)
-
-
-def _light(analysis: Analysis) -> Analysis:
-    """Without the words of the messages: of a capture with hundreds of streams only what is said of each is kept."""
-    return analysis.without_words()
 
 
 def say_streams(command: AnsweringCommand, looked: Sequence[Looked], fail_on: str) -> None:
@@ -148,7 +190,7 @@ def _lines(each: Looked) -> Iterator[str]:
         f"{side.side} {side.unsupported or side.dialect} {side.events:,} event{'s' * (side.events != 1)} (end: {side.how})"
         for side in analysis.judged.alone.values()
     )
-    yield f"  {shown(analysis.exchange.native_id)} ({each.oid}){title}: {sides}"
+    yield f"  {shown(each.file or analysis.exchange.native_id)} ({each.oid}){title}: {sides}"
     for found in sorted(each.findings, key=lambda found: list(Severity).index(found.severity)):
         loud = "silent" if found.silent else "loud"
         events = ", ".join(str(event) for event in found.events[:EVENTS_NAMED])
@@ -178,7 +220,11 @@ class Streams:
 
     @classmethod
     def of(cls, found: Sequence[Captures]) -> "Streams":
-        return cls([Looked(oid, analysed(exchange)) for each in found for oid, exchange in picked(each, None)])
+        every = [pair for each in found for pair in picked(each, None)]
+        analyses = [analysed(exchange) for _, exchange in every]
+        digests = [request_digest(exchange.request) for _, exchange in every]
+        repeats = repeat_findings([exchange.native_id for _, exchange in every], digests, analyses)
+        return cls([Looked(oid, analyses[number], repeat=repeats.get(number)) for number, (oid, _) in enumerate(every)])
 
     def hold_against(self, chosen: Chosen) -> None:
         for number, each in enumerate(self.looked):

@@ -32,6 +32,8 @@ class Stream(models.Model):
     """The file did not hold it at the last import; what was read stays."""
     judged_by = models.CharField(max_length=20, blank=True)
     seen_at = models.DateTimeField()
+    request_digest = models.CharField(max_length=64, blank=True, db_index=True)
+    """Equal for equal request bodies; "" where none was captured."""
     digest = models.CharField(max_length=64)
     """SHA-256 of its lines in our own format."""
     problems = JsonText(default=list)

@@ -38,6 +38,15 @@ STORED = {
 }
 """How a stored answer parts from the stream that brought it -> number, name, severity, summary."""
 
+REPEATED = (
+    211,
+    "request-repeated",
+    Severity.WARNING,
+    "The client asks the same again.",
+    "Fix what makes the answer before unusable. In the client: limit how often the same request is repeated.",
+)
+"""Number, name, severity, summary and what to change: shown by several captures together."""
+
 # The answer alone cannot hold the results of its calls; whether arguments should be JSON, and whether calls have ids at all, only the machines know.
 _NOT_OF_ANSWERS = frozenset({"unanswered-tail-call", "unanswered-call", "malformed-arguments", "recoverable-arguments", "repeated-call-id"})
 _ANSWER_RULES = tuple(rule for rule in RULES if rule.name not in _NOT_OF_ANSWERS)
@@ -357,7 +366,21 @@ def rows() -> list[Json]:
         }
         for number, name, severity, summary in STORED.values()
     ]
-    return table + stored
+    number, name, severity, summary, in_code = REPEATED
+    repeated = {
+        "code": f"STREAM{number}",
+        "rule": name,
+        "severity": severity.value,
+        "silent": True,
+        "fault": Fault.STREAM.value,
+        "dialects": sorted(DIALECTS),
+        "shown_by": "several captures",
+        "summary": summary,
+        "why": "A client asks again where it could not use the answer: without a limit it does so for ever.",
+        "repaired_by": [],
+        "fixed_in_code": in_code,
+    }
+    return [*table, *stored, repeated]
 
 
 def rows_that_say(text: str) -> list[Row]:

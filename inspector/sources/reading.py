@@ -71,7 +71,7 @@ class FolderOfCaptures(SourceProblem):
     @property
     def sentence(self) -> str:
         named = ", ".join(shown(name) for name in self.names[:_NAMED]) + (", …" if len(self.names) > _NAMED else "")
-        return f"{self.place} is a folder with captures of streams ({named}): name one of these files; import_source takes several at once."
+        return f"{self.place} is a folder with captures of streams ({named}): name one of these files; scan takes the folder, and import_source several files at once."
 
 
 @dataclass(eq=False)
@@ -318,6 +318,18 @@ def _request_or_capture(path: Path, shape: Shape) -> str | Kind:
         if kind is None:
             raise
         return kind
+
+
+def captures_in(path: Path) -> Iterator[tuple[str, Captures | SourceProblem]]:
+    """The captures in a folder, by the names of their files below it, in the order of these; what is wrong with one that cannot be read. Raises SourceProblem."""
+    for key in stores.identify(path).files:
+        name = key.partition("/")[2]
+        try:
+            kind = captures.kind_of(captures.of_path(path / name), name)
+            if kind is not None:
+                yield name, captures.read(path / name, kind)
+        except SourceProblem as problem:
+            yield name, problem
 
 
 def _captures_within(path: Path, shape: Shape) -> tuple[str, ...]:

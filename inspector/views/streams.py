@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import PurePath
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -26,6 +27,7 @@ from inspector.streams.violations import Row
 from inspector.views.pages import absolute, as_json, as_markdown, page, refusal
 
 PER_PAGE = 50
+MOST_ALIKE = 1_000
 RECENT = 12
 LINES_SHOWN = 60
 """Rows of the lanes that a text for an issue holds."""
@@ -82,6 +84,8 @@ class StreamPage:
     evidence: tuple[tuple[Mark, ...], ...]
     event: EventView | None
     asked: Asked
+    same_request: tuple[Stream, ...]
+    """Those of its folder with an equal request, itself too; () where there are no others."""
     not_shown: tuple[Row, ...]
     lacking: tuple[str, ...]
     mending: tuple[Strategy, ...]
@@ -111,6 +115,16 @@ class CorrectedPage:
 
 def _row(oid: str) -> Stream:
     return get_object_or_404(Stream.objects.select_related("source"), oid=oid)
+
+
+def _same_request(row: Stream) -> tuple[Stream, ...]:
+    """Streams of one folder with an equal request body, in the order of their files; () where the client asked this once."""
+    if not row.request_digest:
+        return ()
+    alike = Stream.objects.filter(request_digest=row.request_digest, is_gone=False).select_related("source")
+    folder = PurePath(row.source.path).parent
+    found = [each for each in alike.order_by("source__path", "position")[:MOST_ALIKE] if PurePath(each.source.path).parent == folder]
+    return tuple(found) if len(found) > 1 else ()
 
 
 def _look(row: Stream) -> Looked:
@@ -237,6 +251,7 @@ def stream(request: OperatorRequest, oid: str) -> HttpResponse:
         stream_view.evidence(found),
         event,
         stream_view.request_view(found.exchange.request),
+        _same_request(row),
         stream_view.not_shown(found),
         stream_view.lacking(found),
         stream_view.mending(found),
@@ -250,7 +265,8 @@ def stream_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row = _row(oid)
     try:
         loading.refuse_another_file(row)
-        return as_json(stream_report.stream_report(row.oid, loading.analysis(row)))
+        others = [each.oid for each in _same_request(row) if each.pk != row.pk]
+        return as_json({**stream_report.stream_report(row.oid, loading.analysis(row)), "same_request": others})
     except SourceProblem as problem:
         return as_json({"error": problem.sentence}, status=409)
 

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -25,7 +26,7 @@ from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 from inspector.sources import spool as spooling
 from inspector.sources.problems import shown
-from inspector.sources.reading import ACapture
+from inspector.sources.reading import ACapture, FolderOfCaptures
 
 MANY = 100
 RECORDED_SHOWN = 5
@@ -93,6 +94,9 @@ class Command(AnsweringCommand):
             target = load_each(options)
         except ACapture as found:
             captured.scan(self, found.captures, options)
+            return
+        except FolderOfCaptures as found:
+            captured.scan_folder(self, Path(str(found.path)), options)
             return
         streams = captured.Streams.of(target.captures)
         with spooling.spool() as spool:
