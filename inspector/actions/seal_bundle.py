@@ -108,8 +108,8 @@ def known_judges(origin: bundle.Origin) -> tuple[str, str, str]:
 
 def _findings(oid: str, case: Case, origin: bundle.Origin) -> dict[str, Any]:
     found = findings(case, RULES)
-    _, judgement = judged(case.reading, case.conversation, origin.profile, origin.projection)
-    return scan.conversation_report(oid, case, suggested(case, found), {origin.profile: judgement}, verdict(case, found, judgement))
+    prompt, judgement = judged(case.reading, case.conversation, origin.profile, origin.projection)
+    return scan.conversation_report(oid, case, suggested(case, found), {origin.profile: judgement}, verdict(case, found, judgement), prompt)
 
 
 def _repairs(conversation: Conversation) -> list[dict[str, Any]]:

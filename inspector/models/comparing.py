@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import F
 
-from inspector.detectors.base import case_of
+from inspector.detectors.base import case_of, stored_messages
 from inspector.models import loading
 from inspector.models.conversation import Conversation, Revision
 from inspector.reports.whatif import Difference, between, outcomes, read_by, with_findings
@@ -54,7 +54,7 @@ def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], pro
     case = case_of(found, readers[0])
     cases = [read_by(case, name) for name in readers]
     first, *others = outcomes(cases, projection, profile)
-    made = [between(first, other, len(cases[0].messages)) for other in others]
+    made = [between(first, other, len(stored_messages(cases[0].conversation))) for other in others]
     if len(_KEPT) > _MOST:
         _KEPT.clear()
     _KEPT.update(zip(keys, made, strict=True))

@@ -9,6 +9,8 @@ from inspector.formats import request_detection
 from inspector.formats.base import Cell, Format, Record, Stored, WriteRefused
 from inspector.formats.catalogue import format_named
 from inspector.profiles.base import Judgement
+from inspector.profiles.judging import judged
+from inspector.projections.base import Prompt
 from inspector.repairs.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.repairs.recommend import Recommendation, sequence
 from inspector.repairs.suggested import suggested
@@ -26,6 +28,7 @@ class Checked:
     stored: Stored
     case: Case
     findings: tuple[Finding, ...]
+    prompt: Prompt
     standings: tuple[Standing, ...]
     profile: str
     recommendation: Recommendation | None
@@ -52,12 +55,13 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
     if len(stored.conversation.chunks) <= LARGEST:
         found = suggested(case, found, stored)
     profile_name = profile_name or format_.default_profile
+    prompt, _ = judged(case.reading, case.conversation, profile_name, format_.default_projection)
     standing = standings_of(case, format_.default_projection)
     if len(stored.conversation.chunks) > LARGEST:
         problem = (
             f"A body of more than {LARGEST} blocks is judged here and mended by the command `repair FILE --for {profile_name} --out PATH`."
         )
-        return Checked(format_, stored, case, found, standing, profile_name, None, None, problem)
+        return Checked(format_, stored, case, found, prompt, standing, profile_name, None, None, problem)
     recommendation = sequence(case, found, profile_name, format_.default_projection)
     repair, problem = None, recommendation.why_not
     strategies = recommendation.way.strategies
@@ -72,4 +76,4 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
             pass
         except (WriteRefused, EditMismatch) as refused:
             problem = str(refused)
-    return Checked(format_, stored, case, found, standing, profile_name, recommendation, repair, problem)
+    return Checked(format_, stored, case, found, prompt, standing, profile_name, recommendation, repair, problem)

@@ -8,6 +8,7 @@ from inspector.conversation.queries import span_text
 from inspector.detectors.base import Finding
 from inspector.detectors.catalogue import rule
 from inspector.reports.masking import masked
+from inspector.reports.message_counts import counted
 from inspector.reports.visible import clipped, visible
 
 Json = Mapping[str, Any]
@@ -199,7 +200,7 @@ def _identity(report: Json) -> str:
     judged = f", judged by {profiles}" if profiles else ""
     return (
         f"Conversation {code(report['native_id'])} ({code(report['id'])}), {code(report['format'])} read as {code(report['reader'])}{judged}: "
-        f"{report['chunks']} chunks, {report['messages']} messages"
+        f"{report['chunks']} chunks, {counted(report)}"
     )
 
 

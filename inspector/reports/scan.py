@@ -7,6 +7,8 @@ from inspector.detectors.base import Case, Finding
 from inspector.profiles.answering import own_profile
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
+from inspector.projections.base import Prompt
+from inspector.reports.message_counts import message_counts
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 
 Json = dict[str, Any]
@@ -19,10 +21,16 @@ def source_report(path: str, format: str, findings: Iterable[Finding] = ()) -> J
 
 
 def conversation_report(
-    oid: str, case: Case, findings: Iterable[Finding], judgements: Mapping[str, Judgement], verdict: str, usual: Judgement | None = None
+    oid: str,
+    case: Case,
+    findings: Iterable[Finding],
+    judgements: Mapping[str, Judgement],
+    verdict: str,
+    prompt: Prompt,
+    usual: Judgement | None = None,
 ) -> Json:
-    """`messages` counts what the reader reads before its own repair; `judgements` are those that were asked for, by profile; `usual`
-    gave the verdict, and is told where it is not that of the format."""
+    """`judgements` are those that were asked for, by profile; `prompt` is the next request; `usual` gave the verdict, and is named where it is not that
+    of the format."""
     found = list(findings)
     _, why = own_profile(case.conversation, ANTHROPIC_PROFILE.name)
     judged_by = {"judged_by": {"profile": usual.profile, "why": why}} if usual and why and why in usual.notes else {}
@@ -32,7 +40,7 @@ def conversation_report(
         "format": case.conversation.format,
         "reader": case.reading.reader,
         "chunks": len(case.conversation.chunks),
-        "messages": len(case.reading.grouped),
+        **message_counts(case, prompt),
         "verdict": verdict,
         **judged_by,
         "findings": [finding_report(finding) for finding in found],

@@ -83,7 +83,7 @@ def compare_cases(a: Case, b: Case, projection: str, profile: str) -> Difference
     """Two cases of the same rows, with the findings that go and come. Raises UnknownProjection, UnknownProfile."""
     a, b = read_by(a, a.reading.reader), read_by(b, b.reading.reader)
     first, second = outcomes((a, b), projection, profile)
-    return with_findings(between(first, second, len(a.messages)), a, b)
+    return with_findings(between(first, second, len(stored_messages(a.conversation))), a, b)
 
 
 def read_by(case: Case, reader_name: str) -> Case:

@@ -19,6 +19,7 @@ from inspector.repairs.suggested import suggested
 from inspector.reports.branch_model import Branches
 from inspector.reports.branches import branches_of
 from inspector.reports.columns import NOT_RECORDED, Columns, columns
+from inspector.reports.message_counts import message_counts
 from inspector.reports.own_leaves import OwnLeaf, own_leaves
 from inspector.reports.standings import Standing, standings_of
 from inspector.reports.strip import Strip, strip
@@ -53,6 +54,10 @@ class Analysis:
     """Why no sequence satisfies the profile; what is recommended then mends only a part."""
     tried: dict[str, Finding] = field(default_factory=dict, compare=False)
     """By id, the findings of which a page showed the strategies."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return message_counts(self.case, self.prompt)
 
     def suggested(self, row: Conversation, revision: int, oid: str, finding: Finding) -> Finding:
         """The finding with the strategies that repair it here: tried where they are shown, and once."""

@@ -333,4 +333,4 @@ def _report(row: Conversation, choice: Choice, found: Analysis) -> dict[str, obj
         # The judgement below it is that of the past request, so the headline is too.
         verdict = f"The request of {visible(choice.step)}, as observed: {found.judgement.verdict}. The next one: {verdict}"
     every = suggested(found.case, [finding for _, finding in found.findings], loading.stored(row, choice.revision))
-    return scan.conversation_report(row.oid, found.case, every, {choice.profile: found.judgement}, verdict)
+    return scan.conversation_report(row.oid, found.case, every, {choice.profile: found.judgement}, verdict, found.prompt)

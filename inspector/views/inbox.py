@@ -17,6 +17,7 @@ from inspector.detectors.base import Finding as Found
 from inspector.detectors.catalogue import RULES, UnknownRule, rule
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Repair, Source, loading
+from inspector.profiles.judging import judged
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.suggested import suggested
@@ -245,7 +246,8 @@ def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
     if content is None:
         return HttpResponse(GONE + "\n", status=404, content_type="text/plain; charset=utf-8")
     row = content.conversation
-    report = scan.conversation_report(row.oid, content.case, [content.finding], {}, row.verdict)
+    prompt, _ = judged(content.case.reading, content.case.conversation, row.judges[1], row.judges[0])
+    report = scan.conversation_report(row.oid, content.case, [content.finding], {}, row.verdict, prompt)
     links = {
         "finding": absolute(request, f"/findings/{oid}/"),
         "conversation": absolute(request, f"/conversations/{row.oid}/{_at(content.row)}&finding={oid}"),

@@ -6,6 +6,7 @@ from itertools import groupby
 from inspector.detectors.base import Finding
 from inspector.formats.base import Change
 from inspector.repairs.preview import DiffRow, Preview
+from inspector.reports.message_counts import message_counts
 from inspector.reports.observed_rejection import Observed, observed
 from inspector.reports.plan import chunks_summary, summary
 from inspector.reports.visible import size
@@ -43,6 +44,8 @@ class PreviewPart:
     size: str
     safety: str
     observed: Observed | None
+    messages: tuple[tuple[str, int, int], ...]
+    """How many there are before and after, by what they are."""
 
 
 def diff_runs(rows: tuple[DiffRow, ...], shown: int = 3, least: int = 6) -> tuple[DiffRun, ...]:
@@ -62,9 +65,22 @@ def _counts(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[Ru
     )
 
 
+_MESSAGES = (
+    ("messages_stored", "messages stored"),
+    ("messages", "messages read, before the reader's own repair"),
+    ("messages_read", "messages read"),
+    ("messages_sent", "messages sent"),
+)
+
+
+def _messages(preview: Preview) -> tuple[tuple[str, int, int], ...]:
+    before, after = (message_counts(side.case, side.prompt) for side in (preview.before, preview.after))
+    return tuple((words, before[name], after[name]) for name, words in _MESSAGES)
+
+
 def preview_part(preview: Preview) -> PreviewPart:
     safety = " and ".join(sorted(preview.plan.safety)) or "safe"
     return PreviewPart(
         preview, diff_runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary(preview), chunks_summary(preview.rows),
-        preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety, observed(preview),
+        preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety, observed(preview), _messages(preview),
     )  # fmt: skip

@@ -42,6 +42,9 @@ def test_json_has_exactly_the_fields_that_scripts_rely_on(tmp_path: Path) -> Non
         "reader",
         "chunks",
         "messages",
+        "messages_stored",
+        "messages_read",
+        "messages_sent",
         "verdict",
         "findings",
         "profiles",
@@ -53,6 +56,8 @@ def test_json_has_exactly_the_fields_that_scripts_rely_on(tmp_path: Path) -> Non
         14,
         4,
     )
+    # Before the reader's own repair there are 4; it drops the one whose words are thinking alone.
+    assert [conversation[f"messages_{name}"] for name in ("stored", "read", "sent")] == [9, 3, 3]
     for found in conversation["findings"]:
         assert set(found) == {"code", "rule", "severity", "silent", "fault", "seqs", "total", "message", "repaired_by", "unmended"}
     judgement = conversation["profiles"]["openai-chat"]

@@ -28,7 +28,7 @@ def test_json_says_counts_examples_and_places(tmp_path: Path) -> None:
     (found,) = ran.json["differences"]
     assert [ran.json[name]["count"] for name in tallies] == [1, 1, 1, 0, 0, 0]
     assert ran.json["differ"]["examples"] == [found["id"]] and found["native_id"] == CONVERSATION
-    assert found["messages"] == {"stored": 9, "a": 3, "b": 8} and found["sendable"] == {"a": False, "b": True}
+    assert (found["messages_stored"], found["messages_read"]) == (9, {"a": 3, "b": 8}) and found["sendable"] == {"a": False, "b": True}
     assert [each["code"] for each in found["findings_gone"]] == ["MSG101", "TOOL202", "TOOL202"] and found["findings_come"] == []
 
 

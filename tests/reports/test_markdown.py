@@ -21,9 +21,10 @@ SECRET = "ghp_" + "A" * 36
 def report() -> dict[str, object]:
     conversation, _ = notation.load(MERGED, native_id="1a997b08|@someone")
     case = case_of(conversation, "dispatch-legacy")
-    judgement = PROFILE.judge(projection("dispatch-openai").project(case.reading.messages))
+    prompt = projection("dispatch-openai").project(case.reading.messages)
+    judgements = {"openai-chat": PROFILE.judge(prompt)}
     return conversation_report(
-        "4f9f3bd4a413", case, findings(case, RULES), {"openai-chat": judgement}, "The store is intact, but its loader is wrong."
+        "4f9f3bd4a413", case, findings(case, RULES), judgements, "The store is intact, but its loader is wrong.", prompt
     )
 
 

@@ -8,6 +8,7 @@ from inspector.conversation import notation
 from inspector.detectors.base import Case, case_of, findings
 from inspector.detectors.catalogue import RULES, rule
 from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
+from inspector.projections.catalogue import projection
 from inspector.reports.error_meanings import MEANINGS, meaning
 from inspector.reports.markdown import conversation_md
 from inspector.reports.recorded_errors import MOST, recorded_errors
@@ -140,6 +141,7 @@ def test_a_page_instead_of_an_error_is_looked_at_in_part_and_at_once() -> None:
 def test_a_copy_for_an_issue_tells_what_was_recorded_without_its_markup() -> None:
     looked_at = case('1 user 0.0 text go\n2 assistant 1.0 error "HTTP 401: model not supported <b>@all</b>"')
     found = findings(looked_at, RULES)
-    text = conversation_md(conversation_report("x", looked_at, found, {}, "It is."), [], {})
+    prompt = projection("dispatch-openai").project(looked_at.reading.messages)
+    text = conversation_md(conversation_report("x", looked_at, found, {}, "It is.", prompt), [], {})
     assert "What was recorded:" in text and "does not offer this model" in text and "MSG201, found at seq 2" in text
     assert "@all" not in text and "<b>" not in text

@@ -10,6 +10,7 @@ from inspector.detectors.catalogue import RULES
 from inspector.detectors.synthetic_texts import written_by
 from inspector.formats.gbrain import GBRAIN
 from inspector.profiles.judging import judged
+from inspector.projections.catalogue import projection
 from inspector.readers.gbrain import result
 from inspector.reports.explain import explained, recognised
 from inspector.reports.recorded_errors import Recorded, recorded_errors
@@ -67,7 +68,8 @@ def test_the_error_of_another_format_is_none_of_its_own() -> None:
 
 def test_scan_says_it_as_json() -> None:
     case = job("1", "Tool results are missing for tool calls a, b.")
-    (found,) = conversation_report("oid", case, findings(case, RULES), {}, "")["recorded"]
+    prompt = projection("ai-sdk").project(case.reading.messages)
+    (found,) = conversation_report("oid", case, findings(case, RULES), {}, "", prompt)["recorded"]
     assert (found["where"], found["rule"], found["fires"]) == ("the job's error_text", "TOOL601", "seq 2-3")
 
 

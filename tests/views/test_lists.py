@@ -39,7 +39,7 @@ def test_a_row_says_stored_and_read_and_the_verdict(client: Client, tmp_path: Pa
     example(tmp_path)
     incident = Conversation.objects.get(native_id=INCIDENT)
     (row,) = client.get(f"/conversations.json?q={incident.oid}").json()["conversations"]
-    assert (row["chunks"], row["messages"], row["read"], row["silent"], row["refused"]) == (14, 9, 3, True, True)
+    assert (row["chunks"], row["messages_stored"], row["messages_read"], row["silent"], row["refused"]) == (14, 9, 3, True, True)
     assert {"code": "TOOL202", "rule": "orphaned-tool-result", "severity": "error", "count": 2} in row["findings"]
     text = client.get(f"/conversations/?q={incident.oid}").content.decode()
     assert "9 → 3" in text and "TOOL202 ×2" in text and row["verdict"] in text.replace("&#x27;", "'")

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Finding, Severity, at_least, findings, rank, stored_messages
+from inspector.detectors.base import Case, Finding, Severity, at_least, findings, rank
 from inspector.detectors.catalogue import RULES
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
@@ -17,9 +17,11 @@ from inspector.management.target import Chosen, add_target_arguments, load_each
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
+from inspector.projections.base import Prompt
 from inspector.repairs.catalogue import strategy
 from inspector.repairs.suggested import suggested
 from inspector.reports.json_text import json_text
+from inspector.reports.message_counts import counted, message_counts
 from inspector.reports.recorded_errors import recorded_errors
 from inspector.reports.scan import conversation_report, source_report
 from inspector.reports.verdict import verdict
@@ -42,6 +44,7 @@ class Examined:
     sendable: bool
     own_profile: str
     usual: Judgement
+    prompt: Prompt
 
     @property
     def danger(self) -> tuple[object, ...]:
@@ -157,10 +160,7 @@ class _Lines:
         conversation = each.case.conversation
         self.say(each.verdict)
         title = f'  "{shown(conversation.title, 60)}"' if conversation.title else ""
-        counts = (
-            f"{len(conversation.chunks):,} chunks, {len(stored_messages(conversation)):,} messages stored, "
-            f"{len(each.case.reading.messages):,} as {each.case.reading.reader} reads them"
-        )
+        counts = f"{len(conversation.chunks):,} chunks, {counted(message_counts(each.case, each.prompt))}, as {each.case.reading.reader} reads them"
         self.say(f"  {shown(conversation.native_id)} ({each.oid}){title}: {counts}")
         for found in each.findings:
             loud = "silent" if found.silent else "loud"
@@ -193,7 +193,7 @@ class _Lines:
 
 def _told(each: Examined, as_json: bool, fail_on: str, spool: spooling.Spool) -> Told:
     if as_json:
-        said = json_text(conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict, each.usual))
+        said = json_text(conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict, each.prompt, each.usual))
     else:
         said = "\n".join(visible(line) for line in _Lines().of(each)) + "\n"
     return Told(each.danger, each.healthy, len(each.findings), _fails(each, fail_on), spool.put(said))
@@ -211,10 +211,10 @@ def _profile_names(asked: list[str]) -> list[str]:
 def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     case = chosen.case(reader)
     found = list(suggested(case, findings(case, RULES), chosen.stored))
-    _, usual = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
+    prompt, usual = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
     asked = {name: judged(case.reading, case.conversation, name, chosen.projection)[1] for name in names}
     sendable = usual.sendable and all(each.sendable for each in asked.values())
-    return Examined(chosen.oid, case, found, asked, verdict(case, found, usual), sendable, chosen.profile, usual)
+    return Examined(chosen.oid, case, found, asked, verdict(case, found, usual), sendable, chosen.profile, usual, prompt)
 
 
 def _fails(each: Examined, fail_on: str) -> bool:
