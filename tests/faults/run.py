@@ -14,12 +14,13 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.faults.flags import FLAGS
+from tests.faults.flags import FLAGS, ODD
 from tests.faults.shim import KINDS, ON_SERVERS, Call, NoCompiler, Shim, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -168,7 +169,7 @@ def _unit(unit: tuple[int, int, int]) -> list[dict[str, Any]]:
 def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, shards: int) -> list[dict[str, Any]]:
     from tests.faults.bench import Fault
     from tests.faults.cases import CASES
-    from tests.faults.points import Commands, examine, starts
+    from tests.faults.points import Commands, Result, examine, starts
 
     results = []
     for start in starts(bench):
@@ -187,7 +188,14 @@ def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, sh
             if at % shards != shard:
                 continue
             some = acts if options.all else (acts[at % len(acts)],)
-            results.append(_plain(examine(bench, start, call, kind, at + at // len(acts), some), bench.folder))
+            try:
+                result = examine(bench, start, call, kind, at + at // len(acts), some)
+            except Exception:
+                # One point that the harness cannot judge must not take the others with it.
+                result = Result(
+                    bench.case.program, bench.case.mode, start.name, kind, call, "missed", {ODD}, traceback.format_exc().splitlines()
+                )
+            results.append(_plain(result, bench.folder))
     return results
 
 
