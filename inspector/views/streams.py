@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePath
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -122,9 +121,13 @@ def _same_request(row: Stream) -> tuple[Stream, ...]:
     if not row.request_digest:
         return ()
     alike = Stream.objects.filter(request_digest=row.request_digest, is_gone=False).select_related("source")
-    folder = PurePath(row.source.path).parent
-    found = [each for each in alike.order_by("source__path", "position")[:MOST_ALIKE] if PurePath(each.source.path).parent == folder]
+    folder = _folder(row)
+    found = [each for each in alike.order_by("source__path", "position")[:MOST_ALIKE] if _folder(each) == folder]
     return tuple(found) if len(found) > 1 else ()
+
+
+def _folder(row: Stream) -> str:
+    return row.source.path.rpartition("/")[0]
 
 
 def _look(row: Stream) -> Looked:
