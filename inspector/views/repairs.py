@@ -22,7 +22,7 @@ from inspector.actions.settling import Interrupted
 from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
 from inspector.detectors.base import findings
 from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Scripted, WriteMode, mode_summary
+from inspector.formats.base import Lists, Scripted, WriteMode, mode_summary
 from inspector.formats.catalogue import READ_ONLY
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
@@ -214,7 +214,7 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
         found = loading.held(source, native)
         target = found.oid if found else ""
         if native != part.preview.plan.conversation:
-            reach = _reach(repair, native)
+            reach = _reach(repair, native, not isinstance(loading.format_of(source), Lists))
     return RepairPage(
         repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
         repair.state in UNDOABLE and stands, standing, stands, target, visible(reach), mode_summary(loading.format_of(source), repair.mode),
@@ -230,14 +230,15 @@ def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:
     return next((each.sentence for each in interrupted if each.repair.pk == repair.pk), AT_WORK)
 
 
-def _reach(repair: Repair, native: str) -> str:
-    """How users get to a fork: what will be, what is, and nothing where it is no more."""
+def _reach(repair: Repair, native: str, is_listed: bool) -> str:
+    """How users get to a fork, "" where it is gone. `is_listed` where the program lists what is written to its store, without a step by the operator."""
     title = repair.options.get("title", "")
     what = f"“{title}” (id {native})" if title else f"id {native}"
     if repair.state in (Repair.State.PROPOSED, Repair.State.APPROVED):
-        return f"The repaired history will be a conversation of its own, {what}, beside the original, which stays as it is. It is not there yet."
+        return f"The repaired history will be a conversation of its own, {what}; the original stays as it is. It is not written yet."
     if repair.state in UNDOABLE:
-        return f"The repaired history is a conversation of its own, {what}: it stands in the program's list. Tell its users to go on there; the original stays as it is."
+        opened = "the program lists it, and its users can continue there" if is_listed else "what its program needs to open it is under What remains"
+        return f"The repaired history is a conversation of its own, {what}: {opened}. The original stays as it is."
     return ""
 
 
