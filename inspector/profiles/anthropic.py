@@ -148,7 +148,23 @@ ANTHROPIC_PROFILE = Profile(
 )
 
 _ANTHROPICS_ALONE = frozenset(
-    ("AN-10", "AN-11", "AN-15", "AN-16", "AN-17", "AN-17e", "AN-18", "AN-19", "AN-20", "AN-20m", "AN-20n", "AN-24", "AN-25")
+    (
+        "AN-10",
+        "AN-11",
+        "AN-15",
+        "AN-16",
+        "AN-17",
+        "AN-17e",
+        "AN-17m",
+        "AN-17r",
+        "AN-18",
+        "AN-19",
+        "AN-20",
+        "AN-20m",
+        "AN-20n",
+        "AN-24",
+        "AN-25",
+    )
 )
 """What others that speak Messages are not known to ask: signatures, where thinking stands, prefill, and limits."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from inspector.conversation.masks import mask
 from inspector.profiles.anthropic_models import most_images
 from inspector.profiles.anthropic_rules import violation
 from inspector.profiles.anthropic_turns import Block, Turn
@@ -38,6 +39,9 @@ def in_blocks(request: Request, turns: Iterable[Turn]) -> Iterator[Violation]:
                 yield violation("AN-7", f"{block.path}.tool_result.tool_use_id", n=block.n, m=block.m)
         elif kind == "thinking":
             yield from _thinking(block)
+        elif kind == "redacted_thinking":
+            if mask(word(block.value.get("data"))):
+                yield violation("AN-17r", block.path, n=block.n, m=block.m)
         elif kind in ("server_tool_use", "mcp_tool_use"):
             served.add(word(block.value.get("id")))
         elif kind.endswith("_tool_result") and block.call_id not in served:
@@ -96,6 +100,8 @@ def _thinking(block: Block) -> Iterator[Violation]:
         yield violation("AN-18", f"{block.path}.thinking.signature", n=block.n, m=block.m)
     elif not signature:
         yield violation("AN-17e", block.path, n=block.n, m=block.m)
+    elif mask(signature) or mask(word(block.value.get("thinking"))):
+        yield violation("AN-17m", block.path, n=block.n, m=block.m)
 
 
 def _broken(value: Any) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Replace, Safety
+from inspector.conversation.masks import mask
 from inspector.conversation.model import Chunk, Kind
 from inspector.detectors.base import Case
 from inspector.repairs.arrangement import entry_of
@@ -19,9 +20,9 @@ def as_text(chunk: Chunk) -> Chunk:
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Thinking with words in it; redacted thinking has none that could be shown."""
+    """Thinking with words in it; redacted thinking has none that could be shown, and a mask of telemetry is none of the model's."""
     for chunk in case.conversation.chunks:
-        if chunk.kind is Kind.THINKING and chunk.text.strip():
+        if chunk.kind is Kind.THINKING and chunk.text.strip() and not mask(chunk.text):
             yield Replace(chunk, as_text(chunk))
 
 

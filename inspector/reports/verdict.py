@@ -8,10 +8,12 @@ from inspector.profiles.base import Judgement
 
 NAMED = 3
 LEAKED = "tool-call-in-thinking"
+MASKED = "masked-content"
 
 
 def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
-    serious = [finding for finding in findings if finding.severity is not Severity.NOTE]
+    masked = [finding for finding in findings if finding.rule == MASKED and finding.severity is not Severity.NOTE]
+    serious = [finding for finding in findings if finding.severity is not Severity.NOTE and finding not in masked]
     if not case.conversation.chunks:
         return f"The store holds no chunks of this conversation{_known(findings)}."
     if case.reading.failure:
@@ -21,7 +23,8 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> st
     how = "silently " if any(finding.silent and finding.fault is Fault.READER for finding in serious) else ""
     read = f", {'but' if _intact(serious) else 'and'} {case.reading.reader} {how}{' and '.join(done)}" if done else ""
     read += _meant(case, serious)
-    sentence = f"{_symptom(case, serious)}{_where(serious)}{read}; {_next(case, serious, judgement)}."
+    rest = "of the rest, " if masked else ""
+    sentence = f"{_unknown(masked)}{_symptom(case, serious)}{rest}{_where(serious)}{read}; {_next(case, serious, judgement)}."
     return sentence[0].upper() + sentence[1:]
 
 
@@ -32,6 +35,13 @@ def _known(findings: Sequence[Finding]) -> str:
     more = f" (and {len(findings) - 1} more findings)" if len(findings) > 2 else " (and 1 more finding)" if len(findings) == 2 else ""
     said = findings[0].message.removesuffix(".")
     return f": {said[:1].lower()}{said[1:]}{more}"
+
+
+def _unknown(masked: Sequence[Finding]) -> str:
+    """Content that telemetry masked comes first: of a body with a mask nothing can be said to be whole."""
+    if not masked:
+        return ""
+    return f"telemetry masked the thinking at seq {span_text(masked[0].seqs, NAMED)}, and what was sent is unknown; "
 
 
 def _symptom(case: Case, serious: Sequence[Finding]) -> str:

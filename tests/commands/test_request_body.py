@@ -8,6 +8,7 @@ from django.test import Client
 
 from inspector.models import Conversation
 from tests.commands.running import run, run_in_process
+from tests.evidence import evidence
 
 BODY = b"""\xef\xbb\xbf{"model": "claude-opus-4", "max_tokens": 1e3, "messages": [
   {"role": "user", "content": "gr\\u00fc\\u00dfe"},\r
@@ -168,3 +169,28 @@ def test_a_file_that_is_no_request_gets_one_sentence(data: bytes, tmp_path: Path
 def test_a_folder_is_no_body(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(BODY)
     assert "is a folder" in run("scan", tmp_path, "--format", "anthropic-request").err
+
+
+TELEMETRY = "raw_113dac95-c719-4579-8825-d558eaad1965.request.json"
+
+
+def test_a_body_that_telemetry_masked_is_unknown_and_not_whole() -> None:
+    ran = run("scan", evidence(TELEMETRY, "examples/traces/agents/claude-code"), "--profile", "anthropic-2026-07", "--json")
+    (conversation,) = ran.json["conversations"]
+
+    assert conversation["verdict"].startswith("Telemetry masked the thinking at seq 11-12, and what was sent is unknown; ")
+    assert [(found["code"], found["severity"], found["repaired_by"]) for found in conversation["findings"]] == [("MSG503", "warning", [])]
+    judged = conversation["profiles"]["anthropic-2026-07"]
+    assert not judged["sendable"] and [violation["id"] for violation in judged["violations"]] == ["AN-17m", "AN-17r"]
+
+
+def test_a_mask_is_never_made_words_of_the_model(tmp_path: Path) -> None:
+    block = {"type": "thinking", "thinking": "<REDACTED>", "signature": "EqQBCkgI"}
+    body = {
+        "model": "claude-opus-4",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": [block]}],
+    }
+    (tmp_path / "a.json").write_text(json.dumps(body))
+    ran = run("repair", tmp_path / "a.json", "--strategy", "thinking-to-text", "--plan")
+    assert ran.status == 1

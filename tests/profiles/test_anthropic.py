@@ -103,6 +103,12 @@ CASES: dict[str, Case] = {
     "AN-14": ([{"role": "user", "content": " \n"}], "messages.0.content", [{"role": "user", "content": " \n."}]),
     "AN-16": (anthropic("u a[K T U1 K T U2] u[R1 R2]"), "messages.1.content.3", anthropic("u a[K T U1] u[R1] a[K T U2] u[R2]")),
     "AN-17e": (block(1, 0, "u a[K] u", signature=""), "messages.1.content.0", anthropic("u a[K] u")),
+    "AN-17m": (
+        block(1, 0, "u a[K] u", thinking="<REDACTED>"),
+        "messages.1.content.0",
+        block(1, 0, "u a[K] u", thinking="What does <REDACTED> mean?"),
+    ),
+    "AN-17r": (block(1, 0, "u a[X] u", data="<REDACTED>"), "messages.1.content.0", anthropic("u a[X] u")),
     "AN-18": (
         block(1, 0, "u a[K] u", signature=None),
         "messages.1.content.0.thinking.signature",

@@ -67,7 +67,8 @@ def test_no_rule_recognises_what_is_no_error(rule: ProviderRule) -> None:
         ("messages.1.content.0.thinking.signature: Field required", {"AN-18"}),
         ("messages.7.content.0.thinking.thinking: Field required", {"AN-23"}),
         ("Too much media: 0 document pages + 102 images > 100", {"AN-20n"}),
-        ("messages.3.content.0: Invalid `signature` in `thinking` block", {"AN-17", "AN-17e"}),
+        ("messages.3.content.0: Invalid `signature` in `thinking` block", {"AN-17", "AN-17e", "AN-17m"}),
+        ("messages.23.content.2: Invalid `data` in `redacted_thinking` block", {"AN-17r"}),
         ("messages.87.content.1.text: cache_control cannot be set for empty text blocks", {"AN-24"}),
         ("user messages must have non-empty content", {"AN-12"}),
         ("messages.2: Did not find 1 `tool_result` block(s) at the beginning of this message. Messages following `tool_use` blocks "

@@ -56,3 +56,19 @@ def test_what_the_program_leaves_out_by_itself_is_still_said_as_that() -> None:
 
 def test_what_a_damaged_parent_hides_is_not_called_another_branch() -> None:
     assert "other branches" not in said("@format pi\n1 user 1.0 text go\n2 assistant 2.0 text one\n3 user 3.0 text on parent=gone\n")
+
+
+MASKED = """@format anthropic-request
+1 user 0.0 text go
+2 assistant 1.0 thinking payload={"type":"thinking","text":"<REDACTED>","signature":"EqQBCkgI"}
+3 assistant 1.1 text done
+4 user 2.0 text on
+"""
+
+
+def test_a_masked_body_is_not_called_whole() -> None:
+    assert said(MASKED, "as-sent") == (
+        "Telemetry masked the thinking at seq 2, and what was sent is unknown; of the rest, nothing is damaged; "
+        "the next request is refused by anthropic-2026-07 at messages.1.content.0 (AN-17m)."
+    )
+    assert said(MASKED.replace("<REDACTED>", "What does <REDACTED> mean?"), "as-sent").startswith("Nothing is damaged; no known rule")

@@ -166,3 +166,10 @@ def test_a_captured_stream_is_told_where_it_belongs(client: Client) -> None:
     said = 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n'
     answer = client.post("/check/", {"body": said})
     assert answer.status_code == 400 and "is a captured stream" in answer.content.decode() and "scan FILE" in answer.content.decode()
+
+
+def test_a_body_that_telemetry_masked_is_not_called_sendable(client: Client) -> None:
+    masked = {"type": "thinking", "thinking": "<REDACTED>", "signature": "EqQBCkgI"}
+    answer = {"role": "assistant", "content": [masked, {"type": "text", "text": "hello"}]}
+    page = post(client, json.dumps(GOOD | {"messages": [*GOOD["messages"], answer, {"role": "user", "content": "on"}]}))
+    assert "MSG503" in page and "what was sent is unknown" in page and '<b class="fine">sendable</b>' not in page
