@@ -59,6 +59,26 @@ def parse(text: str) -> Any:
         raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
 
 
+def values(text: str) -> list[Any]:
+    """The values of a text that holds several, one after the other. Raises Unreadable as `parse` does."""
+    if _depth(text) > MAX_DEPTH:
+        raise Unreadable("too-deep", f"nested more than {MAX_DEPTH} levels deep, which is over what is read here")
+    found: list[Any] = []
+    at = _skip(text, 0)
+    try:
+        while at < len(text):
+            value, end = _DECODER.raw_decode(text, at)
+            found.append(value)
+            at = _skip(text, end)
+    except json.JSONDecodeError as error:
+        raise Unreadable("not-json", f"not JSON: {error.msg} at character {error.pos} of {len(text):,}") from None
+    except Unreadable:
+        raise
+    except ValueError:
+        raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
+    return found
+
+
 def _depth(text: str) -> int:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return 0

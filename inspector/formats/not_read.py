@@ -1,4 +1,4 @@
-"""Programs whose files are known and not read yet: by the tables of a database, or by how a file of theirs begins."""
+"""Programs and telemetry whose files are known and not read yet: by the tables of a database, or by how a file of theirs begins."""
 
 import re
 
@@ -32,6 +32,14 @@ _HEADS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
             re.MULTILINE,
         ),
     ),
+    ("an OpenTelemetry export (OTLP in JSON)", re.compile(rb'\A\s*\{\s*"resource_?(?:[sS]pans|[lL]ogs|[mM]etrics)"\s*:')),
+    ("an export of Jaeger", re.compile(rb'\A\s*\{\s*"data"\s*:\s*\[\s*\{\s*"traceID"\s*:')),
+    # Of an SDK's own exporters, of a list of spans, of a log with a span on each line.
+    (
+        "an export of spans",
+        re.compile(rb'\A\s*\[?\s*\{(?=.*"trace_?id"\s*:\s*"(?:0x)?[0-9a-f-]{16,36}").*"span_?id"\s*:\s*"', re.DOTALL | re.IGNORECASE),
+    ),
+    ("an index of saved requests", re.compile(rb'\A\s*\{[^\n]*"request_file"\s*:\s*"[^\n]*"response_file"\s*:\s*"')),
     ("a chat of Gemini CLI", re.compile(rb'^\s*\{\s*"sessionId"\s*:\s*"[^"\n]*"\s*,\s*"projectHash"\s*:', re.MULTILINE)),
 )
 _LOOKED_AT = 4096

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.formats import not_read
-from inspector.formats.request_layout import NotARequest, parsed
+from inspector.formats.request_layout import NotARequest, parsed, several
 from inspector.formats.request_names import WIRES
 from inspector.projections.base import AI_SDK, ANTHROPIC, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES
@@ -70,6 +70,8 @@ _MODELS = {
 _ANTHROPIC_TOOL = re.compile(r"_\d{8}$")
 """The end of the type of a tool that Anthropic defines, such as `bash_20250124`; it has no schema in the request."""
 _ANTHROPIC_CHOICES = ("auto", "any", "tool", "none")
+_WRAPPERS = ("body", "params", "request")
+"""Members under which a line of a batch or of a log holds the body of its request."""
 _SHARED = ("max_tokens", "top_p", "stream")
 """Members that OpenAI, Anthropic and Mistral share. A body that has one and no `model` is OpenAI's: Azure has the model in the address, and the others require the member."""
 
@@ -81,7 +83,33 @@ def format_of(data: bytes) -> str:
     except NotARequest:
         if what := not_read.of_head(data):
             raise NotARequest(f"is {what}, {not_read.WHY}.") from None
+        if reason := _of_several(several(data)):
+            raise NotARequest(reason) from None
         raise
+
+
+def _of_several(values: list[Any]) -> str:
+    """What to say of values in a row some of which are request bodies, as in the file of a batch; "" where none is."""
+    bodies = [body for value in values if (body := _body_in(value))]
+    if not bodies:
+        return ""
+    names = ", ".join(sorted({_FORMATS[wires[0]] for _, wires in bodies if len(wires) == 1}))
+    members = {name for name, _ in bodies}
+    count = "all" if len(bodies) == len(values) else f"{len(bodies):,}"
+    return (
+        f"holds {len(values):,} JSON values, {count} of them request bodies{f' ({names})' if names else ''}"
+        + (f" in the member {members.pop()}" if len(members) == 1 and members != {""} else "")
+        + ": save the one that you mean as a file of its own."
+    )
+
+
+def _body_in(value: Any) -> tuple[str, list[str]] | None:
+    """The member that is a request body ("" = the value itself) and the wire shapes that it may be of."""
+    for name in ("", *_WRAPPERS):
+        body = value if not name else value.get(name) if isinstance(value, dict) else None
+        if isinstance(body, dict) and (wires := wires_of(body)):
+            return name, wires
+    return None
 
 
 def _format_of(data: bytes) -> str:

@@ -59,15 +59,24 @@ def parsed(data: bytes) -> Parsed:
     except Unreadable as problem:
         if data.lstrip().startswith(b"<"):
             raise NotARequest("is HTML or XML, no JSON: save the request that was sent, not the page or the answer.") from None
-        if _holds_lines(data):
+        if several(data) or _begins_with_line(data):
             raise NotARequest(
-                "holds one JSON value on each line, and a request body is a single value: save the line that you mean as a file of its own."
+                "holds several JSON values, and a request body is a single one: save the one that you mean as a file of its own."
             ) from None
         raise NotARequest(f"is no request body that can be read ({problem.reason}): save the whole body, as it was sent.") from None
 
 
-def _holds_lines(data: bytes) -> bool:
-    """Whether the first line is a JSON value of its own, and more comes after it."""
+def several(data: bytes) -> list[Any]:
+    """The JSON values of bytes that hold more than one; [] of other bytes."""
+    try:
+        found = jsontext.values(jsontext.decode(data).removeprefix(_MARK))
+    except Unreadable:
+        return []
+    return found if len(found) > 1 else []
+
+
+def _begins_with_line(data: bytes) -> bool:
+    """Whether the first line is a JSON value of its own, and more comes after it, which may be torn."""
     first, _, rest = data.lstrip().partition(b"\n")
     if not rest.strip():
         return False

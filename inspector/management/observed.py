@@ -12,7 +12,7 @@ from inspector.sources.captures import Captures
 from inspector.sources.opening import MAGIC
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
-from inspector.sources.reading import Traces, read
+from inspector.sources.reading import NoRequest, Traces, read
 from inspector.traces.bodies import decompress
 from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
@@ -68,6 +68,8 @@ def _piped_traces() -> Traces:
         (folder / "stdin.ndjson").write_bytes(data)
         try:
             found = read(folder / "stdin.ndjson")
+        except NoRequest as refused:
+            raise CommandError(f"Standard input {refused.reason}") from None
         except SourceProblem as problem:
             raise CommandError("Standard input holds no journal that can be read: save it to a file and name that.") from problem
     if isinstance(found, Traces):

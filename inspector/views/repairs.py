@@ -237,7 +237,11 @@ def _reach(repair: Repair, native: str, is_listed: bool) -> str:
     if repair.state in (Repair.State.PROPOSED, Repair.State.APPROVED):
         return f"The repaired history will be a conversation of its own, {what}; the original stays as it is. It is not written yet."
     if repair.state in UNDOABLE:
-        opened = "the program lists it, and its users can continue there" if is_listed else "what its program needs to open it is under What remains"
+        opened = (
+            "the program lists it, and its users can continue there"
+            if is_listed
+            else "what its program needs to open it is under What remains"
+        )
         return f"The repaired history is a conversation of its own, {what}: {opened}. The original stays as it is."
     return ""
 

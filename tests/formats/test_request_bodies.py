@@ -378,7 +378,7 @@ def test_any_json_at_all_is_read_and_written_back(wire: str, values: list[Any], 
         (b"[" * 10_000 + b"]" * 10_000, "nested more than 400"),
         (b'{"messages": [{"role": "user", "content": "\xff"}]}', "not UTF-8"),
         ('{"messages": []}'.encode("utf-16"), "UTF-16"),
-        (b'{"a":1}\n{"a":2}\n', "one JSON value on each line"),
+        (b'{"a":1}\n{"a":2}\n', "several JSON values"),
         (b" " * ((1 << 26) + 1), "over 64 MB"),
     ],
 )

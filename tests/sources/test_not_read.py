@@ -11,6 +11,7 @@ import pytest
 
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import BESIDE, Store, read
+from tests.evidence import evidence
 from tests.formats.session_files import a, header, lines, r, u
 
 SESSION = lines(header(), u("1", None), a("2", "1"), r("3", "2", "c"))
@@ -31,6 +32,27 @@ FILES = {
     ),
     "a runtime trace of OpenClaw": (lines({"traceSchema": "openclaw-trajectory", "schemaVersion": 1, "type": "session.started"}),),
     "a chat of Gemini CLI": (lines({"sessionId": "4c59", "projectHash": "2458", "kind": "main"}, {"$set": {"messages": []}}),),
+}
+OTLP_SPANS = {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {"name": "s"}, "spans": []}]}]}
+OTLP_LOGS = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "claude_code.api_request"}}]}]}]}
+SDK = {"name": "ai.streamText", "spanContext": {"traceId": "f99cc53c9bb8fe40462f7a48999e7088", "spanId": "25ec6d8e42789717"}}
+INDEX = {"timestamp": "2026-11-22T03:25:46.762Z", "request_file": "a.request.json", "response_file": "b.response.json"}
+FILES |= {
+    "an OpenTelemetry export (OTLP in JSON)": (
+        lines(OTLP_SPANS, OTLP_SPANS),
+        lines(OTLP_LOGS),
+        json.dumps(OTLP_LOGS, indent=2).encode(),
+        lines({"resource_spans": []}, {"resource_spans": []}),
+    ),
+    "an export of Jaeger": (json.dumps({"data": [{"traceID": "c620759e5d60fafb", "spans": []}]}, indent=2).encode(),),
+    "an export of spans": (
+        json.dumps([SDK], indent=2).encode(),
+        # As Gemini CLI writes its log: values one after the other, over many lines each.
+        json.dumps({"_spanContext": SDK["spanContext"]}, indent=2).encode() * 2,
+        json.dumps({"name": "chat", "context": {"trace_id": "0x" + "a1" * 16, "span_id": "0x" + "b2" * 8}}, indent=4).encode(),
+        lines({"trace_id": "a1" * 16, "span_id": "b2" * 8, "name": "chat gpt"}, {"trace_id": "a1" * 16, "span_id": "b3" * 8}),
+    ),
+    "an index of saved requests": (lines(INDEX, INDEX),),
 }
 TABLES = {
     "checkpoints of LangGraph": ("checkpoints", "writes"),
@@ -96,11 +118,37 @@ def test_a_request_that_quotes_such_a_session_is_a_request(tmp_path: Path) -> No
 
 def test_several_values_in_one_file_are_not_called_broken_json(tmp_path: Path) -> None:
     path = tmp_path / "batch.jsonl"
-    path.write_bytes(lines({"custom_id": "1", "body": {"model": "m"}}, {"custom_id": "2", "body": {"model": "m"}}))
-    said = refusal(path)
-    assert "one JSON value on each line" in said and "Extra data" not in said
-    path.write_bytes(b'{"a": 1} {"b": 2}\n')
+    for data in (lines({"custom_id": "1", "input": 3}, {"custom_id": "2"}), b'{"a": 1} {"b": 2}\n', b'{"a": 1}\n{"b": 2}\n{"c": '):
+        path.write_bytes(data)
+        said = refusal(path)
+        assert "holds several JSON values" in said and "a file of its own" in said and "Extra data" not in said
+    path.write_bytes(b'{"a": 1} and words')
     assert "Extra data" in refusal(path)
+
+
+BODY = {"model": "claude-opus-4-5", "max_tokens": 9, "system": "s", "messages": [{"role": "user", "content": "go"}]}
+CHAT = {"model": "gpt-5", "messages": [{"role": "user", "content": "go"}]}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((BODY, BODY), "holds 2 JSON values, all of them request bodies (anthropic-request): "),
+        ((BODY, {"usage": 1}, CHAT), "holds 3 JSON values, 2 of them request bodies (anthropic-request, openai-chat-request): "),
+        (
+            ({"custom_id": "1", "params": BODY},) * 2,
+            "holds 2 JSON values, all of them request bodies (anthropic-request) in the member params: ",
+        ),
+        (
+            ({"custom_id": "1", "method": "POST", "body": CHAT},) * 3,
+            "holds 3 JSON values, all of them request bodies (openai-chat-request) in the member body: ",
+        ),
+    ],
+)
+def test_request_bodies_one_on_each_line_are_counted_and_named(tmp_path: Path, values: tuple[object, ...], said: str) -> None:
+    path = tmp_path / "requests.jsonl"
+    path.write_bytes(lines(*values))
+    assert refusal(path) == f"{path} {said}save the one that you mean as a file of its own."
 
 
 COPIES = {
@@ -166,6 +214,14 @@ PROGRAMS = {
     "examples/stores/gemini_cli": "Gemini CLI",
     "examples/stores/goose": "goose",
 }
+TRACES = {
+    "examples/traces/agents/claude-code/raw_index.jsonl": "an index of saved requests",
+    "examples/traces/agents/claude-code/inline_logs.otlp.json": "an OpenTelemetry export (OTLP in JSON)",
+    "examples/traces/agents/codex/logs.otlp.json": "an OpenTelemetry export (OTLP in JSON)",
+    "examples/traces/agents/gemini-cli/telemetry_outfile.log": "an export of spans",
+    "corpus/otel-spans/jaeger-ui/otlp2jaeger-multi-in.json.txt": "an OpenTelemetry export (OTLP in JSON)",
+    "corpus/jaeger/jaeger-ui/oltp2jaeger-multi-out.json": "an export of Jaeger",
+}
 PROGRAMS |= {"examples/stores/openai_agents": "the OpenAI Agents SDK", "examples/stores/langgraph": "LangGraph"}
 STRANGE = ("schema_drift.jsonl", "session_simple.jsonl", ".sql", "-wal")
 """Files that are no session of these programs, or not of a version that ever was."""
@@ -182,3 +238,9 @@ def real_files() -> Iterator[tuple[str, Path]]:
 def test_real_files_of_these_programs_are_named() -> None:
     wrong = [(str(path), said) for program, path in real_files() if f"of {program}" not in (said := refusal(path))]
     assert wrong == []
+
+
+@pytest.mark.parametrize(("name", "what"), TRACES.items())
+def test_real_traces_are_named(name: str, what: str) -> None:
+    folder, _, file = name.rpartition("/")
+    assert f" is {what}, which Inspector does not read yet" in refusal(evidence(file, folder))
