@@ -102,6 +102,7 @@ class Relation:
 
     `columns` are read where the table has them, `required` must be there. `key` are the columns that tell rows apart, all of them numbers: a record's key
     is `name:0000000007:0000000003`. `conversation` is the column with the number of the conversation that a row belongs to. `where` is SQL of our own.
+    `distinguished_by` are columns that tell the rows of a conversation apart in an export that leaves out the number `key` ends in; () = none do.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Relation:
     conversation: str
     where: str = ""
     optional: bool = False
+    distinguished_by: tuple[str, ...] = ()
 
 
 @runtime_checkable

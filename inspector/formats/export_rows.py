@@ -4,15 +4,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from inspector.formats.base import NotAnExport, Record, Relation
 from inspector.formats.export_sql import unnamed
 from inspector.formats.export_values import NUMBER, TEXT, Line, Note, Other, Part, Types, fits, normal
-from inspector.formats.relation_rows import Row, record_of
+from inspector.formats.relation_rows import Row, cell_of, key_from
 
 _PUBLIC = "public"
 _WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
 _NAMED = 8
+_UNNUMBERED = 10**17
 
 
 @dataclass(slots=True)
@@ -81,31 +83,51 @@ def records(relation: Relation, held: Held, notes: list[str]) -> Iterator[Record
     """As a server gives them: the columns that it reads, in the order of their numbers, each row once. Raises NotAnExport."""
     if not held.rows:
         return
-    if lacking := [name for name in (*relation.required, *relation.key) if name not in held.columns]:
-        raise NotAnExport(f"holds {relation.name} without {', '.join(dict.fromkeys(lacking))}; export all its columns.")
+    own = relation.key[-1] if relation.distinguished_by else ""
+    wanted = dict.fromkeys(name for name in (*relation.required, *relation.key) if name != own)
+    if lacking := [name for name in wanted if name not in held.columns]:
+        raise NotAnExport(f"holds {relation.name} without {', '.join(lacking)}; export all its columns.")
     columns = [name for name in relation.columns if name in held.columns]
     numbers = tuple(dict.fromkeys((relation.conversation, *relation.key)))
-    numbered: list[tuple[tuple[int, ...], Row]] = []
-    strange = 0
+    numbered: list[tuple[Place, Row]] = []
+    given: dict[tuple[str | None, ...], int] = {}
+    strange = unnumbered = 0
     for row in held.rows:
-        place = tuple(int(text) for text in (row.get(name) or "" for name in numbers) if _WHOLE.fullmatch(text))
-        if len(place) < len(numbers):
-            strange += 1
+        known = {name: row.get(name) for name in columns}
+        if own and not _WHOLE.fullmatch(row.get(own) or ""):
+            known.pop(own, None)
+            identity = tuple(row.get(name) for name in (relation.conversation, *relation.distinguished_by))
+            # Behind every number that a server gives: it is no number of the database.
+            row, unnumbered = {**row, own: str(_UNNUMBERED + given.setdefault(identity, len(given)))}, unnumbered + 1
+        values = tuple(row.get(name) or "" for name in numbers)
+        if all(map(_WHOLE.fullmatch, values)):
+            numbered.append((Place(tuple(map(int, values)), key_from(relation, [row.get(name) for name in relation.key])), known))
         else:
-            numbered.append((place, {name: row.get(name) for name in columns}))
-    numbered.sort(key=lambda found: found[0])
+            strange += 1
+    numbered.sort(key=lambda found: found[0].numbers)
     if strange:
         notes.append(f"{_rows(strange)} of {relation.name} without a number in {' or '.join(numbers)}: left out.")
+    if unnumbered:
+        notes.append(
+            f"{_rows(unnumbered)} of {relation.name} without a number in {own}: told apart by {', '.join(relation.distinguished_by)}."
+        )
     yield from _once(relation, numbered, notes)
 
 
-def _once(relation: Relation, numbered: Sequence[tuple[tuple[int, ...], Row]], notes: list[str]) -> Iterator[Record]:
-    before: tuple[tuple[int, ...], Row] | None = None
+class Place(NamedTuple):
+    """Where a row comes, and the key of its record."""
+
+    numbers: tuple[int, ...]
+    key: str
+
+
+def _once(relation: Relation, numbered: Sequence[tuple[Place, Row]], notes: list[str]) -> Iterator[Record]:
+    before: tuple[Place, Row] | None = None
     equal = other = 0
     for place, row in numbered:
         if before is None or before[0] != place:
             before = place, row
-            yield record_of(relation, row)
+            yield Record(place.key, cell_of(row))
         elif before[1] == row:
             equal += 1
         else:

@@ -33,7 +33,14 @@ RELATIONS = (
     ),
     # The number of a row says nothing that (job, index) does not, and an inserted row takes the next one.
     Relation(MESSAGES, _MESSAGE, ("job_id", "message_idx", "role", "content_blocks"), ("job_id", "message_idx"), "job_id"),
-    Relation(EXECUTIONS, _EXECUTION, ("id", "job_id", "message_idx", "tool_use_id", "tool_name", "status"), ("job_id", "id"), "job_id"),
+    Relation(
+        EXECUTIONS,
+        _EXECUTION,
+        ("id", "job_id", "message_idx", "tool_use_id", "tool_name", "status"),
+        ("job_id", "id"),
+        "job_id",
+        distinguished_by=("message_idx", "ordinal", "tool_use_id"),
+    ),
     Relation(
         LEASES,
         ("id", "key", "owner_job_id", "acquired_at", "expires_at"),
@@ -41,6 +48,7 @@ RELATIONS = (
         ("owner_job_id", "id"),
         "owner_job_id",
         optional=True,
+        distinguished_by=("key", "acquired_at", "expires_at"),
     ),
 )
 

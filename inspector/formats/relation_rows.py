@@ -11,7 +11,11 @@ Row = Mapping[str, str | None]
 
 def key_of(relation: Relation, row: Row) -> str:
     """Numbers are padded, so that keys sort as their rows do; a negative one sorts before."""
-    return ":".join((relation.name, *(_padded(row.get(name)) for name in relation.key)))
+    return key_from(relation, [row.get(name) for name in relation.key])
+
+
+def key_from(relation: Relation, values: Iterable[str | None]) -> str:
+    return ":".join((relation.name, *map(_padded, values)))
 
 
 def _padded(value: str | None) -> str:

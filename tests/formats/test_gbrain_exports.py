@@ -417,7 +417,7 @@ def test_columns_of_an_older_database_are_those_of_its_own_create_table() -> Non
         ([("x/subagent_messages.csv", "job_id,role\n1,user\n")], "without message_idx, content_blocks"),
         (
             [("x/subagent_messages.csv", CSV), ("x/subagent_tool_executions.jsonl", '{"job_id":1,"message_idx":1}')],
-            "without id, tool_use_id",
+            "without tool_use_id, tool_name, status",
         ),
     ],
 )
@@ -486,6 +486,54 @@ def test_a_row_that_stands_twice_is_read_once() -> None:
     found = unpack(("x/subagent_messages.csv", data), ("x/subagent_messages_rows.csv", data.replace("[]", "[1]")))
     assert [row["content_blocks"] for row in rows(found)] == ["[]"]
     assert any("second, other content" in note for note in found.notes)
+
+
+RUN = {"job_id": 1, "message_idx": 1, "tool_use_id": "a", "tool_name": "head", "status": "complete", "ordinal": 0, "output": "one"}
+SECOND = RUN | {"tool_use_id": "b", "ordinal": 1, "output": "two"}
+CALLS = [{"type": "tool-call", "toolCallId": name, "toolName": "head", "input": {}} for name in ("a", "b")]
+JOB = "".join(
+    json.dumps({"job_id": 1, "message_idx": index, "role": role, "content_blocks": blocks}) + "\n"
+    for index, role, blocks in [(0, "user", [{"type": "text", "text": "go"}]), (1, "assistant", CALLS)]
+)
+
+
+@pytest.mark.parametrize("number", [{}, {"id": None}, {"id": ""}, {"id": "0190aaaa-0000-7000-8000-00000000000f"}])
+def test_runs_without_a_number_are_read_and_told_apart(number: dict[str, str | None]) -> None:
+    ledger = "".join(json.dumps(each | number) + "\n" for each in (SECOND, RUN, SECOND))
+    found = unpack(("x/subagent_messages.jsonl", JOB), ("x/subagent_tool_executions.jsonl", ledger))
+    (stored,) = GBRAIN_EXPORT.read(found.records)
+
+    assert [(each.call_id, each.output) for each in stored.conversation.ledger] == [("a", "one"), ("b", "two")]
+    assert "3 rows of subagent_tool_executions without a number in id: told apart by message_idx, ordinal, tool_use_id." in found.notes
+    assert any("in the export twice: read once" in note for note in found.notes)
+    assert not any("id" in row for row in rows(found, EXECUTIONS))
+
+
+def test_a_run_without_a_number_takes_no_place_of_one_with_a_number() -> None:
+    ledger = json.dumps(RUN | {"id": 1}) + "\n" + json.dumps(SECOND)
+    found = unpack(("x/subagent_messages.jsonl", JOB), ("x/subagent_tool_executions.jsonl", ledger))
+    assert [row.get("id") for row in rows(found, EXECUTIONS)] == ["1", None]
+
+
+def test_two_runs_of_one_call_without_a_number_are_one_and_the_other_is_counted() -> None:
+    ledger = json.dumps(RUN) + "\n" + json.dumps(RUN | {"output": "other"})
+    found = unpack(("x/subagent_messages.jsonl", JOB), ("x/subagent_tool_executions.jsonl", ledger))
+    assert [row["output"] for row in rows(found, EXECUTIONS)] == ['"one"']
+    assert any("second, other content" in note for note in found.notes)
+
+
+def test_a_script_for_runs_without_a_number_compares_what_is_known_of_them() -> None:
+    ledger = json.dumps(RUN) + "\n" + json.dumps(SECOND)
+    found = unpack(("x/subagent_messages.jsonl", JOB), ("x/subagent_tool_executions.jsonl", ledger))
+    (stored,) = GBRAIN_EXPORT.read(found.records)
+    script = GBRAIN_EXPORT.script(stored, (), ("about",))
+    assert "WITH wanted (message_idx, ordinal, tool_use_id, tool_name, status, output)" in script
+
+
+def test_leases_without_a_number_are_read() -> None:
+    lease = {"key": "k", "owner_job_id": 1, "acquired_at": "2026-08-01T10:00:00Z", "expires_at": "infinity"}
+    found = unpack(("x/subagent_messages.jsonl", JOB), ("x/subagent_rate_leases.jsonl", json.dumps(lease)))
+    assert [row["key"] for row in rows(found, LEASES)] == ["k"]
 
 
 @pytest.mark.parametrize("number", ["", "x", "1.5", "١", "1_0", "9" * 30, "--1", " 1"])
