@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation.model import Chunk, Message
+from inspector.conversation.model import Chunk, Kind, Message
 from inspector.detectors.base import Case, Fault, Hit, Rule, Severity
-from inspector.traces.witness import turn_of
+from inspector.traces.witness import turn_of, turn_witnesses
 
 MAX_STEPS = 10_000
 EMPTY = ("the last step answered with nothing", "not ruled out: an answer without any chunk leaves no row")
@@ -28,7 +28,7 @@ def check(case: Case) -> Iterator[Hit]:
 
 def _missing(case: Case, turn: str, witnesses: dict[str, int], shown: dict[int, Chunk]) -> Iterator[Hit]:
     known = max(witnesses.values())
-    answers = _answers(case.messages, shown)
+    answers = _answers(case.messages, shown, _said_between(case, turn))
     # Every step but the last called a tool, or the turn would have ended there: its rows carry its number.
     inner = [number for number in range(min(known, MAX_STEPS) - 1) if number not in shown]
     gone = inner if inner and answers < known else []
@@ -61,14 +61,25 @@ def _witnessed(case: Case) -> dict[str, dict[str, int]]:
     return found
 
 
-def _answers(messages: tuple[Message, ...], shown: dict[int, Chunk]) -> int:
-    """Assistant messages from the user message before the turn's first row to the one behind its last."""
+def _said_between(case: Case, turn: str) -> frozenset[str]:
+    """What the user said while the turn ran, where the trace shows it: rows of these words do not end the turn."""
+    witnesses = turn_witnesses(case.trace) if case.trace else ()
+    return frozenset(text for each in witnesses if each.turn_id == turn for said in each.between for text in said.texts)
+
+
+def _answers(messages: tuple[Message, ...], shown: dict[int, Chunk], between: frozenset[str]) -> int:
+    """Assistant messages from the user message before the turn's first row to the one behind its last that is not of the turn itself."""
     mine = {chunk.key for chunk in shown.values()}
     places = [index for index, message in enumerate(messages) if any(chunk.key in mine for chunk in message.chunks)]
     if not places:
         return 0
-    start = next((index for index in range(places[0], -1, -1) if messages[index].role == "user"), 0)
-    end = next((index for index in range(places[-1] + 1, len(messages)) if messages[index].role == "user"), len(messages))
+    asked = [
+        index
+        for index, message in enumerate(messages)
+        if message.role == "user" and not all(chunk.kind is Kind.TEXT and chunk.text in between for chunk in message.chunks)
+    ]
+    start = next((index for index in reversed(asked) if index < places[0]), 0)
+    end = next((index for index in asked if index > places[-1]), len(messages))
     return sum(message.role == "assistant" for message in messages[start:end])
 
 
