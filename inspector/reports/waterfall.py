@@ -7,6 +7,7 @@ from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk
 from inspector.reports import span_words
 from inspector.traces.model import Span, Step, Trace, TraceRecord, Turn
+from inspector.traces.written import Rows, written
 
 AXIS = 1000
 """Width of the time axis in units of the drawing."""
@@ -124,13 +125,7 @@ class TurnRows:
 
 
 def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
-    by_call: dict[str, list[Chunk]] = {}
-    by_step: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
-        if chunk.call_id:
-            by_call.setdefault(chunk.call_id, []).append(chunk)
-        if chunk.step_id:
-            by_step.setdefault(chunk.step_id, []).append(chunk)
+    rows, by_step = Rows(chunks), written(trace, chunks)
     extents = [_extent(turn) for turn in trace.turns]
     return tuple(
         TurnRows(
@@ -138,7 +133,7 @@ def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
             turn,
             extents[place],
             _gap(extents[place - 1][1], extents[place][0]) if place else "",
-            tuple(_rows(turn, extents[place], by_call, by_step)),
+            tuple(_rows(turn, extents[place], rows, by_step)),
         )
         for place, turn in enumerate(trace.turns)
     )
@@ -192,17 +187,14 @@ def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
     return owners + [(f"log line of {span_words.day(record.timestamp)}", "") for record in logs if record.body == digest]
 
 
-def _rows(turn: Turn, extent: Extent, by_call: Mapping[str, list[Chunk]], by_step: Mapping[str, list[Chunk]]) -> Iterator[Row]:
-    steps = {id(step.span): (place, step) for place, step in enumerate(turn.steps)}
+def _rows(turn: Turn, extent: Extent, rows: Rows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[Row]:
+    steps = {id(step.span): step for step in turn.steps}
     attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
     for span, depth in _flat(_roots(turn)):
-        place, step = steps.get(id(span), (-1, None))
-        if step is not None:
-            written = _written(turn, place, step, by_call, by_step)
-        else:
-            written = _of_call(turn, span, by_call) if span.name == "tool-call" else []
+        step = steps.get(id(span))
+        stored = by_step.get(step.step_id, ()) if step else rows.of_call(turn, span) if span.name == "tool-call" else ()
         words, trouble = span_words.words(span, attempts.get(id(span))), span_words.trouble(span, step)
-        yield Row(span, depth, *_bar(span, extent), words, trouble, tuple(chunk.seq for chunk in written), step)
+        yield Row(span, depth, *_bar(span, extent), words, trouble, tuple(chunk.seq for chunk in stored), step)
 
 
 def _roots(turn: Turn) -> list[Span]:
@@ -241,15 +233,3 @@ def _bar(span: Span, extent: Extent) -> tuple[float, float]:
     x = min((span.start - first) * scale, AXIS - _SHORTEST)
     end = ((last if span.end is None else span.end) - first) * scale
     return round(x, 1), round(max(end - x, _SHORTEST), 1)
-
-
-def _written(turn: Turn, place: int, step: Step, by_call: Mapping[str, list[Chunk]], by_step: Mapping[str, list[Chunk]]) -> list[Chunk]:
-    """Chunks of the step's calls, else those with its step id: in the store, steps of a turn count from 0."""
-    called = [chunk for span in step.tool_calls for chunk in _of_call(turn, span, by_call)]
-    return sorted(called, key=lambda chunk: chunk.seq) or by_step.get(f"{turn.turn_id}#{place}", [])
-
-
-def _of_call(turn: Turn, span: Span, by_call: Mapping[str, list[Chunk]]) -> list[Chunk]:
-    call_id = span.attributes.get("toolCallId")
-    found = by_call.get(call_id, []) if isinstance(call_id, str) else []
-    return [chunk for chunk in found if chunk.step_id is None or chunk.step_id.startswith(f"{turn.turn_id}#")]

@@ -135,6 +135,11 @@ def test_tool_calls_lead_to_their_stored_chunks(client: Client, incident: Conver
     assert "seq 10 , seq 11 , seq 12 , seq 13" in row(page, "step 0", "finish tool_calls")
 
 
+def test_steps_of_words_alone_lead_to_their_rows_the_one_that_ended_in_a_leaked_call_too(client: Client, incident: Conversation) -> None:
+    report = client.get(f"/conversations/{incident.oid}/trace.json").json()
+    assert [[step["seqs"] for step in turn["steps"]] for turn in report["turns"]] == [[[2, 3]], [[5, 6]], [list(range(8, 14)), [14]]]
+
+
 def test_a_step_leads_to_what_was_believed_what_was_sent_and_beside_the_store(client: Client, incident: Conversation) -> None:
     step = trace_of(incident).steps()[-1]
     page = get(client, incident)

@@ -1,0 +1,96 @@
+"""Which stored chunks each observed step wrote: by the ids of its calls, by its own id, and for an answer of words alone by its place after what the step was given."""
+
+from collections.abc import Mapping, Sequence
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Kind, Message
+from inspector.traces.model import Span, Step, Trace, Turn
+from inspector.traces.witness import turn_witnesses
+
+Texts = tuple[str, ...]
+
+
+def written(trace: Trace, chunks: Sequence[Chunk]) -> dict[str, tuple[Chunk, ...]]:
+    """Chunks by step id; a step of which no row is known, or of which it is not certain which it is, is left out."""
+    rows = Rows(chunks)
+    messages = queries.true_messages(chunks)
+    places = {chunk.key: place for place, message in enumerate(messages) for chunk in message.chunks}
+    begun = _beginnings(trace, messages)
+    between = {each.turn_id: frozenset(said.texts for said in each.between) for each in turn_witnesses(trace)}
+    found: dict[str, tuple[Chunk, ...]] = {}
+    for turn in trace.turns:
+        # The message after which the next step writes; None where it is not known.
+        after = begun.get(turn.turn_id)
+        for number, step in enumerate(turn.steps):
+            own = _with_words(rows.of_step(turn, number, step), messages, places)
+            if not own and after is not None:
+                own = _answer(messages, after, between.get(turn.turn_id, frozenset()))
+            if own:
+                found[step.step_id] = own
+            after = max((places[chunk.key] for chunk in own if chunk.key in places), default=None)
+    return found
+
+
+class Rows:
+    """Stored chunks by the ids that a trace knows them by."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._by_call: dict[str, list[Chunk]] = {}
+        self._by_step: dict[str, list[Chunk]] = {}
+        for chunk in chunks:
+            if chunk.call_id:
+                self._by_call.setdefault(chunk.call_id, []).append(chunk)
+            if chunk.step_id:
+                self._by_step.setdefault(chunk.step_id, []).append(chunk)
+
+    def of_step(self, turn: Turn, number: int, step: Step) -> tuple[Chunk, ...]:
+        """Chunks of the step's calls, else those with its step id: in the store, steps of a turn count from 0."""
+        called = [chunk for span in step.tool_calls for chunk in self.of_call(turn, span)]
+        return tuple(sorted(called, key=lambda chunk: chunk.seq) or self._by_step.get(f"{turn.turn_id}#{number}", []))
+
+    def of_call(self, turn: Turn, span: Span) -> list[Chunk]:
+        call_id = span.attributes.get("toolCallId")
+        found = self._by_call.get(call_id, []) if isinstance(call_id, str) else []
+        return [chunk for chunk in found if chunk.step_id is None or chunk.step_id.startswith(f"{turn.turn_id}#")]
+
+
+def _beginnings(trace: Trace, messages: Sequence[Message]) -> Mapping[str, int]:
+    """Turn id -> place of the user's message that began it. Not where the same words were said more or less often than the trace shows."""
+    said: dict[Texts, list[int]] = {}
+    for place, message in enumerate(messages):
+        if message.role == "user":
+            said.setdefault(_texts(message), []).append(place)
+    asked: dict[Texts, list[str]] = {}
+    for witness in turn_witnesses(trace):
+        if witness.asked is not None and any(witness.asked.texts):
+            asked.setdefault(witness.asked.texts, []).append(witness.turn_id)
+    pairs = {
+        turn_id: place
+        for texts, turn_ids in asked.items()
+        if len(turn_ids) == len(said.get(texts, ()))
+        for turn_id, place in zip(turn_ids, said[texts], strict=True)
+    }
+    order = [pairs[turn.turn_id] for turn in trace.turns if turn.turn_id in pairs]
+    return pairs if order == sorted(order) else {}
+
+
+def _with_words(own: Sequence[Chunk], messages: Sequence[Message], places: Mapping[str, int]) -> tuple[Chunk, ...]:
+    """With the words and thinking of the messages that the calls are in: only calls and results name their step."""
+    called = {places[chunk.key] for chunk in own if chunk.kind is Kind.TOOL_CALL and chunk.key in places}
+    words = [chunk for place in called for chunk in messages[place].chunks if not (chunk.call_id or chunk.step_id)]
+    return tuple(sorted({chunk.key: chunk for chunk in (*own, *words)}.values(), key=lambda chunk: chunk.seq))
+
+
+def _answer(messages: Sequence[Message], after: int, between: frozenset[Texts]) -> tuple[Chunk, ...]:
+    """The answer of words that directly follows; () where a row of another step does, or the next question of the user."""
+    place = after + 1
+    while place < len(messages) and messages[place].role == "user" and _texts(messages[place]) in between:
+        place += 1
+    if place >= len(messages) or messages[place].role != "assistant":
+        return ()
+    found = messages[place].chunks
+    return () if any(chunk.call_id or chunk.step_id for chunk in found) else tuple(found)
+
+
+def _texts(message: Message) -> Texts:
+    return tuple(chunk.text for chunk in message.chunks if chunk.kind is Kind.TEXT)
