@@ -17,7 +17,7 @@ from inspector.formats.base import Format, Lists, Scripted, Stored, WriteRefused
 from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.profiles.answering import own_judges
-from inspector.readers.catalogue import UnknownReader
+from inspector.readers.catalogue import UnknownReader, reader_of
 from inspector.repairs.catalogue import UnknownStrategy, strategy
 from inspector.repairs.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.reports.branches import with_leaf
@@ -55,6 +55,14 @@ def mode_named(format_: Format, name: str | None) -> str:
     raise Refused(f"{format_.title} cannot be written in mode {name!r}; it offers {offered}.")
 
 
+def reader_named(format_: Format, name: str) -> str:
+    """Raises Refused where there is no such reader, or where it is of another program."""
+    try:
+        return reader_of(name, format_.name).name
+    except UnknownReader as problem:
+        raise Refused(str(problem)) from None
+
+
 def request_for(
     source: Source,
     stored: Stored,
@@ -76,7 +84,7 @@ def request_for(
     # A command has chosen its judges for the conversation already.
     known = source.pk is not None
     judges = own_judges(stored.conversation, source.projection, source.profile) if known else (source.projection, source.profile)
-    return Request(tuple(strategies), named, reader or source.reader, *judges, options)
+    return Request(tuple(strategies), named, reader_named(format_, reader or source.reader), *judges, options)
 
 
 def _options(

@@ -17,7 +17,7 @@ from inspector.models.transactions import one_snapshot
 from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
 from inspector.projections.catalogue import UnknownProjection, projection
-from inspector.readers.catalogue import UnknownReader, reader
+from inspector.readers.catalogue import UnknownReader, reader_of
 from inspector.repairs.suggested import suggested
 from inspector.reports import plan, scan
 from inspector.reports.masked_json import masked_bytes
@@ -94,7 +94,7 @@ def known_judges(origin: bundle.Origin) -> tuple[str, str, str]:
     format_ = bundle.inner(origin.format)
     found = []
     for name, default, named, problem in (
-        (origin.reader, format_.default_reader, reader, UnknownReader),
+        (origin.reader, format_.default_reader, lambda name: reader_of(name, format_.name), UnknownReader),
         (origin.projection, format_.default_projection, projection, UnknownProjection),
         (origin.profile, format_.default_profile, profile, UnknownProfile),
     ):

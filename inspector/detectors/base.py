@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from inspector.conversation import pairing, queries
 from inspector.conversation.model import Chunk, Conversation, Kind, Message, Reading
 from inspector.conversation.tree import PATH
-from inspector.readers.catalogue import reader
+from inspector.readers.catalogue import reader_of
 from inspector.readers.session_rows import is_mirror, mapping
 from inspector.traces import observe
 from inspector.traces.model import Trace
@@ -181,8 +181,8 @@ def case_of(
     archive: Conversation | None = None,
     bleeding: tuple[str, ...] = (),
 ) -> Case:
-    """The case of a conversation as `reader_name` reads it: of a tree, the path that it takes. Raises UnknownReader."""
-    client, tree = reader(reader_name), None
+    """The case of a conversation as `reader_name` reads it: of a tree, the path that it takes. Raises UnknownReader, also for a reader of another program."""
+    client, tree = reader_of(reader_name, conversation.format), None
     # What a strategy made of a path is a path already.
     if client.path is not None and conversation.fact(PATH) is None:
         tree, conversation = conversation, client.path(conversation)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import F
 
-from inspector.detectors.base import case_of, stored_messages
+from inspector.detectors.base import Case, case_of, stored_messages
 from inspector.models import loading
 from inspector.models.conversation import Conversation, Revision
-from inspector.reports.whatif import Difference, between, outcomes, read_by, with_findings
+from inspector.reports.whatif import Difference, between, client, outcomes, read_by, with_findings
 
 _KEPT: dict[tuple[str, ...], Difference] = {}
 _KEPT_WITH_FINDINGS: dict[tuple[object, ...], Difference] = {}
@@ -15,9 +15,9 @@ _MOST = 20_000
 
 
 def differences(conversations: Iterable[Conversation], readers: Sequence[str], profile: str = "") -> list[tuple[str, list[Difference]]]:
-    """The id of each conversation with the difference of every further reader to the first, without findings.
+    """The id of each conversation with the difference of every further client to the first, without findings.
 
-    `profile` stands in for the conversation's own. Raises UnknownReader, UnknownProfile.
+    `profile` stands in for the conversation's own. Raises UnknownReader, also for clients of another program, and UnknownProfile.
     """
     conversations = list(conversations)
     newest = Revision.objects.filter(number=F("conversation__revision"), conversation__in=conversations)
@@ -35,7 +35,7 @@ def difference(conversation: Conversation, reader_a: str, reader_b: str, profile
     if kept is not None:
         return kept
     [(_, (plain,))] = differences([conversation], (reader_a, reader_b), profile)
-    case = loading.case_around(conversation, loading.stored(conversation).conversation, reader_a, ids)
+    case = loading.case_around(conversation, loading.stored(conversation).conversation, client(reader_a).reader.name, ids)
     made = with_findings(plain, read_by(case, reader_a), read_by(case, reader_b))
     if len(_KEPT_WITH_FINDINGS) > _MOST:
         _KEPT_WITH_FINDINGS.clear()
@@ -51,10 +51,13 @@ def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], pro
         return [each for each in kept if each is not None]
     # The surroundings (trace, archive) matter to rules only, and are not read here.
     found = loading.stored(conversation).conversation
-    case = case_of(found, readers[0])
-    cases = [read_by(case, name) for name in readers]
-    first, *others = outcomes(cases, projection, profile)
-    made = [between(first, other, len(stored_messages(cases[0].conversation))) for other in others]
+    case = case_of(found, client(readers[0]).reader.name)
+    cases: dict[str, Case] = {}
+    for name in readers:
+        # A converter reads nothing: clients that differ in it alone share the case.
+        cases.setdefault(client(name).reader.name, read_by(case, name))
+    first, *others = outcomes([(cases[client(name).reader.name], name) for name in readers], projection, profile)
+    made = [between(first, other, len(stored_messages(case.conversation))) for other in others]
     if len(_KEPT) > _MOST:
         _KEPT.clear()
     _KEPT.update(zip(keys, made, strict=True))

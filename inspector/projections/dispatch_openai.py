@@ -12,6 +12,8 @@ from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.projections.base import Part, Projection, Prompt, WireMessage
 
+NAME, FIXES = "dispatch-openai", ("wrapped", "omitted")
+"""The converter as shipped, and its variants that were proposed (fix 3)."""
 _HINT_UNITS = 200
 # Upstream's fix 3; the copy of the report that circulates lost the tags.
 _THINKING: dict[str, tuple[str, Callable[[str], str]]] = {
@@ -117,7 +119,7 @@ _MESSAGE: dict[str, Callable[[Message, int, str], _Made]] = {
 
 
 def projection(thinking: str = "joined") -> Projection:
-    name = "dispatch-openai" if thinking == "joined" else f"dispatch-openai+{thinking}"
+    name = NAME if thinking == "joined" else f"{NAME}+{thinking}"
     return Projection(
         name,
         "OpenAI chat messages as Dispatch converts them",

@@ -17,11 +17,21 @@ _OF_SESSIONS = {
     OPENCLAW_SQLITE: (verbatim.NAME, openclaw.READERS[-1].name, openclaw.AS_SENT.name),
 }
 READERS: tuple[Reader, ...] = (*_DISPATCH, *_SINGLE)
+_NAMED = 6
 
 
 class UnknownReader(LookupError):
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no reader {name!r}; `readers` lists them with their variants.")
+
+
+class OtherProgram(UnknownReader):
+    """A reader of another program: what it makes of a conversation that its program cannot open says nothing."""
+
+    def __init__(self, name: str, format_name: str) -> None:
+        offered = names(format_name)
+        others = f", … (`readers` lists {len(offered) - _NAMED} more)" if len(offered) > _NAMED else ""
+        LookupError.__init__(self, f"The reader {name} does not read {format_name}: name one of {', '.join(offered[:_NAMED])}{others}.")
 
 
 def reader(name: str) -> Reader:
@@ -34,16 +44,25 @@ def reader(name: str) -> Reader:
     return found
 
 
-def fitting(name: str, format_name: str) -> str:
-    """`name`, or the one reader of a format for which it does not exist: no loader of today opens the old store."""
-    return dispatch_g0.DISPATCH_G0.default_reader if format_name == dispatch_g0.NAME else name
+def reader_of(name: str, format_name: str) -> Reader:
+    """The reader `name`, for a conversation of this format. Raises UnknownReader, OtherProgram."""
+    found = reader(name)
+    if not fits(name, format_name):
+        raise OtherProgram(name, format_name)
+    return found
+
+
+def fits(name: str, format_name: str) -> bool:
+    """Whether the reader is of a program that opens this format, or of none. Of a format that no reader is named for, any does."""
+    offered = names(format_name)
+    return not offered or name in offered or name.partition("+")[0] in offered or name == as_sent.NAME
 
 
 def names(format_name: str) -> list[str]:
     """Names offered for a format: the readers, and those variants that change what is read."""
     if format_name == dispatch_g0.NAME:
         # It has no msgIdx by which the others go, and its program knew no version of reconcile.
-        return [fitting("", format_name)]
+        return [dispatch_g0.DISPATCH_G0.default_reader]
     if format_name in request_names.WIRES:
         return [as_sent.NAME]
     if format_name == rollouts_format.NAME:

@@ -1,17 +1,69 @@
-"""What another reader would make of the same stored rows: where the two part, what gets better, and what gets worse."""
+"""What another client would make of the same stored rows: where the two differ first, what gets better, and what gets worse.
+
+A client is a reader and, where its program has several, a converter: `exact+keep-thinking+wrapped` reads with both fixes of the loader and
+sends thinking in tags. What it sends counts, not only what it reads: a fix of the loader may bring leaked call syntax back as an answer.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
-from inspector.conversation.queries import span_text
+from inspector.conversation.queries import span_text, turns
 from inspector.detectors.base import Case, Finding, case_of, findings, stored_messages
 from inspector.detectors.catalogue import RULES
+from inspector.detectors.tool_call_in_thinking import leaks
+from inspector.formats.catalogue import FORMATS
 from inspector.profiles.judging import judged
-from inspector.readers.catalogue import fitting, reader
+from inspector.projections import dispatch_openai
+from inspector.projections.base import Prompt
+from inspector.readers.base import Reader
+from inspector.readers.catalogue import UnknownReader, fits, names, reader, reader_of
+from inspector.readers.dispatch import KEEP_THINKING
 
 EXAMPLES = 3
+_CONVERTERS = {"dispatch": (dispatch_openai.NAME, dispatch_openai.FIXES)}
+"""Format of a reader -> the projection of its program, and the variants of that which were proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """`converter` is a variant of the program's own projection; "" = the one that is deployed."""
+
+    name: str
+    reader: Reader
+    converter: str
+
+    def projection(self, own: str) -> str:
+        """`own` is the deployed one."""
+        return f"{_CONVERTERS[self.reader.format][0]}+{self.converter}" if self.converter else own
+
+
+def client(name: str) -> Client:
+    """Raises UnknownReader."""
+    base, _, word = name.rpartition("+")
+    if any(word in words for _, words in _CONVERTERS.values()):
+        found = reader(base)
+        if word not in _CONVERTERS.get(found.format, ("", ()))[1]:
+            raise UnknownReader(name)
+        return Client(name, found, word)
+    return Client(name, reader(name), "")
+
+
+def compared_formats(*clients: str) -> list[str]:
+    """Of which formats conversations are compared: those that each of the clients reads; none where they are of different programs. Raises UnknownReader."""
+    readers = [client(name).reader.name for name in clients]
+    return [each.name for each in FORMATS if all(fits(name, each.name) for name in readers)]
+
+
+def candidates(format_name: str) -> list[str]:
+    """The clients that are compared for a format: of Dispatch every combination of the fixes that were proposed for its loader, its repair and its converter."""
+    offered = names(format_name)
+    words = _CONVERTERS.get(reader(offered[0]).format, ("", ()))[1] if offered else ()
+    if not words or len(offered) < 2:
+        return offered
+    readers = [f"{name}{fix}" for name in offered if "+" not in name for fix in ("", f"+{KEEP_THINKING}")]
+    return [f"{name}{word}" for name in readers for word in ("", *(f"+{word}" for word in words))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +71,9 @@ class Outcome:
     """What one reader makes of a conversation, by chunk key -> seq.
 
     `merged` are chunks that start a message of their own and are read as part of the one before; `split` are chunks torn off
-    their message; `left_out` reach no request; `misnamed` are sent under another role than they were stored with.
+    their message; `left_out` reach no request, of these `omitted` is thinking for which the converter has no place; `misnamed` are sent
+    under another role than they were stored with; `spoken` is thinking that is sent as the text of an answer, of which `leaked` holds the
+    syntax of a call. `path` is all that the reader reaches: of a tree, from its root to the leaf.
     """
 
     reader: str
@@ -32,6 +86,10 @@ class Outcome:
     split: dict[str, int]
     left_out: dict[str, int]
     misnamed: dict[str, int]
+    omitted: frozenset[str]
+    spoken: dict[str, int]
+    leaked: dict[str, int]
+    path: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,54 +133,92 @@ class Difference:
 
 def compare(conversation: Conversation, reader_a: str, reader_b: str, projection: str, profile: str) -> Difference:
     """With nothing known around the conversation. Raises UnknownReader, UnknownProjection, UnknownProfile."""
-    case = case_of(conversation, reader_a)
-    return compare_cases(case, read_by(case, reader_b), projection, profile)
+    return compare_cases(case_of(conversation, client(reader_a).reader.name), reader_a, reader_b, projection, profile)
 
 
-def compare_cases(a: Case, b: Case, projection: str, profile: str) -> Difference:
-    """Two cases of the same rows, with the findings that go and come. Raises UnknownProjection, UnknownProfile."""
-    a, b = read_by(a, a.reading.reader), read_by(b, b.reading.reader)
-    first, second = outcomes((a, b), projection, profile)
+def compare_cases(case: Case, reader_a: str, reader_b: str, projection: str, profile: str) -> Difference:
+    """With the findings that go and come. Raises UnknownReader, UnknownProjection, UnknownProfile."""
+    a, b = read_by(case, reader_a), read_by(case, reader_b)
+    first, second = outcomes(((a, reader_a), (b, reader_b)), projection, profile)
     return with_findings(between(first, second, len(stored_messages(a.conversation))), a, b)
 
 
-def read_by(case: Case, reader_name: str) -> Case:
-    """The case as another reader has it; as the format's own one has it where that reader does not exist for the format. Raises UnknownReader."""
-    name = fitting(reader_name, case.conversation.format)
-    return case if case.reading.reader == name else replace(case, reading=reader(name).read(case.conversation))
+def read_by(case: Case, name: str) -> Case:
+    """The case as another client reads it: of a tree, the path that it takes. Raises UnknownReader, also for one of another program."""
+    found = reader_of(client(name).reader.name, case.conversation.format)
+    if case.reading.reader == found.name:
+        return case
+    if found.path is not None:
+        return case.again(case.tree or case.conversation, found.name)
+    return replace(case, reading=found.read(case.conversation))
 
 
-def outcomes(cases: Sequence[Case], projection: str, profile: str) -> list[Outcome]:
-    """One for each case of the same rows. Readers mostly agree, and what they agree on is sent and judged once."""
-    made: list[tuple[Case, Outcome]] = []
-    for case in cases:
-        same = next((found for other, found in made if _is_read_alike(other, case)), None)
-        made.append((case, replace(same, reader=case.reading.reader) if same else outcome(case, projection, profile)))
-    return [found for _, found in made]
+def outcomes(cases: Sequence[tuple[Case, str]], projection: str, profile: str) -> list[Outcome]:
+    """One for each client of the same rows, with its name. Clients mostly agree, and what they agree on is sent and judged once."""
+    made: list[tuple[Case, str, Outcome]] = []
+    for case, name in cases:
+        converter = client(name).projection(projection)
+        same = next((found for other, used, found in made if _is_read_alike(other, case) and _is_sent_alike(case, used, converter)), None)
+        made.append((case, converter, replace(same, reader=name) if same else outcome(case, name, projection, profile)))
+    return [found for _, _, found in made]
 
 
 def _is_read_alike(a: Case, b: Case) -> bool:
     one, other = a.reading, b.reading
+    if a.conversation is not b.conversation and a.conversation.chunks != b.conversation.chunks:
+        return False
     return (one.failure, one.grouped, one.messages, one.dropped) == (other.failure, other.grouped, other.messages, other.dropped)
 
 
-def outcome(case: Case, projection: str, profile: str) -> Outcome:
-    """Without the rules, which take most of the time where thousands of conversations are compared."""
+def _is_sent_alike(case: Case, converter: str, other: str) -> bool:
+    """Variants of a converter differ in thinking alone."""
+    return converter == other or not any(chunk.kind is Kind.THINKING for message in case.reading.messages for chunk in message.chunks)
+
+
+def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
+    """`projection` is the deployed one. Without the rules, which take most of the time where thousands of conversations are compared."""
     reading = case.reading
+    projection = client(name).projection(projection)
     prompt, judgement = judged(reading, case.conversation, profile, projection)
     verdict = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
     merged, split = _boundaries(case)
+    spoken = _spoken(prompt)
     return Outcome(
-        reading.reader,
+        name,
         tuple((message.role, message.seqs, tuple(chunk.key for chunk in message.chunks)) for message in reading.messages),
         reading.failure,
         verdict,
         judgement.sendable and not reading.failure,
         merged,
         split,
-        _seq_by_key(_of_worth(chunk for dropped in (*reading.dropped, *prompt.lost) for chunk in dropped.chunks)),
+        _seq_by_key(_of_worth(chunk for dropped in (*reading.dropped, *prompt.lost) if not dropped.meant for chunk in dropped.chunks)),
         _seq_by_key(_misnamed(reading.messages)),
+        _omitted(reading.messages, prompt),
+        spoken,
+        {key: seq for key, seq in spoken.items() if key in _leaked(case)} if spoken else {},
+        _seq_by_key(case.conversation.chunks),
     )
+
+
+def _omitted(messages: Sequence[Message], prompt: Prompt) -> frozenset[str]:
+    lost = {chunk.key for dropped in prompt.lost for chunk in dropped.chunks if chunk.kind is Kind.THINKING}
+    return frozenset(chunk.key for message in messages if message.role == "assistant" for chunk in message.chunks if chunk.key in lost)
+
+
+def _spoken(prompt: Prompt) -> dict[str, int]:
+    """Thinking that stands in the text of an answer as it is, without a block or tags that say what it is."""
+    return {
+        part.chunk.key: part.chunk.seq
+        for message in prompt.messages
+        if message.value.get("role") == "assistant" and isinstance(message.value.get("content"), str)
+        for part in message.parts
+        if part.chunk.kind is Kind.THINKING and part.text == part.chunk.text
+    }
+
+
+def _leaked(case: Case) -> frozenset[str]:
+    """Thinking that holds a tool call as text."""
+    return frozenset(chunk.key for turn in turns(case.messages) for chunk, _ in leaks(case, turn) if chunk.kind is Kind.THINKING)
 
 
 def between(a: Outcome, b: Outcome, stored: int) -> Difference:
@@ -189,7 +285,31 @@ _WORDS = (
     ("split", "back in one message with what stands before", "torn off the message before"),
     ("left_out", "in the request again", "left out of the request"),
     ("misnamed", "sent under the stored role again", "sent under another role"),
+    ("spoken", "no longer sent as the model's own answer (thinking)", "sent as the model's own answer (thinking, without tags)"),
+    (
+        "leaked",
+        "no longer sent as the model's own answer (call syntax)",
+        "sent as the model's own answer (call syntax that leaked into thinking)",
+    ),
 )
+
+
+def _excused(name: str, worse: Outcome, better: Outcome) -> Iterable[str]:
+    """Keys that `worse` gets wrong and that are no gain with `better`: what it does with them is as bad, is told otherwise, or is meant."""
+    if name == "left_out":
+        # Thinking that a converter leaves out on purpose is no loss, and leaked syntax that comes back as an answer is no gain.
+        return {*better.leaked, *worse.omitted}
+    if name == "spoken":
+        return {*(better.left_out.keys() - better.omitted), *worse.leaked}
+    return ()
+
+
+def _cut_off(worse: Outcome, better: Outcome) -> list[int]:
+    """Seqs that `better` reads on the way to the leaf, and `worse` does not reach from it. A path to another leaf is another conversation, no worse one."""
+    if not worse.path or not better.path or next(reversed(worse.path)) != next(reversed(better.path)):
+        return []
+    read = {key for _, _, keys in better.messages for key in keys}
+    return sorted(seq for key, seq in better.path.items() if key in read and key not in worse.path)
 
 
 def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]]]:
@@ -202,9 +322,14 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
         return []
     if better.sendable and not worse.sendable:
         found.append(("the next request", ("is no longer refused by a known rule", f"is {worse.verdict}")))
+    if seqs := _cut_off(worse, better):
+        found.append(
+            (f"seq {span_text(seqs)}", ("reached from the last entry again", "not reached from the last entry: hidden from the model"))
+        )
     for name, gain, loss in _WORDS:
         wrong, right = getattr(worse, name), getattr(better, name)
-        seqs = sorted(seq for key, seq in wrong.items() if key not in right)
+        excused = _excused(name, worse, better)
+        seqs = sorted(seq for key, seq in wrong.items() if key not in right and key not in excused)
         if seqs:
             found.append((f"seq {span_text(seqs)}", (gain, loss)))
     return found

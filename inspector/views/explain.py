@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseRedirect
 
+from inspector.actions.planning import reader_named
+from inspector.actions.problems import Refused
 from inspector.conversation.model import Chunk
 from inspector.detectors.base import Case, Finding
 from inspector.formats.rollouts_crash import PREFIX
@@ -136,6 +138,19 @@ def _target(name: str) -> tuple[Conversation | None, str]:
     return (row, "") if row else (None, f"There is no conversation {name[:80]}: choose one of the list, or leave the field empty.")
 
 
+def _unfit(row: Conversation | None, reader: str) -> str:
+    """Why the history cannot be read so; "" where it can."""
+    if not reader:
+        return ""
+    if row is None:
+        return "?reader= says how a history is read: name its conversation with ?target=."
+    try:
+        reader_named(loading.format_of(row.source), reader)
+    except Refused as problem:
+        return visible(str(problem))
+    return ""
+
+
 def _answer(found: Explanation, case: Case | None, advice: Advice | None, read: dict[str, str]) -> Answer:
     """`case` is of the conversation that can be repaired, `read` what an address of the one that is pointed at says of its reader."""
     rule = found.candidate.rule
@@ -238,9 +253,12 @@ def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
 def _page(request: OperatorRequest) -> ExplainPage:
     error, target, reader = _asked(request)
     row, problem = _target(target)
-    readers = tuple(readers_of(row.source.format)) if row else ()
-    if reader and row and reader not in readers:
-        reader, problem = "", f"The reader {visible(reader)[:80]} does not read {row.source.format}: choose one of the list."
+    # The form sends the reader of a conversation that was taken out of it again.
+    if row is None:
+        reader = ""
+    elif unfit := _unfit(row, reader):
+        reader, problem = "", unfit
+    readers = tuple(dict.fromkeys([*readers_of(row.source.format), *([reader] if reader else [])])) if row else ()
     looked = _look(error, row, reader)
     case = looked.repairable[1] if looked.repairable else None
     pointed = looked.pointed
@@ -288,8 +306,7 @@ def explain(request: OperatorRequest) -> HttpResponse:
 def explain_json(request: OperatorRequest) -> HttpResponse:
     error, target, reader = _asked(request)
     row, problem = _target(target)
-    if not problem and reader and (row is None or reader not in readers_of(row.source.format)):
-        problem = "?reader= names a reader of the conversation that ?target= names; /formats/ lists them."
+    problem = problem or _unfit(row, reader)
     if problem or not error.strip():
         return as_json(
             {"error": problem or "There is no text to explain: give it as ?error=..., and ?target= for a conversation."}, status=400

@@ -15,7 +15,17 @@ from django.views.decorators.http import require_POST
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of
-from inspector.actions.planning import Request, at_leaf, mode_named, preview_of, preview_repair, request_for, shown_digest, web_may_write
+from inspector.actions.planning import (
+    Request,
+    at_leaf,
+    mode_named,
+    preview_of,
+    preview_repair,
+    reader_named,
+    request_for,
+    shown_digest,
+    web_may_write,
+)
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
@@ -111,15 +121,15 @@ class Asked:
 def _asked(request: OperatorRequest, row: Conversation) -> Asked:
     data = request.POST if request.method == "POST" else request.GET
     wanted = tuple(dict.fromkeys(data.getlist("strategy")))
-    reader = data.get("reader") if data.get("reader") in names(row.source.format) else row.source.reader
+    reader = visible(data.get("reader", "")) or row.source.reader
     chosen = tuple(found.name for found in STRATEGIES if found.name in wanted)
-    return Asked(chosen, data.get("mode", ""), str(reader), data.get("leaf", ""))
+    return Asked(chosen, data.get("mode", ""), reader, data.get("leaf", ""))
 
 
 def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     asked = _asked(request, row)
     format_ = loading.format_of(row.source)
-    part, problem, mode, seen = None, "", asked.mode, ""
+    part, problem, mode, reader, seen = None, "", asked.mode, row.source.reader, ""
     case = loading.case(row, row.source.reader)
     try:
         case = at_leaf(case, asked.leaf)
@@ -133,9 +143,10 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     named = frozenset(name for finding in troubles for name in finding.repaired_by)
     try:
         mode = mode_named(format_, mode)
+        reader = reader_named(format_, asked.reader)
         if asked.strategies:
             wanted = _request(row, asked)
-            preview = preview_of(loading.case(row, asked.reader), loading.stored(row), format_, row.source.path, wanted)
+            preview = preview_of(loading.case(row, reader), loading.stored(row), format_, row.source.path, wanted)
             part, seen = preview_part(preview), shown_digest(preview)
             problem = ""
     except Refused as refusal:
@@ -149,8 +160,8 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         tuple(each.name for each in found),
         mode,
         format_.modes,
-        asked.reader,
-        names(row.source.format),
+        reader,
+        list(dict.fromkeys([*names(row.source.format), reader])),
         web_may_write(row.source),
         READ_ONLY.get(row.source.format, ""),
         isinstance(format_, Scripted),

@@ -1,23 +1,26 @@
-"""What a fix of the loader would change: every conversation as one reader and as others have it."""
+"""What a fix of the loader would change: every conversation as one client and as others of its program have it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse
 
-from inspector.formats.catalogue import FORMATS
+from inspector.formats.catalogue import format_named
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source
 from inspector.models.comparing import difference, differences
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
-from inspector.readers.catalogue import READERS, UnknownReader, names, reader
-from inspector.reports.whatif import Difference, Summary, summarise
+from inspector.readers.catalogue import READERS, UnknownReader, names
+from inspector.reports.whatif import Difference, Summary, candidates, client, compared_formats, summarise
 from inspector.reports.whatif_report import difference_report, summary_report
 from inspector.views.conversation_list import newest_first
 from inspector.views.pages import as_json, page
 
+EXACT = "exact"
 PER_PAGE = 25
 MOST = 1000
 SHOWS = ("worse", "sendable", "merged", "all")
@@ -40,14 +43,34 @@ class WhatIfRow:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIfPage:
-    """`summaries` has one line a reader; `rows` are the conversations that A and B read differently, worse ones first."""
+class Program:
+    """A program with imported conversations; `href` compares two of its readers."""
 
+    title: str
+    href: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`query` shows a conversation as this client reads and sends it."""
+
+    summary: Summary
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfPage:
+    """`lines` has one a client; `rows` are the conversations that A and B read differently, worse ones first."""
+
+    programs: tuple[Program, ...]
     choice: Choice
     readers: tuple[str, ...]
     profiles: tuple[str, ...]
-    summaries: tuple[Summary, ...]
-    chosen: Summary
+    lines: tuple[Line, ...]
+    chosen: Line
+    now: str
+    """The query for what runs now."""
     rows: tuple[WhatIfRow, ...]
     here: Page[str]
     counted: int
@@ -55,21 +78,58 @@ class WhatIfPage:
 
 
 def _choice(request: OperatorRequest) -> Choice:
-    """The deployed reader and the exact one unless the address names others. Raises Http404."""
+    """The deployed reader and the one that its program should have, unless the address names others. Raises Http404."""
     get = request.GET
     asked = get.getlist("reader")[:2]
-    deployed = Source.objects.filter(is_trace=False).exclude(reader="").order_by("is_demo").values_list("reader", flat=True).first()
-    a = asked[0] if asked else deployed or READERS[0].name
-    b = asked[1] if len(asked) > 1 else "exact"
     show = get.get("show", "all")
     try:
-        for name in (a, b):
-            reader(name)
+        a = asked[0] if asked else _deployed() or READERS[0].name
+        b = asked[1] if len(asked) > 1 else _other(a)
+        if not compared_formats(a, b):
+            raise Http404(f"{a} and {b} are readers of different programs: choose two of one program.")
         if get.get("profile"):
             profile_named(get["profile"])
     except (UnknownReader, UnknownProfile) as problem:
         raise Http404(str(problem)) from None
     return Choice(a, b, get.get("profile", ""), show if show in SHOWS else "all")
+
+
+def _deployed() -> str | None:
+    """Of one's own sources before the demo's; one whose program has several readers to compare."""
+    held = Source.objects.filter(is_trace=False).exclude(reader="").order_by("is_demo").values_list("format", "reader")
+    return next((name for format_name, name in held if len(names(format_name)) > 1), None)
+
+
+def _other(name: str) -> str:
+    """What to compare a reader with: for Dispatch the exact one, else what was proposed for its program, else another one of it."""
+    offered = [each for each in _offered(compared_formats(name)) if each != name]
+    wanted = [each for each in offered if each == EXACT or client(each).reader.proposed]
+    return next((each for each in (*wanted, *offered)), name)
+
+
+def _offered(formats: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(each for format_name in formats for each in candidates(format_name)))
+
+
+def _query(name: str) -> str:
+    found = client(name)
+    # An empty name stands for the deployed projection.
+    projection = found.projection("")
+    return urlencode({"reader": found.reader.name, **({"as": projection} if projection else {})})
+
+
+def _programs(choice: Choice) -> tuple[Program, ...]:
+    chosen = compared_formats(choice.a, choice.b)
+    held = (
+        Source.objects.filter(is_trace=False, conversations__is_gone=False).order_by("format").values_list("format", flat=True).distinct()
+    )
+    found: dict[tuple[str, ...], Program] = {}
+    for format_name in held:
+        offered = tuple(names(format_name))
+        if len(offered) > 1:
+            href = urlencode({"reader": format_named(format_name).default_reader})
+            found.setdefault(offered, Program(format_name, f"?{href}", format_name in chosen))
+    return tuple(found.values())
 
 
 def _is_shown(found: Difference, show: str) -> bool:
@@ -85,23 +145,25 @@ def _is_shown(found: Difference, show: str) -> bool:
 
 def _page(request: OperatorRequest) -> WhatIfPage:
     choice = _choice(request)
-    offered = names("dispatch")
-    others = list(dict.fromkeys([*(each.name for each in READERS if each.name in offered), choice.b]))
-    # Only one program's loader has versions to compare; what is read otherwise has no part in it.
-    formats = [each.name for each in FORMATS if each.default_reader in offered]
+    formats = compared_formats(choice.a, choice.b)
+    offered = _offered(formats)
+    # Of sessions that two programs share, some readers open only the files.
+    others = list(dict.fromkeys([*(name for name in offered if all(name in candidates(each) for each in formats)), choice.b]))
     held = newest_first(Conversation.objects.filter(is_gone=False, source__format__in=formats))
     found = differences(held[:MOST], [choice.a, *others], choice.profile)
     place = others.index(choice.b)
-    summaries = tuple(summarise(choice.a, name, [(oid, each[at]) for oid, each in found]) for at, name in enumerate(others))
+    lines = tuple(Line(summarise(choice.a, name, [(oid, each[at]) for oid, each in found]), _query(name)) for at, name in enumerate(others))
     shown = [(oid, each[place]) for oid, each in found if _is_shown(each[place], choice.show)]
     here = Paginator([oid for oid, _ in sorted(shown, key=lambda row: not row[1].worse)], PER_PAGE).get_page(request.GET.get("page"))
     by_oid = {each.oid: each for each in Conversation.objects.filter(oid__in=list(here.object_list)).select_related("source")}
     return WhatIfPage(
+        programs=_programs(choice),
         choice=choice,
-        readers=tuple(dict.fromkeys([*names("dispatch"), choice.a, choice.b])),
+        readers=tuple(dict.fromkeys([*offered, *(name for each in formats for name in names(each)), choice.a, choice.b])),
         profiles=tuple(each.name for each in PROFILES),
-        summaries=summaries,
-        chosen=summaries[place],
+        lines=lines,
+        chosen=lines[place],
+        now=_query(choice.a),
         rows=tuple(
             WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.object_list if oid in by_oid
         ),
@@ -121,11 +183,11 @@ def whatif_json(request: OperatorRequest) -> HttpResponse:
 
 def _report(content: WhatIfPage) -> dict[str, Any]:
     return {
-        **summary_report(content.chosen),
+        **summary_report(content.chosen.summary),
         "counted": content.counted,
         "total": content.total,
         "page": content.here.number,
         "pages": content.here.paginator.num_pages,
-        "readers": [summary_report(each) for each in content.summaries],
+        "readers": [summary_report(each.summary) for each in content.lines],
         "differences": [difference_report(row.conversation.oid, row.conversation.native_id, row.difference) for row in content.rows],
     }

@@ -230,6 +230,16 @@ def test_what_a_hostile_bundle_says_of_itself_is_one_line(incident: Conversation
         unseal({**held, "manifest.json": json.dumps(manifest).encode()})
 
 
+def test_a_reader_of_another_program_that_a_bundle_names_is_not_taken(incident: Conversation, tmp_path: Path) -> None:
+    held = members(seal_imported(incident, False, "a"))
+    manifest = json.loads(held["manifest.json"])
+    manifest["judged"]["reader"] = "pi-1.5"
+    data = bundles.pack({**held, "manifest.json": json.dumps(manifest).encode()}, tmp_path)
+    sealed = opened(tmp_path / "e.zip", data)
+    assert sealed.source.reader == "dispatch-legacy" and found(sealed) == found(incident) != []
+    assert run("scan", tmp_path / "e.zip").status == 1
+
+
 def resealed(held: dict[str, bytes], name: str, data: bytes) -> dict[str, bytes]:
     """With one member changed by somebody who also mends its digest in the manifest."""
     manifest = json.loads(held["manifest.json"])

@@ -81,7 +81,8 @@ def test_what_is_recommended_is_recommended_for_that_path(store: Path) -> None:
     [
         (("--leaf", "nobody"), "There is no entry nobody in this conversation now"),
         (("--leaf", "\ud800"), "There is no entry"),
-        (("--leaf", "u3", "--reader", "exact"), "so that no leaf can be chosen in it"),
+        (("--leaf", "u3", "--reader", "as-sent"), "so that no leaf can be chosen in it"),
+        (("--leaf", "u3", "--reader", "exact"), "The reader exact does not read pi: name one of"),
     ],
 )
 def test_a_leaf_that_is_none_is_refused_in_one_sentence(store: Path, more: tuple[str, ...], sentence: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from inspector.models import Source
+from inspector.seeds import gbrain_incident
 from tests.commands.running import CONVERSATION, incident, make, run
 from tests.sources.stores import prints
 
@@ -54,10 +55,43 @@ def test_without_a_target_all_that_was_imported_is_compared(tmp_path: Path) -> N
     assert Source.objects.count() == 2
 
 
+@pytest.mark.django_db
+def test_over_all_imports_only_conversations_of_the_readers_program_are_compared(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}')
+    (tmp_path / "gbrain.sql").write_bytes(gbrain_incident.script().encode())
+    run("import_source", make(tmp_path / "a.db"))
+    for name in ("a.json", "gbrain.sql"):
+        assert run("import_source", tmp_path / name).status == 0
+    ran = run("whatif", *EXACT, "--json")
+    assert ran.json["conversations"] == 6
+    assert f"{len(gbrain_incident.JOBS_MADE) + 1} conversations of other programs: not compared" in ran.err
+    jobs = run("whatif", "--reader", "gbrain-naive", "--reader", "gbrain-head", "--json")
+    assert jobs.json["conversations"] == len(gbrain_incident.JOBS_MADE)
+
+
+def test_the_fixes_of_loader_repair_and_converter_are_compared_together(tmp_path: Path) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    alone = run("whatif", store, "--reader", "dispatch-legacy", "--reader", "dispatch-legacy+keep-thinking")
+    assert alone.status == 1 and "worse: seq 14 sent as the model's own answer (call syntax that leaked into thinking)" in alone.out
+    together = run("whatif", store, "--reader", "dispatch-legacy", "--reader", "exact+keep-thinking+wrapped")
+    assert together.status == 0 and "better: seq 2, 5, 8, 10-11, 14 in the request again" in together.out and "worse:" not in together.out
+
+
+@pytest.mark.parametrize("command", ["scan", "show", "whatif", "repair"])
+def test_a_reader_of_another_program_is_refused_in_one_sentence(tmp_path: Path, command: str) -> None:
+    store = incident(tmp_path / "dispatch.db")
+    more = {"whatif": ("--reader", "verbatim"), "repair": ("--strategy", "renumber-messages", "--plan")}.get(command, ())
+    ran = run(command, store, "--reader", "verbatim", *more)
+    assert ran.status == 2 and not ran.out and ran.err.count("\n") == 1
+    assert "The reader verbatim does not read dispatch: name one of dispatch-legacy, " in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("--reader", "exact"), "whatif compares two readers"),
+        (("--reader", "exact", "--reader", "pi-1.5"), "exact and pi-1.5 are readers of different programs"),
+        (("--reader", "exact", "--reader", "pi-1.5+wrapped"), "There is no reader 'pi-1.5+wrapped'"),
         (("--reader", "exact", "--reader", "nobody"), "There is no reader 'nobody'"),
         ((*EXACT, "--profile", "nobody"), "There is no profile 'nobody'"),
         ((*EXACT, "--conversation", "c"), "name one, or leave them out"),

@@ -6,7 +6,7 @@ import pytest
 
 from inspector.detectors.base import case_of
 from inspector.readers.catalogue import names
-from inspector.reports.whatif import outcome, outcomes, read_by
+from inspector.reports.whatif import candidates, client, outcome, outcomes, read_by
 from tests.core.test_simulation import DAMAGES, Damage
 
 
@@ -15,7 +15,8 @@ def test_outcomes_together_are_those_of_each_reader_alone(damage: Damage) -> Non
     server, _ = damage.make(Random(3))
     conversation = server.conversation()
     first = case_of(conversation, "dispatch-legacy")
-    cases = [read_by(first, name) for name in names("dispatch")]
-    assert [each.reading.reader for each in cases] == names("dispatch")
-    alone = [outcome(case_of(conversation, name), "dispatch-openai", "openai-chat") for name in names("dispatch")]
+    clients = list(dict.fromkeys([*names("dispatch"), *candidates("dispatch")]))
+    cases = [(read_by(first, name), name) for name in clients]
+    assert [case.reading.reader for case, _ in cases[: len(names("dispatch"))]] == names("dispatch")
+    alone = [outcome(case_of(conversation, client(name).reader.name), name, "dispatch-openai", "openai-chat") for name in clients]
     assert outcomes(cases, "dispatch-openai", "openai-chat") == alone

@@ -3,11 +3,15 @@
 import pytest
 
 from inspector.conversation.model import Conversation
+from inspector.formats.base import Cell, Record
 from inspector.formats.dispatch import chunk_key
+from inspector.formats.pi import PI
+from inspector.readers.catalogue import UnknownReader, names
 from inspector.reports.provenance import age, provenance
-from inspector.reports.whatif import Difference, compare, summarise
-from tests.core.append import A, T, U, appended, er, tc, tr
+from inspector.reports.whatif import Difference, candidates, client, compare, compared_formats, summarise
+from tests.core.append import A, T, U, appended, er, tc, th, tr
 from tests.core.incident import E1
+from tests.formats.session_files import a, entry, header, lines, text, u
 
 NOW = "dispatch-legacy"
 
@@ -50,10 +54,82 @@ def test_option_a_glues_a_user_message_to_the_user_message_before() -> None:
     assert not exact.still_merged and exact.messages_b == 3
 
 
-def test_only_the_proposed_fix_brings_the_thinking_only_message_back(incident: Conversation) -> None:
+LEAKED = "seq 14 sent as the model's own answer (call syntax that leaked into thinking)"
+
+
+def test_the_fix_of_the_repair_alone_sends_the_leaked_call_as_an_answer(incident: Conversation) -> None:
     found = beside(incident, "exact+keep-thinking", "exact")
-    assert found.better == ("seq 14 in the request again",) and [each.code for each in found.go] == ["THINK101"]
+    assert found.better == () and found.worse == (LEAKED,) and [each.code for each in found.go] == ["THINK101"]
     assert found.first is not None and (found.first.number, found.first.a, found.first.b) == (9, "", "assistant, seq 14")
+    assert beside(incident, "dispatch-legacy+keep-thinking").worse == (LEAKED,)
+
+
+def test_all_fixes_together_bring_it_back_as_thinking(incident: Conversation) -> None:
+    found = beside(incident, "exact+keep-thinking+wrapped")
+    assert found.becomes_sendable and found.worse == () and not found.still_merged
+    assert "seq 2, 5, 8, 10-11, 14 in the request again" in found.better
+    assert beside(incident, "exact+keep-thinking+wrapped", "exact").better == (
+        "seq 14 in the request again",
+        "seq 2, 5, 8 no longer sent as the model's own answer (thinking)",
+    )
+    assert beside(incident, "exact", "exact+wrapped").worse == ("seq 2, 5, 8 sent as the model's own answer (thinking, without tags)",)
+
+
+def test_thinking_that_a_converter_omits_is_neither_lost_nor_won(incident: Conversation) -> None:
+    found = beside(incident, "exact+omitted", "exact")
+    assert found.better == ("seq 2, 5, 8 no longer sent as the model's own answer (thinking)",) and found.worse == ()
+    assert "14" not in " ".join(beside(incident, "exact+keep-thinking+omitted", "exact").better)
+    assert "seq 10-11 in the request again" in beside(incident, "exact+omitted").better
+
+
+def test_thinking_without_a_call_in_it_comes_back() -> None:
+    history = appended([U("go")], [A(th("let me see"))], [U("and?")], [A("done")]).conversation()
+    assert beside(history, "exact+keep-thinking", "exact").better == ("seq 2 in the request again",)
+    assert beside(history, "exact+keep-thinking", "exact").worse == ()
+
+
+def test_every_combination_of_the_fixes_is_a_candidate() -> None:
+    found = candidates("dispatch")
+    assert len(found) == 4 * 2 * 3 == len(set(found))
+    assert {"dispatch-legacy", "dispatch-role-split+keep-thinking+wrapped", "exact+omitted", "dispatch-global-index+keep-thinking"} <= set(
+        found
+    )
+    assert candidates("dispatch-g0") == ["exact"] and candidates("rollouts") == names("rollouts")
+    assert "openclaw-pr3565" in candidates("openclaw") and any("1934" in name for name in candidates("gbrain"))
+
+
+@pytest.mark.parametrize("name", ["pi-1.5+wrapped", "wrapped", "exact+wrapped+keep-thinking", "exact+joined", "nobody+omitted", "+omitted"])
+def test_a_word_that_is_none_of_the_converter_of_this_program_is_refused(name: str) -> None:
+    with pytest.raises(UnknownReader):
+        client(name)
+
+
+@pytest.mark.parametrize(("a", "b"), [("dispatch-legacy", "pi-1.5"), ("gbrain-head", "rollouts"), ("exact", "verbatim")])
+def test_readers_of_two_programs_have_no_conversation_in_common(incident: Conversation, a: str, b: str) -> None:
+    assert compared_formats(a, b) == []
+    with pytest.raises(UnknownReader, match="does not read dispatch"):
+        compare(incident, "dispatch-legacy", "pi-1.5", "dispatch-openai", "openai-chat")
+
+
+def test_each_reader_of_a_tree_takes_its_own_path() -> None:
+    """pi ends its path at the last line, OpenClaw at the entry that its leaf row names."""
+    rows = (u("1", None), a("2", "1", text("here")), u("3", "2", "left behind"))
+    tree = next(PI.read([Record("s.jsonl", Cell(lines(header(), *rows, entry("leaf", "l", "3", targetId="2")), "file"))])).conversation
+    found = compare(tree, "openclaw-2026.9", "pi-1.5", "anthropic", "anthropic-2026-07")
+    back = compare(tree, "pi-1.5", "openclaw-2026.9", "anthropic", "anthropic-2026-07")
+    assert (found.messages_a, found.messages_b) == (back.messages_b, back.messages_a) == (2, 3)
+    assert not (found.better or found.worse or back.better or back.worse), "another leaf is no loss"
+
+
+def test_a_reader_that_loses_what_comes_before_a_missing_parent_is_worse() -> None:
+    """13 messages became 3, and the comparison said that nothing gets worse."""
+    rows = (u("1", None), a("2", "1", text("here")), u("4", "3", "and now?"))
+    tree = next(PI.read([Record("s.jsonl", Cell(lines(header(), *rows), "file"))])).conversation
+    found = compare(tree, "openclaw-2026.9", "openclaw-pr3565", "anthropic", "anthropic-2026-07")
+    back = compare(tree, "openclaw-pr3565", "openclaw-2026.9", "anthropic", "anthropic-2026-07")
+    assert (found.messages_a, found.messages_b) == (3, 1) and found.better == back.worse == ()
+    assert found.worse == ("seq 1-2 not reached from the last entry: hidden from the model",)
+    assert back.better == ("seq 1-2 reached from the last entry again",)
 
 
 def test_the_way_back_is_worse_in_the_same_places(incident: Conversation) -> None:

@@ -112,7 +112,9 @@ def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
         ("?strategy=mend-counter", "Nothing to do: mend-counter would change nothing"),
         ("?strategy=renumber-messages&mode=sideways", "cannot be written in mode &#x27;sideways&#x27;; it offers new-conversation (fork)"),
         ("?strategy=format-the-disk", "Choose what to mend"),
-        ("?strategy=renumber-messages&reader=nobody", "Judged before and after"),
+        ("?strategy=renumber-messages&reader=nobody", "There is no reader &#x27;nobody&#x27;"),
+        ("?strategy=renumber-messages&reader=pi-1.5", "The reader pi-1.5 does not read dispatch: name one of dispatch-legacy,"),
+        ("?reader=%00pi", "There is no reader"),
         ("?strategy=%3Cscript%3E&mode=%3Cscript%3E%00", "cannot be written in mode"),
     ],
 )
@@ -134,9 +136,23 @@ def test_the_json_of_a_preview_is_what_the_command_prints(client: Client, merged
     assert empty.status_code == 400 and empty.json()["error"] == "Name at least one strategy."
 
 
+@pytest.mark.parametrize("reader", ["nobody", "gbrain-naive"])
+def test_a_repair_is_neither_previewed_nor_proposed_for_another_reader_than_asked(
+    client: Client, merged_one: Conversation, path: Path, reader: str
+) -> None:
+    """The deployed reader stood in for it without a word."""
+    before = everything(path)
+    address = f"/conversations/{merged_one.oid}/repairs/new"
+    report = client.get(f"{address}.json", {"strategy": RENUMBER, "reader": reader})
+    assert report.status_code == 400 and "reader" in report.json()["error"]
+    answer = client.post(f"{address}/", {"strategy": RENUMBER, "reader": reader}, follow=True)
+    assert f"{reader}" in answer.content.decode() and "Propose this repair" not in answer.content.decode()
+    assert not Repair.objects.exists() and everything(path) == before
+
+
 def test_proposing_leads_to_the_page_of_the_repair(client: Client, merged_one: Conversation, path: Path) -> None:
     before = everything(path)
-    data = {"strategy": [RENUMBER, RENUMBER, "nonsense"], "mode": "in-place", "reader": "nobody"}
+    data = {"strategy": [RENUMBER, RENUMBER, "nonsense"], "mode": "in-place"}
     answer = client.post(seen(client, merged_one, **data), data)
     repair = Repair.objects.get()
     assert answer["Location"] == f"/repairs/{repair.oid}/" and everything(path) == before

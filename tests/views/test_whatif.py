@@ -1,13 +1,19 @@
 """If a loader fix ships: counts a reader, rows a conversation, and the facts of the incident on the page."""
 
-from collections.abc import Callable
+import html
+import re
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from django.test import Client
 
+from inspector.actions.import_source import import_targets
 from inspector.models import Conversation
+from inspector.seeds import gbrain_incident
+from inspector.seeds.branch_incident import openclaw_files, pi_files
+from inspector.seeds.rollouts_incident import incident_files
 from inspector.sources.creation import write_dispatch_store
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
@@ -26,12 +32,14 @@ def test_each_reader_has_its_counts(client: Client, tmp_path: Path) -> None:
     example(tmp_path)
     found = client.get(f"/whatif.json?{EXACT}").json()
     counts = {each["reader_b"]: (each["better"]["count"], each["worse"]["count"], each["merged"]["count"]) for each in found["readers"]}
-    assert counts == {
+    assert len(counts) == 24
+    assert {name: counts[name] for name in counts if "+" not in name} == {
         "dispatch-legacy": (0, 0, 3),
         "dispatch-role-split": (3, 1, 0),
         "dispatch-global-index": (0, 0, 3),
         "exact": (3, 1, 0),
     }
+    assert counts["dispatch-legacy+keep-thinking"] == (0, 1, 3) and counts["exact+keep-thinking+wrapped"] == (3, 1, 0)
     assert (found["reader_b"], found["become_sendable"]["count"], found["counted"], found["total"]) == ("exact", 2, 6, 6)
 
 
@@ -73,8 +81,6 @@ def test_rows_come_in_pages_and_the_queries_do_not_grow(client: Client, tmp_path
 
 
 def test_a_store_that_changed_is_compared_anew(client: Client, tmp_path: Path) -> None:
-    from inspector.actions.import_source import import_targets
-
     path = tmp_path / "a.db"
     store(path, rows("one", MERGED))
     assert client.get(f"/whatif.json?{EXACT}").json()["differ"]["count"] == 1
@@ -82,6 +88,81 @@ def test_a_store_that_changed_is_compared_anew(client: Client, tmp_path: Path) -
     write_dispatch_store(path, rows("one", HEALTHY))
     import_targets([str(path)], "tester")
     assert client.get(f"/whatif.json?{EXACT}").json()["differ"]["count"] == 0
+
+
+def lay(folder: Path, contents: Mapping[str, bytes]) -> Path:
+    for name, data in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> None:
+    """Conversations of five programs, and two bodies of requests."""
+    example(tmp_path)
+    (tmp_path / "gbrain.sql").write_bytes(gbrain_incident.script().encode())
+    (tmp_path / "a.json").write_text('{"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}')
+    folders = (lay(tmp_path / "rollouts", incident_files()), lay(tmp_path / "openclaw", openclaw_files()), lay(tmp_path / "pi", pi_files()))
+    for path in (*folders, tmp_path / "gbrain.sql", tmp_path / "a.json"):
+        import_targets([str(path)], "tester")
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("name", "other", "counted"),
+    [
+        ("dispatch-legacy", "exact", 6),
+        ("rollouts", "rollouts-before-cd8a0c9", 2),
+        ("openclaw-2026.9", "openclaw-pr3565", 6),
+        ("gbrain-head", "gbrain-pr1934", len(gbrain_incident.JOBS_MADE)),
+        ("pi-1.5", "verbatim", 6),
+    ],
+)
+def test_readers_are_compared_on_the_conversations_of_their_own_program(client: Client, name: str, other: str, counted: int) -> None:
+    found = client.get(f"/whatif.json?reader={name}&reader={other}").json()
+    assert (found["conversations"], found["counted"], found["total"]) == (counted, counted, counted)
+    offered = {each["reader_b"] for each in found["readers"]}
+    assert {name, other} <= offered
+    text = client.get(f"/whatif/?reader={name}&reader={other}").content.decode()
+    assert f"{other} instead of {name}" in text and "Readers are compared on the conversations of their own program" in text
+    for each in offered:
+        assert client.get("/whatif/", {"reader": [name, each]}).status_code == 200, each
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("now", "other"), [("dispatch-legacy", "exact"), ("gbrain-naive", "gbrain-pr1934"), ("openclaw-2026.9", "openclaw-pr3565")]
+)
+def test_a_reader_is_compared_with_what_was_proposed_for_its_program(client: Client, now: str, other: str) -> None:
+    assert client.get(f"/whatif.json?reader={now}").json()["reader_b"] == other
+
+
+@pytest.mark.usefixtures("programs")
+def test_every_link_of_the_page_shows_a_conversation_as_that_client_has_it(client: Client) -> None:
+    text = html.unescape(client.get("/whatif/?reader=dispatch-legacy&reader=exact%2Bkeep-thinking%2Bwrapped").content.decode())
+    links = set(re.findall(r'href="(/conversations/[^"]+)"', text))
+    (then, *_) = sorted(link for link in links if "reader=exact%2Bkeep-thinking&as=dispatch-openai%2Bwrapped" in link)
+    page = client.get(then).content.decode()
+    assert "<option selected>exact+keep-thinking</option>" in page and "<option selected>dispatch-openai+wrapped</option>" in page
+    assert all(client.get(link).status_code == 200 for link in links)
+    chosen = set(re.findall(r'href="(\?reader=[^"]+)"', text))
+    assert {"?reader=gbrain-naive", "?reader=rollouts"} <= chosen and all(
+        client.get(f"/whatif/{link}").status_code == 200 for link in chosen
+    )
+
+
+@pytest.mark.usefixtures("programs")
+def test_readers_of_two_programs_are_refused_with_a_sentence(client: Client) -> None:
+    answer = client.get("/whatif/?reader=dispatch-legacy&reader=pi-1.5")
+    assert answer.status_code == 404 and "dispatch-legacy and pi-1.5 are readers of different programs" in answer.content.decode()
+    row = Conversation.objects.filter(source__format="rollouts").first()
+    assert row is not None
+    for address in (f"/conversations/{row.oid}/", f"/conversations/{row.oid}.json", f"/conversations/{row.oid}/prompt/"):
+        answer = client.get(address, {"reader": "gbrain-naive"})
+        assert (
+            answer.status_code == 404 and "The reader gbrain-naive does not read rollouts: name one of rollouts," in answer.content.decode()
+        )
 
 
 @pytest.mark.parametrize("query", ["reader=nobody", "reader=exact&reader=no<b>", "profile=nobody"])

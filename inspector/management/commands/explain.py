@@ -18,9 +18,8 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
-from inspector.readers import as_sent
 from inspector.readers.catalogue import names as readers_of
-from inspector.readers.catalogue import reader
+from inspector.readers.catalogue import reader, reader_of
 from inspector.reports.crash_alignment import Alignment, aligned
 from inspector.reports.error_advice import (
     TRIED,
@@ -277,7 +276,7 @@ def _asked(options: dict[str, Any], text: str, candidates: Sequence[Candidate]) 
     named = load(options)
     name = options["reader"]
     if name:
-        _refuse_unfit(name, named.format)
+        reader_of(name, named.format)
     everything = _beside(options, named)
     crash = _crash_of(named, everything, text)
     if crash is None:
@@ -295,13 +294,6 @@ def _asked(options: dict[str, Any], text: str, candidates: Sequence[Candidate]) 
         # Without the rejected request its numbers count in the session, as the version of that time made a request of it.
         return Asked(session, name or alignment.reader, session, crash, alignment if alignment.pieces else None, repair_reader=name)
     return Asked(crash, None, session, crash, alignment, repair_reader=name)
-
-
-def _refuse_unfit(name: str, format_name: str) -> None:
-    """Raises CommandError where the reader is of another program."""
-    fitting = readers_of(format_name)
-    if name != as_sent.NAME and name.partition("+")[0] not in {each.partition("+")[0] for each in fitting}:
-        raise CommandError(f"The reader {name} does not read {format_name}: name one of {', '.join(fitting)}.")
 
 
 def _crash_of(named: Target, everything: Sequence[Chosen], text: str) -> Chosen | None:

@@ -15,6 +15,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
 from inspector.projections.catalogue import projection
+from inspector.readers.catalogue import reader_of
 from inspector.reports.branches import branches_of, with_leaf
 from inspector.reports.json_text import json_text
 from inspector.reports.own_leaves import own_leaves
@@ -61,6 +62,9 @@ class Command(AnsweringCommand):
                 f"--as {shape} shows a captured stream, and this is a conversation: choose notation, messages, tree or a projection."
             )
         conversation = _revision(chosen, options["revision"])
+        if options["reader"]:
+            # Where its stored rows are shown too, which no reader changes.
+            reader_of(options["reader"], conversation.format)
         if shape == "notation":
             leaf = options["leaf"]
             text = notation.dump(_at_leaf(conversation, leaf, options["reader"] or chosen.reader).conversation if leaf else conversation)

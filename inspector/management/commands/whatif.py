@@ -1,4 +1,4 @@
-"""Says what another reader would make of stored conversations: what a fix of the loader mends, and what it leaves."""
+"""Says what another reader would make of stored conversations: what a fix of the loader repairs, and what it leaves."""
 
 import sys
 from collections.abc import Iterator
@@ -14,8 +14,7 @@ from inspector.models import Conversation, loading
 from inspector.models.comparing import difference
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.catalogue import profile
-from inspector.readers.catalogue import reader
-from inspector.reports.whatif import Difference, Summary, Tally, compare_cases, summarise
+from inspector.reports.whatif import Difference, Summary, Tally, client, compare_cases, compared_formats, summarise
 from inspector.reports.whatif_report import difference_report, summary_report
 from inspector.sources.problems import shown
 
@@ -34,7 +33,11 @@ class Command(AnsweringCommand):
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser, optional=True)
         parser.add_argument(
-            "--reader", metavar="NAME", action="append", required=True, help="twice: the reader that runs now, and the one that might ship"
+            "--reader",
+            metavar="NAME",
+            action="append",
+            required=True,
+            help="twice: the reader that runs now, and the one that might ship; of Dispatch +wrapped or +omitted adds the proposed fix of the converter",
         )
         parser.add_argument("--profile", metavar="NAME", help="judge by this provider's rules instead of each conversation's own")
 
@@ -42,8 +45,10 @@ class Command(AnsweringCommand):
         names = options["reader"]
         if len(names) != 2:
             raise CommandError("whatif compares two readers: name each with --reader, first the one that runs now (`readers` lists them).")
-        for name in names:
-            reader(name)
+        if not compared_formats(*names):
+            raise CommandError(
+                f"{names[0]} and {names[1]} are readers of different programs: name two of one program (`readers` lists them)."
+            )
         if options["profile"]:
             profile(options["profile"])
         # Of a path our database is not asked, and need not be there.
@@ -62,7 +67,10 @@ class Command(AnsweringCommand):
         if options["target"] is None:
             if options["conversation"] or options["traces"] or options["format"]:
                 raise CommandError("--conversation, --traces and --format say how to read a TARGET: name one, or leave them out.")
-            rows = Conversation.objects.filter(is_gone=False).select_related("source").order_by("source__path", "native_id")
+            held = Conversation.objects.filter(is_gone=False)
+            rows = held.filter(source__format__in=compared_formats(a, b)).select_related("source").order_by("source__path", "native_id")
+            if others := held.count() - rows.count():
+                self.note(f"{_many(others)} of other programs: not compared, since {a} and {b} do not read them.")
             ids: dict[int, list[str]] = {}
             for number, row in enumerate(rows.iterator(chunk_size=500), start=1):
                 if row.source_id not in ids:
@@ -71,9 +79,7 @@ class Command(AnsweringCommand):
                 self._progress(number)
             return
         for number, chosen in enumerate(load(options).conversations, start=1):
-            judge = options["profile"] or chosen.profile
-            case = chosen.case(a)
-            found = compare_cases(case, case.again(chosen.stored.conversation, b), chosen.projection, judge)
+            found = compare_cases(chosen.case(client(a).reader.name), a, b, chosen.projection, options["profile"] or chosen.profile)
             yield chosen.oid, chosen.stored.conversation.native_id, found
             self._progress(number)
 
