@@ -319,7 +319,7 @@ def test_the_json_twin_tells_turns_steps_spans_lane_and_problems(client: Client,
     assert [len(turn["steps"]) for turn in report["turns"]] == [1, 1, 2]
     assert [len(turn["spans"]) for turn in report["turns"]] == [6, 6, 13]
     step = report["turns"][2]["steps"][0]
-    assert (step["finish_reason"], step["attempts"], step["seqs"]) == ("tool_calls", 1, [10, 11, 12, 13])
+    assert (step["finish_reason"], step["attempts"], step["seqs"]) == ("tool_calls", 1, [8, 9, 10, 11, 12, 13])
     assert [(span["name"], span["state"]) for span in report["lane"]] == [
         ("provider.request", "complete"),
         ("reconcile.repair", "complete"),
