@@ -124,6 +124,15 @@ def size(path: Path) -> int:
         raise problem(error, path) from error
 
 
+def names(path: Path) -> int:
+    """How many names (hard links) a file has. Raises Missing, NotAFile, NotReadable."""
+    found = regular(path)
+    try:
+        return found.stat().st_nlink
+    except OSError as error:
+        raise problem(error, path) from error
+
+
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     """The whole file. Raises TooLarge when it holds more than `limit` bytes."""
     try:

@@ -40,11 +40,12 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
     """(inode, bytes, mtime in ns); None = no such file. Waits until a fresh mtime would show a second write: clocks tick in ms."""
     try:
         found = path.stat()
+        if 0 <= time.time_ns() - found.st_mtime_ns < 20_000_000:
+            time.sleep(0.02)
+            # The last program that closes the database removes its -wal.
+            found = path.stat()
     except FileNotFoundError:
         return None
-    if 0 <= time.time_ns() - found.st_mtime_ns < 20_000_000:
-        time.sleep(0.02)
-        found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 

@@ -220,6 +220,21 @@ class NotKept(SourceProblem):
         )
 
 
+@dataclass(eq=False)
+class Linked(SourceProblem):
+    """A database with more than one name in the file system."""
+
+    names: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.place} has {self.names} names (hard links), and SQLite keeps what is not in the file yet next to the name by which it was opened, "
+            "so that a write by another name than the program's damages the database. Nothing was written: find the other names with "
+            "`find FOLDER -samefile FILE`, move or remove them, then try again."
+        )
+
+
 class AlreadyThere(SourceProblem):
     @property
     def sentence(self) -> str:

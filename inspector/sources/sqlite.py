@@ -11,7 +11,7 @@ from inspector.formats.base import Cell, Record, Shape, Table
 from inspector.sources import files
 from inspector.sources.locks import alone
 from inspector.sources.opening import MAGIC, TRIES, connect, head, readonly, rolled_back, told
-from inspector.sources.problems import AlreadyThere, Changing
+from inspector.sources.problems import AlreadyThere, Changing, Linked
 from inspector.sources.statements import cell, quoted, records, require, tables
 from inspector.sources.writing import commit
 
@@ -104,6 +104,8 @@ def cells(path: Path, table: Table, keys: Sequence[str], after_rollback: bool = 
 
 def roll_back(path: Path, busy_ms: int = 2000) -> None:
     """Lets SQLite roll a waiting journal back, as the program's next start would: under its exclusive lock, never while somebody writes. Raises SourceProblem."""
+    if (names := files.names(path)) > 1:
+        raise Linked(path, names)
     with alone(), told(path, writing=True), closing(connect(files.regular(path), "mode=rw", busy_ms / 1000)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")

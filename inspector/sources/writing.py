@@ -11,7 +11,7 @@ from inspector.formats.base import Cell, Change, Table
 from inspector.sources import elements, files
 from inspector.sources.locks import alone
 from inspector.sources.opening import MAGIC, connect, head, named, told
-from inspector.sources.problems import NAMED, Busy, Failed, Locked, Moved, NotADatabase, NotKept
+from inspector.sources.problems import NAMED, Busy, Failed, Linked, Locked, Moved, NotADatabase, NotKept
 from inspector.sources.statements import cell, encoded, quoted, records, require, tables, where
 
 _STORED = {
@@ -33,13 +33,15 @@ def commit(
     """Writes `changes`, all or none, and returns the milliseconds for which the write lock was held.
 
     `guard`: prefix -> every record there is under exactly that prefix. `watch`: key -> its cell, None = absent. Raises Moved when one of
-    them or a `before` is not so, Busy when the lock is not free within `busy_ms`, NotAList, NotKept, NotWritable, NoTable, and what
+    them or a `before` is not so, Busy when the lock is not free within `busy_ms`, NotAList, NotKept, NotWritable, NoTable, Linked, and what
     opening raises. The journal mode is kept, the file never created, nothing vacuumed.
     """
     with alone():
         first = head(path, 100)
         if not first.startswith(MAGIC):
             raise NotADatabase(path, first)
+        if (names := files.names(path)) > 1:
+            raise Linked(path, names)
         with told(path, writing=True), closing(connect(files.regular(path), "mode=rw", busy_ms / 1000)) as connection:
             # Our write must not carry the server's checkpoint: it has no busy timeout, so every millisecond of lock can fail a turn.
             connection.execute("PRAGMA wal_autocheckpoint=0")

@@ -13,6 +13,7 @@ import pytest
 
 from inspector.formats.base import Table
 from inspector.sources import opening
+from inspector.sources.opening import stamp
 from inspector.sources.problems import Changing, Damaged, Locked, NoTable, NotReadable, SourceProblem, Unfinished, Utf16
 from inspector.sources.sqlite import backup, identify, reread, snapshot
 from tests.sources.stores import KV, SCHEMA, crashed, everything, fill, insert, make, other_process, prints, run_as_nobody
@@ -370,3 +371,15 @@ def test_a_backup_of_a_damaged_store_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(Damaged):
         backup(path, out)
     assert not out.exists()
+
+
+def test_a_wal_that_is_removed_while_it_is_looked_at_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last program that closes the database removes it: the database itself was called missing then."""
+    wal = tmp_path / "d.db-wal"
+    monkeypatch.setattr(opening.time, "sleep", lambda _: wal.unlink())
+    for _ in range(100):
+        wal.write_bytes(b"x")
+        # Only a fresh file is waited for.
+        if (seen := stamp(wal)) is None:
+            break
+    assert seen is None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inspector.formats.base import Cell, Change, Element, Table
-from inspector.sources.problems import Busy, Failed, Moved, NoTable, NotADatabase, NotAList, NotKept, SourceProblem
+from inspector.sources.problems import Busy, Failed, Linked, Moved, NoTable, NotADatabase, NotAList, NotKept, SourceProblem
 from inspector.sources.sqlite import commit, snapshot
 from tests.sources.stores import KV, crashed, everything, fill, insert, make, other_process, prints
 
@@ -282,3 +282,19 @@ def test_a_file_that_is_no_longer_a_database_is_not_touched(tmp_path: Path) -> N
     path = tmp_path / "d.db"
     path.write_bytes(b"not a database at all")
     refused(path, NotADatabase, "check the path")
+
+
+def test_a_database_with_a_second_name_is_not_written(path: Path) -> None:
+    """SQLite keeps -wal and -journal next to the name that was opened: by two names, two programs damage one file."""
+    other = path.with_name("other.db")
+    other.hardlink_to(path)
+    for name in (path, other):
+        refused(name, Linked, "has 2 names .*Nothing was written.*samefile")
+    other.unlink()
+    commit(path, KV, {}, {}, CHANGES)
+
+
+def test_a_link_to_a_database_is_no_second_name(path: Path) -> None:
+    link = path.with_name("link.db")
+    link.symlink_to(path)
+    commit(link, KV, guard(path), {}, CHANGES)
