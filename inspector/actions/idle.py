@@ -20,7 +20,7 @@ def refuse_unless_idle(format_: Format, stored: Stored) -> None:
     last = stored.conversation.fact("lastActivityAt")
     if stored.conversation.fact("status") == "active" and case_of(stored.conversation, "exact", taken_at=now).running:
         raise Refused("A turn of this conversation is running: wait until it is idle, or stop the server, and apply again.")
-    if last is not None and 0 <= now - int(last) < QUIET_MS:
+    if last is not None and abs(now - int(last)) < QUIET_MS:
         raise Refused(
             "The conversation was written to less than a minute ago, and compaction may still be at work: wait a minute and apply again."
         )

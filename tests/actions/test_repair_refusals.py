@@ -200,6 +200,9 @@ def test_a_store_that_another_process_writes_is_refused_and_can_be_applied_later
         ("active", 600, "A turn of this conversation is running"),
         ("idle", 5, "written to less than a minute ago"),
         ("idle", 61, None),
+        # A clock that was set back, or runs slower than that of the program.
+        ("idle", -5, "written to less than a minute ago"),
+        ("idle", -3600, None),
         ("active", 3600, None),
     ],
 )
