@@ -4,17 +4,17 @@ from contextlib import suppress
 from dataclasses import replace
 
 from inspector.actions.claim import claimed
-from inspector.actions.comparison import base_of, compare
+from inspector.actions.comparison import UNDOABLE, base_of, compare, others_applied
 from inspector.actions.idle import refuse_unless_idle
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, moved, preview_of, request_of, stale, web_may_write
 from inspector.actions.problems import Refused, Stale
 from inspector.actions.proving import surprise_in
-from inspector.actions.recording import intend, record_applied, record_outcome
+from inspector.actions.recording import close_overwritten, intend, record_applied, record_outcome, withdraw
 from inspector.actions.settling import WENT_ON, complete, settle
-from inspector.actions.undo_repair import NOT_COMMITTED, UNDOABLE
+from inspector.actions.undo_repair import NOT_COMMITTED
 from inspector.actions.writing import back, kept, write
-from inspector.formats.base import Claimable, Stored, after
+from inspector.formats.base import Claimable, InFiles, Stored, after
 from inspector.models import Repair, loading
 from inspector.repairs.preview import Preview, digest
 from inspector.sources.places import place
@@ -48,6 +48,7 @@ def _write(repair: Repair, operator: str) -> None:
         problem = stale(moved(base_of(repair), stored))
         record_outcome(repair, operator, Repair.State.STALE, str(problem), "stale")
         raise problem
+    _compare_with_others(repair, operator)
     refuse_unless_idle(format_, stored)
     case = loading.case(conversation, repair.reader, repair.revision).again(stored.conversation)
     preview = preview_of(case, stored, format_, source.path, request_of(repair))
@@ -64,10 +65,30 @@ def _write(repair: Repair, operator: str) -> None:
     import_after_write(source.path, operator, format_.target(preview.plan))
 
 
+def _compare_with_others(repair: Repair, operator: str) -> None:
+    """Closes the applied repairs of the same conversation that another program overwrote: their undo would take away what is written now.
+
+    Raises Stale where one of them has the same plan and is in the store: a new conversation does not change the records that the plan is based on.
+    """
+    for other in others_applied(repair):
+        with claimed(other):
+            comparison = compare(other)
+            if comparison.is_exactly_back:
+                close_overwritten(other, operator)
+            elif comparison.is_written and other.plan_digest == repair.plan_digest:
+                sentence = f"Repair {other.oid} has the same plan and was applied already, so nothing was written."
+                record_outcome(repair, operator, Repair.State.STALE, sentence, "stale")
+                raise Stale(sentence, [])
+
+
 def _failed(repair: Repair, operator: str, problem: SourceProblem) -> None:
     """What the store holds says whether a failed write happened all the same. Raises Refused, Stale; returns where it did, and is recorded."""
-    with suppress(Refused):
-        settle(repair)
+    if isinstance(problem, Moved) and not isinstance(loading.format_of(repair.conversation.source), InFiles):
+        # The transaction compares before it writes: the values of this repair that are in the store are another repair's.
+        withdraw(repair)
+    else:
+        with suppress(Refused):
+            settle(repair)
     if repair.state in UNDOABLE:
         return
     if repair.intent:

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from inspector.actions.planning import current, listed
+from inspector.actions.planning import current, listed, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.writing import kept
 from inspector.conversation.edits import Plan
@@ -15,6 +16,8 @@ from inspector.repairs.preview import digest, is_named
 from inspector.sources import elements, stores
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, Unfinished
+
+UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
 
 
 class Value(StrEnum):
@@ -124,6 +127,13 @@ def base_of(repair: Repair) -> Stored:
     return loading.stored(repair.conversation, repair.revision)
 
 
+def others_applied(repair: Repair) -> list[Repair]:
+    """The other repairs that are recorded as written to the conversation that holds the result of this one."""
+    others = Repair.objects.filter(conversation=repair.conversation, state__in=UNDOABLE, intent="").exclude(pk=repair.pk)
+    target = target_of(repair)
+    return [other for other in others.select_related("conversation__source") if target_of(other) == target]
+
+
 def as_written(repair: Repair) -> list[Stored]:
     """What the repair left of its target, computed from the records of its base; nothing where it removed all of it."""
     records = after(base_of(repair).records, kept(repair))
@@ -177,14 +187,23 @@ def _what(change: Change, value: Value) -> str:
 
 
 def refuse_forged(repair: Repair) -> None:
-    """Raises Refused where a kept value is not the one that the repair's base digest covers: undo would write bytes that were never there."""
-    base = base_of(repair)
+    """Raises Refused where a kept change is not one of the approved plan: undo would write bytes that were never there, or to other records.
+
+    A plan that comes out otherwise today, as with another version of a strategy, leaves the values before, which the repair's base digest covers.
+    """
+    base, changes = base_of(repair), folded(kept(repair))
     values = {record.key: record.value for record in base.records}
-    forged = [change.key for change in folded(kept(repair)) if not change.element and change.before != values.get(change.key)]
+    forged = [change.key for change in changes if not change.element and change.before != values.get(change.key)]
     if digest(base) != repair.base_digest:
         forged = forged or ["what was imported of the conversation"]
+    if not forged:
+        with suppress(Refused):
+            preview = preview_repair(repair)
+            approved = folded(preview.changes) if preview.digest == repair.approved_digest else changes
+            forged = [change.key for change in (*changes, *approved) if change not in approved or change not in changes]
     if forged:
+        keys = listed([(key, "is not as it was approved") for key in dict.fromkeys(forged)])
         raise Refused(
-            f"The values that were kept from before this repair were changed in Inspector's own database: {listed([(key, 'is not as it was read') for key in forged])}. "
+            f"The values that were kept of this repair were changed in Inspector's own database: {keys}. "
             "Nothing was written: restore the database from a backup, or the store itself."
         )

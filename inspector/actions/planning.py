@@ -180,9 +180,12 @@ def request_of(repair: Repair) -> Request:
 
 
 def preview_repair(repair: Repair) -> Preview:
-    """The preview on the revision that the repair was proposed on: what was and is shown, whatever the store did since."""
+    """The preview on the revision that the repair was proposed on: what was and is shown, whatever the store did since. Raises Refused."""
     conversation = repair.conversation
-    case = loading.case(conversation, repair.reader, repair.revision)
+    try:
+        case = loading.case(conversation, repair.reader, repair.revision)
+    except UnknownReader as problem:
+        raise Refused(str(problem)) from None
     stored = loading.stored(conversation, repair.revision)
     return preview_of(case, stored, loading.format_of(conversation.source), conversation.source.path, request_of(repair))
 

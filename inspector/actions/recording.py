@@ -11,6 +11,7 @@ from inspector.models import Repair
 from inspector.models.transactions import one_writer
 
 UNDONE = "Undone: every record holds its bytes from before the repair."
+OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it."
 
 
 def intend(repair: Repair, intent: Repair.Intent, operator: str, changes: tuple[Change, ...] | None = None) -> None:
@@ -43,6 +44,12 @@ def record_undone(repair: Repair, outcome: str = UNDONE, **detail: Any) -> None:
         repair.state, repair.intent, repair.undone_at, repair.outcome = Repair.State.UNDONE, "", timezone.now(), outcome
         repair.save(update_fields=["state", "intent", "undone_by", "undone_at", "outcome"])
         _audit(repair, repair.undone_by, "undo", **detail)
+
+
+def close_overwritten(repair: Repair, operator: str) -> None:
+    """Nothing of the repair is in the store any more, so that there is nothing to undo."""
+    repair.undone_by = operator
+    record_undone(repair, f"{OVERWRITTEN} Nothing was written.")
 
 
 def record_outcome(repair: Repair, operator: str, state: Repair.State, outcome: str, verb: str) -> None:

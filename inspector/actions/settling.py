@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection
 from django.db.models import Q
 
 from inspector.actions.claim import AtWork, claimed
-from inspector.actions.comparison import Comparison, Value, base_of, compare, differences, folded, refuse_forged, target_of
+from inspector.actions.comparison import Comparison, Value, base_of, compare, differences, folded, others_applied, refuse_forged, target_of
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import listed, preview_repair
 from inspector.actions.problems import Refused
@@ -22,7 +22,7 @@ from inspector.sources.places import place, real
 from inspector.sources.problems import SourceProblem
 
 WENT_ON = "Its program went on with it before it was read back: what came since is not ours, and stays."
-FOUND = "The process ended after the write and before it was recorded; the store was compared and the write recorded."
+FOUND = "The write was interrupted before it was recorded; the store was compared and the write recorded."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ def settle(repair: Repair) -> Comparison:
     if comparison.needs_rollback or comparison.is_partial:
         return comparison
     if repair.intent == Repair.Intent.APPLY:
-        if comparison.is_written:
+        # With the plan of a repair that is applied already, the values in the store are that one's.
+        if comparison.is_written and all(other.plan_digest != repair.plan_digest for other in others_applied(repair)):
             _written(repair, comparison)
         else:
             withdraw(repair)
@@ -165,7 +166,7 @@ def _refuse_others(repair: Repair, comparison: Comparison, forward: bool) -> Non
     if moved:
         raise Refused(
             f"The write of this repair was interrupted, and another program wrote since: {listed([(key, 'has another value') for key in moved])}. "
-            "Nothing was written now: the values before and after are kept on this page."
+            "Nothing was written now: the values before and after are kept on the page of the repair."
         )
     if not forward:
         refuse_forged(repair)

@@ -3,26 +3,25 @@
 from contextlib import suppress
 
 from inspector.actions.claim import claimed
-from inspector.actions.comparison import compare, differences, refuse_forged, target_of
+from inspector.actions.comparison import UNDOABLE as UNDOABLE
+from inspector.actions.comparison import compare, differences, others_applied, refuse_forged, target_of
 from inspector.actions.idle import refuse_unless_idle
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, listed, web_may_write
 from inspector.actions.problems import Refused
-from inspector.actions.recording import intend, record_undone
+from inspector.actions.recording import OVERWRITTEN, close_overwritten, intend, record_undone, withdraw
 from inspector.actions.settling import complete, settle, settle_one
 from inspector.actions.writing import back, kept, write
-from inspector.formats.base import Claimable
+from inspector.formats.base import Claimable, InFiles
 from inspector.models import Repair, loading
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
-from inspector.sources.problems import SourceProblem
+from inspector.sources.problems import Moved, SourceProblem
 
-UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
 NOT_COMMITTED = (
     "The connection to {} was lost while the write was being committed; the store was compared, and nothing was {} the repair again."
 )
 AT_WORK = "This repair is being written at this moment, or its store cannot be read: look at it again in a while."
-OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it."
 
 
 def undo_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -> None:
@@ -47,15 +46,16 @@ def _take_back(repair: Repair, operator: str) -> None:
     format_, target = loading.format_of(source), target_of(repair)
     comparison = compare(repair)
     if comparison.is_exactly_back:
-        repair.undone_by = operator
-        record_undone(repair, f"{OVERWRITTEN} Nothing was written.")
+        close_overwritten(repair, operator)
         import_after_write(source.path, operator, target)
         return
+    if later := _later(repair):
+        raise Refused(f"Repair {later.oid} was applied to this conversation later and is still in the store: undo that one first.")
     changed = differences(repair, comparison)
     if changed:
         raise Refused(
             f"Undo is refused, since the store went on after the repair: {listed(changed)}. "
-            "Undoing now would take those away; the values before are kept on this page."
+            "Undoing now would take those away; the values before are kept on the page of the repair."
         )
     refuse_forged(repair)
     now = current(repair.conversation, target)
@@ -65,8 +65,12 @@ def _take_back(repair: Repair, operator: str) -> None:
     try:
         milliseconds = write(place(source.path), format_, [now] if now else [], back(kept(repair)))
     except SourceProblem as problem:
-        with suppress(Refused):
-            settle(repair)
+        if isinstance(problem, Moved) and not isinstance(format_, InFiles):
+            # The transaction compares before it writes: what gave the values back was another program.
+            withdraw(repair)
+        else:
+            with suppress(Refused):
+                settle(repair)
         if repair.state == Repair.State.UNDONE:
             return
         if repair.intent:
@@ -76,6 +80,11 @@ def _take_back(repair: Repair, operator: str) -> None:
         raise Refused(f"{problem.sentence} Nothing was undone.") from None
     record_undone(repair, lock_ms=round(milliseconds, 1))
     import_after_write(source.path, operator, target)
+
+
+def _later(repair: Repair) -> Repair | None:
+    """A repair that was planned on what this one wrote, and is in the store: without this one, its own undo could not tell whether the program went on."""
+    return next((other for other in others_applied(repair) if other.pk > repair.pk and compare(other).is_written), None)
 
 
 def verify_repair(repair: Repair) -> tuple[bool, str]:
@@ -95,5 +104,7 @@ def still_holds(repair: Repair) -> tuple[bool, str]:
         return False, f"{OVERWRITTEN} Stop that program before you repair it again; undo this repair to close it (nothing is written)."
     changed = differences(repair, comparison)
     if not changed:
-        return True, "The store holds exactly what this repair wrote; it can be undone."
+        later = _later(repair)
+        undo = f"Undo repair {later.oid} first to undo this one: it was applied later." if later else "it can be undone."
+        return True, f"The store holds exactly what this repair wrote{'.' if later else ';'} {undo}"
     return False, f"The store no longer holds what this repair wrote: {listed(changed)}."

@@ -177,6 +177,26 @@ def test_a_forged_value_from_before_the_repair_is_not_written(tmp_path: Path, mo
     assert everything(path) == after and Repair.objects.get().state == Repair.State.VERIFIED
 
 
+@pytest.mark.parametrize("forgery", ["another conversation's row", "another conversation in the list"])
+def test_a_forged_change_of_another_conversation_is_not_undone(tmp_path: Path, forgery: str) -> None:
+    """What the base of the repair does not cover is compared with the plan that was approved."""
+    path = tmp_path / "a.db"
+    conversation = imported(path, {**merged(merged(), to="c2").values, "conv-index": '["c1","c2"]'})
+    repair = applied(conversation, RENUMBER, mode="fork")
+    after = everything(path)
+    forged = repair.changes.get(element="string") if "list" in forgery else repair.changes.filter(before=None, element="").last()
+    assert forged is not None
+    if "list" in forgery:
+        forged.after = b"c2"
+    else:
+        key = chunk_key(2, "c2")
+        forged.pk, forged.position, forged.key, forged.after = None, 99, key.encode(), pairs(path)[key]
+    forged.save()
+    with pytest.raises(Refused, match=r"changed in Inspector's own database: .*Nothing was written"):
+        undo_repair(repair, WHO, at_the_keyboard=True)
+    assert everything(path) == after and Repair.objects.get().state == Repair.State.VERIFIED
+
+
 def other_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules find less in what was written than in the preview."""
     look = proving.look
@@ -242,7 +262,7 @@ def test_a_store_that_cannot_be_read_again_after_the_write_is_still_repaired(tmp
 
 
 @BOTH
-def test_undo_outlives_the_strategies_that_it_takes_back(tmp_path: Path, mode: str) -> None:
+def test_undo_outlives_the_strategies_that_it_takes_back(tmp_path: Path, mode: str, client: Client) -> None:
     path = tmp_path / "a.db"
     conversation = imported(path, merged())
     before = everything(path)
@@ -250,6 +270,9 @@ def test_undo_outlives_the_strategies_that_it_takes_back(tmp_path: Path, mode: s
     Repair.objects.update(strategies=["of-another-version"], reader="of-another-version")
     repair = Repair.objects.get()
     assert verify_repair(repair)[0]
+    pages = [client.get(f"/repairs/{repair.oid}{end}") for end in ("/", ".json", ".md")]
+    assert [page.status_code for page in pages] == [200, 409, 409]
+    assert all("There is no reader" in page.content.decode() for page in pages)
     undo_repair(repair, WHO, at_the_keyboard=True)
     assert everything(path) == before
 

@@ -267,7 +267,7 @@ def test_a_repair_of_the_repaired_needs_an_undo_in_its_turn(tmp_path: Path) -> N
     conversation.refresh_from_db()
     second = applied(conversation, RENUMBER)
     assert conversation.revision == 2 and loading.stored(conversation, 1) != loading.stored(conversation, 2)
-    with pytest.raises(Refused, match="the store went on after the repair"):
+    with pytest.raises(Refused, match="was applied to this conversation later and is still in the store: undo that one first"):
         undo_repair(first, WHO, at_the_keyboard=True)
     undo_repair(second, WHO, at_the_keyboard=True)
     assert everything(path) == middle

@@ -1,0 +1,121 @@
+"""Two repairs with one plan: the store holds the write of one of them, and only that one is recorded as applied and can be undone."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.actions import writing
+from inspector.actions.apply_repair import apply_repair
+from inspector.actions.problems import Refused
+from inspector.actions.settling import settle_one
+from inspector.actions.undo_repair import undo_repair, verify_repair
+from inspector.models import Repair
+from inspector.sources import stores
+from tests.actions.building import WHO, again, applied, approved, everything, imported, merged
+
+pytestmark = pytest.mark.django_db
+
+RENUMBER = "renumber-messages"
+
+
+class Killed(BaseException):
+    """The end of the process."""
+
+
+def apply(repair: Repair) -> Repair:
+    apply_repair(repair, WHO, at_the_keyboard=True)
+    return repair
+
+
+def undo(repair: Repair) -> None:
+    undo_repair(repair, WHO, at_the_keyboard=True)
+
+
+def test_what_another_repair_wrote_is_not_recorded_as_written_by_this_one(tmp_path: Path) -> None:
+    """Two people propose and approve the same new conversation, and both apply."""
+    path = tmp_path / "a.db"
+    conversation = imported(path, merged())
+    before = everything(path)
+    first, second = (approved(conversation, RENUMBER, mode="fork") for _ in range(2))
+    apply(first)
+    after = everything(path)
+    with pytest.raises(Refused, match=f"Repair {first.oid} has the same plan and was applied already, so nothing was written"):
+        apply(second)
+    assert second.state == Repair.State.STALE and not second.applied_by and everything(path) == after
+    assert verify_repair(first)[0] and not verify_repair(second)[0]
+    undo(first)
+    assert everything(path) == before
+
+
+def test_a_write_that_was_refused_is_not_recorded_where_the_other_repair_wins_the_race(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other repair is written between the last look of this one and its transaction."""
+    path = tmp_path / "a.db"
+    conversation = imported(path, merged())
+    first, second = (approved(conversation, RENUMBER, mode="fork") for _ in range(2))
+
+    def commit(*given: Any, **named: Any) -> float:
+        monkeypatch.undo()
+        apply(first)
+        return stores.commit(*given, **named)
+
+    monkeypatch.setattr(writing.stores, "commit", commit)
+    with pytest.raises(Refused, match="so nothing was written"):
+        apply(second)
+    assert (first.state, second.state) == (Repair.State.VERIFIED, Repair.State.STALE) and not second.applied_by
+
+
+def test_a_killed_repair_is_not_settled_by_what_another_one_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.db"
+    conversation = imported(path, merged())
+    first, second = (approved(conversation, RENUMBER, mode="fork") for _ in range(2))
+
+    def commit(*_: Any, **__: Any) -> float:
+        monkeypatch.undo()
+        raise Killed
+
+    monkeypatch.setattr(writing.stores, "commit", commit)
+    with pytest.raises(Killed):
+        apply(second)
+    apply(first)
+    settle_one(second)
+    assert second.state == Repair.State.APPROVED and not second.intent and not second.applied_by
+
+
+@pytest.mark.parametrize("mode", ["in-place", "fork"])
+def test_a_repair_that_was_overwritten_cannot_undo_the_one_that_was_written_after_it(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.db"
+    conversation = imported(path, merged())
+    old = path.read_bytes()
+    first = applied(conversation, RENUMBER, mode=mode)
+    path.write_bytes(old)
+    second = applied(again(path), RENUMBER, mode=mode)
+    first.refresh_from_db()
+    assert first.state == Repair.State.UNDONE and "Another program overwrote this repair" in first.outcome
+    with pytest.raises(Refused, match="only an applied one can be undone"):
+        undo(first)
+    assert verify_repair(second)[0]
+    undo(second)
+
+
+def test_of_two_repairs_in_place_the_later_one_is_undone_first(tmp_path: Path) -> None:
+    """They change other rows, but the later one was planned on what the earlier one wrote, and its undo compares all of it."""
+    path = tmp_path / "a.db"
+    conversation = imported(path, {**merged().values, "conv:c1:seq": "99"})
+    before = everything(path)
+    first = applied(conversation, RENUMBER)
+    second = applied(again(path), "mend-counter")
+    assert verify_repair(first)[0] and verify_repair(second)[0]
+    after = everything(path)
+    with pytest.raises(
+        Refused, match=f"Repair {second.oid} was applied to this conversation later and is still in the store: undo that one first"
+    ):
+        undo(first)
+    holds, sentence = verify_repair(first)
+    assert holds and f"Undo repair {second.oid} first" in sentence
+    assert everything(path) == after and verify_repair(second)[0]
+    undo(second)
+    undo(first)
+    assert everything(path) == before
