@@ -1,6 +1,6 @@
 """Propose, approve and apply in one go, as the person at the keyboard."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -8,20 +8,23 @@ from django.db.models import QuerySet
 
 from inspector import models
 from inspector.actions.apply_repair import apply_repair
+from inspector.actions.comparison import UNDOABLE, compare, target_of
 from inspector.actions.decide_repair import NOT_ASKED, approve_repair, reject_repair
 from inspector.actions.import_source import import_targets
-from inspector.actions.planning import Request, mode_named, preview_repair
+from inspector.actions.planning import Request, mode_named, preview_repair, request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
-from inspector.actions.undo_repair import UNDOABLE, verify_repair
+from inspector.actions.undo_repair import verify_repair
 from inspector.conversation.tree import LEAF
 from inspector.environment import os_user, program
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
-from inspector.models import Repair
+from inspector.models import Repair, Source, loading
 from inspector.repairs.preview import Preview, digest
 from inspector.reports.visible import visible
 from inspector.sources.problems import shown
+
+_BEFORE = "was applied before, and nothing was written now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,12 @@ def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], se
         for each in _known(conversation.oid, request.mode)
         if _asks(each) == _wanted(request) and each.base_digest == digest(chosen.stored)
     ]
-    written = next((each for each in same if each.state in UNDOABLE and verify_repair(each)[0]), None)
-    if written is not None:
-        return _done(chosen, written, preview_repair(written), "was applied before, and nothing was written now.")
+    for repair in same:
+        if applied := _applied(chosen, repair):
+            return applied
     waiting = next((each for each in same if each.state in (Repair.State.PROPOSED, Repair.State.APPROVED) and _is_current(each)), None)
+    if waiting is None:
+        _refuse_unknown(chosen, conversation.source, request)
     repair = waiting or propose_repair(conversation, request, operator)
     preview = preview_repair(repair)
     if seen is not None and preview.changes != seen.changes:
@@ -78,9 +83,38 @@ def applied_before(chosen: Chosen, strategies: list[str] | None, goal: str | Non
     """The repair that was asked for again and is in the store: its plan would change nothing now. Raises Refused where the store cannot be read."""
     for repair in _known(chosen.oid, mode_named(chosen.format, mode)):
         asked = repair.strategies == strategies if strategies else repair.profile == goal
-        if asked and repair.state in UNDOABLE and verify_repair(repair)[0]:
-            return _done(chosen, repair, preview_repair(repair), "was applied before, and nothing was written now.")
+        if asked and (applied := _applied(chosen, repair)):
+            return applied
     return None
+
+
+def _applied(chosen: Chosen, repair: Repair) -> Applied | None:
+    """The repair where it is in the store; of a new conversation also where that went on since, which is what it is for. Raises Refused."""
+    if repair.state not in UNDOABLE:
+        return None
+    holds, sentence = verify_repair(repair)
+    if holds:
+        return _done(chosen, repair, preview_repair(repair), _BEFORE)
+    if target_of(repair) == chosen.stored.conversation.native_id or repair.state not in UNDOABLE or not compare(repair).is_written:
+        return None
+    done = _done(chosen, repair, preview_repair(repair), f"{_BEFORE} {sentence}", can_be_undone=False)
+    return replace(done, sentence=f"{done.sentence} To write another one, propose the repair on the page of the original conversation.")
+
+
+def _refuse_unknown(chosen: Chosen, source: Source, request: Request) -> None:
+    """Raises Refused where the store holds the new conversation of this request, and no repair that is known here wrote it."""
+    first = request_for(
+        Source(format=source.format), chosen.stored, request.strategies, request.mode, request.reader, leaf=request.options.get(LEAF, "")
+    ).options.get("fork_id")
+    if not first or (first not in chosen.held and loading.held(source, first) is None):
+        return
+    applied = Repair.objects.filter(conversation__source=source, state__in=UNDOABLE)
+    if all(repair.options.get("fork_id") != first for repair in applied):
+        raise Refused(
+            f"The store holds the conversation {visible(first)} already, under the id that this repair of the same bytes gives, and no repair "
+            "of this store in Inspector's own database wrote it: it was written with another database, or under another path of the store. "
+            "Nothing was written. To write another one, propose the repair on the page of the original conversation."
+        )
 
 
 def _known(conversation: str, mode: str) -> QuerySet[Repair]:
@@ -103,10 +137,11 @@ def _is_current(repair: Repair) -> bool:
         return False
 
 
-def _done(chosen: Chosen, repair: Repair, preview: Preview, what: str) -> Applied:
+def _done(chosen: Chosen, repair: Repair, preview: Preview, what: str, can_be_undone: bool = True) -> Applied:
     target = chosen.format.target(preview.plan)
     written = f" The repaired conversation is {target}." if target != preview.plan.conversation else ""
-    sentence = f"Repair {repair.oid} {what}{written} Take it back with: {program()} undo {repair.oid}"
+    undo = f" Take it back with: {program()} undo {repair.oid}" if can_be_undone else ""
+    sentence = f"Repair {repair.oid} {what}{written}{undo}"
     return Applied(repair.conversation, repair.oid, repair.state, sentence, preview)
 
 

@@ -8,7 +8,7 @@ import pytest
 from inspector.actions import writing
 from inspector.models import Conversation, Repair
 from inspector.sources import stores
-from tests.actions.building import everything, merged
+from tests.actions.building import everything, merged, put, row
 from tests.commands.running import run
 from tests.sources.stores import make
 
@@ -84,8 +84,56 @@ def test_what_was_applied_before_is_said(store: Path) -> None:
 
 def test_other_strategies_are_another_repair(store: Path) -> None:
     run(*command(store, "fork"))
-    other = run("repair", store, "--conversation", "c1", "--strategy", "fix-counter", "--mode", "fork", "--apply")
-    assert "applied before" not in other.out
+    other = run("repair", store, "--conversation", "c1", "--strategy", "mend-counter", "--mode", "fork", "--apply")
+    assert other.status == 1 and "mend-counter would change nothing" in other.err and "applied before" not in other.out
+
+
+def test_a_new_conversation_that_went_on_is_not_written_a_second_time(store: Path) -> None:
+    """Its users continue in the repaired conversation, which is what it is for."""
+    first = run(*command(store, "fork")).json
+    fork = Conversation.objects.exclude(native_id="c1").get().native_id
+    put(store, f"conv:{fork}:chunk:0000000005", row("go on", msg_idx=9))
+    after = everything(store)
+    again = run(*[each for each in command(store, "fork") if each != "--json"])
+    assert again.status == 0 and everything(store) == after and Repair.objects.count() == 1
+    assert f"Repair {first['repair']} was applied before, and nothing was written now" in again.out
+    assert (
+        "chunk:0000000005 is new" in again.out and f"The repaired conversation is {fork}" in again.out and "Take it back" not in again.out
+    )
+
+
+@pytest.mark.parametrize("name", ["the database is new", "the store has another name"])
+def test_a_new_conversation_of_another_database_or_name_is_not_written_a_second_time(store: Path, name: str) -> None:
+    run(*command(store, "fork"))
+    fork = Conversation.objects.exclude(native_id="c1").get().native_id
+    if name == "the database is new":
+        Repair.objects.all().delete()
+        Conversation.objects.all().delete()
+    else:
+        store = store.rename(store.with_name("b.db"))
+    after = everything(store)
+    again = run(*command(store, "fork"))
+    assert again.status == 2 and everything(store) == after
+    assert f"The store holds the conversation {fork} already" in again.err and "Nothing was written" in again.err
+
+
+def test_another_reading_of_the_same_bytes_is_another_new_conversation(store: Path) -> None:
+    run(*command(store, "fork"))
+    other = run(*command(store, "fork"), "--reader", "dispatch-role-split")
+    assert other.status == 0 and Repair.objects.count() == 2 and conversations(store) == 3
+
+
+def test_apply_says_whether_an_applied_repair_is_still_in_the_store(store: Path) -> None:
+    old = store.read_bytes()
+    oid = run(*command(store, "fork")).json["repair"]
+    again = run("apply", oid)
+    assert again.status == 0 and f"Repair {oid} was applied before, and nothing was written now. The store holds exactly" in again.out
+    store.write_bytes(old)
+    overwritten = run("apply", oid)
+    assert overwritten.status == 1 and "Another program overwrote this repair" in overwritten.out
+    assert "every finding as previewed" not in overwritten.out and store.read_bytes() == old
+    as_json = run("apply", oid, "--json")
+    assert as_json.status == 1 and as_json.json["holds"] is False
 
 
 @MODES

@@ -1,19 +1,20 @@
 """Writes an approved repair to its store."""
 
+import sys
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.settling import settle_one
-from inspector.actions.undo_repair import UNDOABLE
+from inspector.actions.undo_repair import UNDOABLE, still_holds
 from inspector.environment import os_user, program
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import repair_named
 
 
 class Command(AnsweringCommand):
-    """`apply REPAIR`; a write that was interrupted is finished, and one that is in the store already is never done twice."""
+    """`apply REPAIR`; a write that was interrupted is finished, and one that was applied is never done twice: status 1 where the store no longer holds it."""
 
     help = "Writes an approved repair to its store, or finishes one that was interrupted while it was written."
 
@@ -22,10 +23,15 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         repair = repair_named(options["repair"])
+        was_applied = repair.state in UNDOABLE and not repair.intent
         settle_one(repair)
         if repair.state not in UNDOABLE or repair.intent:
             apply_repair(repair, os_user(), at_the_keyboard=True)
+        holds, sentence = still_holds(repair) if was_applied else (True, "")
+        what = f"was applied before, and nothing was written now. {sentence}" if was_applied else f"is {repair.state}. {repair.outcome}"
         if options["json"]:
-            self.say_json({"repair": repair.oid, "state": repair.state, "outcome": repair.outcome})
+            self.say_json({"repair": repair.oid, "state": repair.state, "outcome": sentence or repair.outcome, "holds": holds})
         else:
-            self.say(f"Repair {repair.oid} is {repair.state}. {repair.outcome} Take it back with: {program()} undo {repair.oid}")
+            self.say(f"Repair {repair.oid} {what}" + (f" Take it back with: {program()} undo {repair.oid}" if holds else ""))
+        if not holds:
+            sys.exit(1)
