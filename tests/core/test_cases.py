@@ -77,14 +77,29 @@ def _file(of: Rule) -> list[Written]:
     return cases((FOLDER / f"{of.name}.txt").read_text(encoding="utf-8"))
 
 
+def _listed(of: Rule) -> list[Written]:
+    """None where the file is missing or cannot be read: that is one failure of its own test, not of the collection of all."""
+    try:
+        return _file(of)
+    except (FileNotFoundError, AssertionError):
+        return []
+
+
+def test_every_rule_has_a_case_file_and_every_case_file_a_rule() -> None:
+    files, rules = {path.stem for path in FOLDER.glob("*.txt")}, {of.name for of in RULES}
+    missing = [f"tests/cases/{name}.txt" for name in sorted(rules - files)]
+    assert not missing, f"write the cases of the new rule in {', '.join(missing)}: what fires, what nearly does, what must not"
+    assert not files - rules, "these case files have no rule"
+
+
 @pytest.mark.parametrize(
-    ("of", "written"), [pytest.param(of, written, id=f"{of.name}: {written.name}") for of in RULES for written in _file(of)]
+    ("of", "written"), [pytest.param(of, written, id=f"{of.name}: {written.name}") for of in RULES for written in _listed(of)]
 )
 def test_the_rule_fires_where_the_case_says_and_nowhere_else(of: Rule, written: Written) -> None:
     assert fired(case(written), of) == sorted(written.fires)
 
 
-@pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
+@pytest.mark.parametrize("of", [of for of in RULES if (FOLDER / f"{of.name}.txt").exists()], ids=lambda of: of.name)
 def test_more_cases_are_clean_than_fire(of: Rule) -> None:
     written = _file(of)
     firing = [each for each in written if each.fires]
@@ -100,7 +115,7 @@ def test_its_own_example_fires(of: Rule) -> None:
 
 @pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
 def test_findings_carry_what_the_page_shows(of: Rule) -> None:
-    for written in _file(of):
+    for written in _listed(of):
         looked_at = case(written)
         for finding in findings(looked_at, (of,)):
             assert (finding.code, finding.rule) == (of.code, of.name)

@@ -3,6 +3,8 @@
 import importlib
 import pkgutil
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -18,7 +20,8 @@ from inspector.readers import openclaw, pi
 from inspector.readers.catalogue import READERS, UnknownReader, names, reader
 from inspector.repairs.base import Strategy
 from inspector.repairs.catalogue import STRATEGIES, UnknownStrategy, strategy
-from tests.core.test_cases import FOLDER
+
+TESTS = Path(__file__).parent.parent
 
 
 def modules(package: ModuleType) -> list[ModuleType]:
@@ -95,8 +98,26 @@ def test_every_module_that_defines_one_is_listed() -> None:
     assert {module.DISPATCH.name for module in modules(formats) if hasattr(module, "DISPATCH")} <= {of.name for of in FORMATS}
 
 
-def test_every_rule_has_a_case_file_and_every_case_file_a_rule() -> None:
-    assert {path.name for path in FOLDER.glob("*.txt")} == {f"{of.name}.txt" for of in RULES}
+def _unnamed(folder: str, words: Iterable[str]) -> str:
+    """Those that no other test of the folder names, one after another: nobody wrote a case for them."""
+    files = (path for path in sorted((TESTS / folder).glob("*.py")) if path != Path(__file__))
+    texts = "".join(path.read_text(encoding="utf-8") for path in files)
+    return ", ".join(sorted({word for word in words if word not in texts}))
+
+
+def test_every_strategy_has_a_case() -> None:
+    missing = _unnamed("core", (f'"{of.name}"' for of in STRATEGIES))
+    assert not missing, f"write cases of {missing} in one of tests/core/test_strategies_*.py: what it changes, and what it leaves"
+
+
+def test_every_rule_of_a_provider_that_is_judged_has_a_case() -> None:
+    missing = _unnamed("profiles", (f'"{rule.id}"' for of in PROFILES for rule in of.rules if not (rule.unjudged or rule.obsolete)))
+    assert not missing, f"write cases of {missing} in tests/profiles: what is rejected, and what nearly is"
+
+
+def test_every_module_of_profiles_has_a_case() -> None:
+    missing = _unnamed("profiles", (f"{module.__name__} import" for module in modules(profiles) if hasattr(module, "OFFERED")))
+    assert not missing, f"write cases of {missing} in tests/profiles: bodies that the provider accepts, and some that it rejects"
 
 
 def test_every_name_that_a_format_offers_is_found() -> None:

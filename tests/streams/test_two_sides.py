@@ -382,6 +382,8 @@ def test_what_is_found_is_what_happened_between_the_sides(steps: list[Step], exp
 def test_every_row_of_both_sides_fires_and_nearly_fires() -> None:
     rows = {row.name for row in ROWS if row.two_sided}
 
+    missing = ", ".join(sorted(rows - set(CASES)))
+    assert not missing, f"write the cases of the new row {missing} in tests/streams/test_two_sides.py: what nearly fires, then what fires"
     assert rows | {"utf8_broken"} == set(CASES) and rows >= ON_BACKEND
     for row, cases in CASES.items():
         fires = [row in expected.split() for _, _, expected in cases]

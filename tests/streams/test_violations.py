@@ -39,6 +39,7 @@ def test_what_is_found_is_what_is_wrong(said: Said, expected: str) -> None:
 
 @pytest.mark.parametrize("row", [row.name for row in ROWS if not row.two_sided])
 def test_every_row_of_one_side_fires_and_nearly_fires(row: str) -> None:
+    assert row in CASES, f"write the cases of the new row {row} in tests/streams/violation_cases.py: what fires, what nearly does"
     fires = [row in expected.split() for _, _, expected in CASES[row]]
 
     assert any(fires) and not all(fires)
@@ -46,28 +47,6 @@ def test_every_row_of_one_side_fires_and_nearly_fires(row: str) -> None:
 
 def test_rows_that_need_both_sides_are_never_found_on_one() -> None:
     assert not {name for cases in CASES.values() for _, _, expected in cases for name in expected.split() if BY_NAME[name].two_sided}
-    assert {row.name for row in ROWS if row.two_sided} == {
-        *(
-            "premature_terminal",
-            "fabricated_terminal",
-            "tool_call_lost",
-            "tool_call_partial_lost",
-            "tool_text_promoted_from_reasoning",
-            "content_replayed",
-        ),
-        *(
-            "content_lost",
-            "content_reordered",
-            "record_split_by_proxy",
-            "usage_zero_fabricated",
-            "a_signature_altered",
-            "after_end_write",
-            "terminal_swallowed",
-            "finish_altered",
-            "tool_args_altered",
-            "choice_lost",
-        ),
-    }
 
 
 def test_codes_are_numbered_once_and_for_all() -> None:
