@@ -249,7 +249,7 @@ class Streams:
 
 def show(command: AnsweringCommand, found: Captures, options: dict[str, Any]) -> None:
     """Events as lines, the assembled message, or the capture in our own format. Raises CommandError."""
-    refuse_options(options, {"reader": "--reader", "leaf": "--leaf", "revision": "--revision", "traces": "--traces"})
+    refuse_options(options, {"reader": "--reader", "leaf": "--leaf", "revision": "--revision", "traces": "--traces", "trace": "--trace"})
     shape = "events" if options["shape"] == "notation" else options["shape"]
     oid, exchange = one(found, options["conversation"])
     if shape == "capture":

@@ -71,6 +71,7 @@ def finding_report(finding: Finding) -> Json:
         "severity": finding.severity.value,
         "silent": finding.silent,
         "fault": finding.fault.value,
+        "ruled_out": [list(row) for row in finding.ruled_out],
         "seqs": list(finding.seqs),
         "total": finding.total,
         "message": finding.message,

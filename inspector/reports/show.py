@@ -5,6 +5,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Kind, Message, Reading
 from inspector.projections.base import Prompt
+from inspector.projections.observed import Observed
 
 Json = dict[str, Any]
 
@@ -25,6 +26,21 @@ def messages_report(reading: Reading) -> Json:
 
 def prompt_report(prompt: Prompt) -> Json:
     return {"messages": prompt.values, "sources": prompt.sources(), "lost": _dropped(prompt.lost)}
+
+
+def observed_report(seen: Observed, number: int) -> Json:
+    """A past request. Paths count without `system`, the leading system message; `computed`: no request is recorded, and the prompt was converted."""
+    return {
+        **prompt_report(seen.prompt),
+        "step": seen.step_id,
+        "number": number,
+        "system": seen.system,
+        "model": seen.model,
+        "tools": seen.tool_count,
+        "finish_reason": seen.finish_reason,
+        "computed": seen.computed,
+        "notes": list(seen.notes),
+    }
 
 
 def _message(message: Message) -> Json:

@@ -235,7 +235,7 @@ def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
     if content is None:
         return as_json({"error": GONE}, status=404)
     found = content.finding
-    more = {"evidence": [list(row) for row in found.evidence], "ruled_out": [list(row) for row in found.ruled_out]}
+    more = {"evidence": [list(row) for row in found.evidence]}
     now = {"revision": content.row.revision, "is_open": content.row.is_open, "fate": content.fate}
     now |= {"repair": content.repair.oid} if content.repair else {}
     return as_json({"id": oid, "conversation": content.conversation.oid, **now, **scan.finding_report(found), **more})

@@ -59,7 +59,19 @@ def test_json_has_exactly_the_fields_that_scripts_rely_on(tmp_path: Path) -> Non
     # Before the reader's own repair there are 4; it drops the one whose words are thinking alone.
     assert [conversation[f"messages_{name}"] for name in ("stored", "read", "sent")] == [9, 3, 3]
     for found in conversation["findings"]:
-        assert set(found) == {"code", "rule", "severity", "silent", "fault", "seqs", "total", "message", "repaired_by", "unmended"}
+        assert set(found) == {
+            "code",
+            "rule",
+            "severity",
+            "silent",
+            "fault",
+            "ruled_out",
+            "seqs",
+            "total",
+            "message",
+            "repaired_by",
+            "unmended",
+        }
     judgement = conversation["profiles"]["openai-chat"]
     assert set(judgement) == {"sendable", "prefix_valid", "first_bad", "violations"}
     assert set(judgement["violations"][0]) == {"id", "path", "seqs", "text"}

@@ -1,6 +1,7 @@
 """Shows one conversation: its chunks, the messages that a client reads, or the request that it would send."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -10,27 +11,36 @@ from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import LEAF
 from inspector.detectors.base import Case, case_of
+from inspector.formats.request_names import WIRES
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
 from inspector.projections.catalogue import projection
+from inspector.projections.observed import observed
 from inspector.readers.catalogue import reader_of
 from inspector.reports.branches import branches_of, with_leaf
 from inspector.reports.json_text import json_text
 from inspector.reports.own_leaves import own_leaves
-from inspector.reports.show import messages_report, prompt_report
+from inspector.reports.show import messages_report, observed_report, prompt_report
+from inspector.reports.trace_report import trace_report
+from inspector.reports.trace_text import trace_lines
 from inspector.reports.tree_text import tree_lines, tree_report
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
+from inspector.traces.model import Step, Trace
 
+SENT = "sent"
 OF_STREAMS = ("events", "message", "capture")
 
 
 class Command(AnsweringCommand):
-    """`show TARGET [--reader NAME] [--as notation|messages|tree|PROJECTION] [--leaf ENTRY] [--revision N]`."""
+    """`show TARGET [--reader NAME] [--as notation|messages|tree|sent|PROJECTION] [--step N] [--trace] [--leaf ENTRY] [--revision N]`."""
 
-    help = "Shows a conversation as stored (one line a chunk), as a client reads it, its branches, or the request that would be sent."
+    help = (
+        "Shows a conversation as stored (one line a chunk), as a client reads it, its branches, the request that would be sent, "
+        "one that was sent, or its whole trace."
+    )
 
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser)
@@ -41,17 +51,26 @@ class Command(AnsweringCommand):
             metavar="SHAPE",
             default="notation",
             help="notation (one line a chunk, the default), messages (as the reader has them), tree (the branches of a session that is one: "
-            "one line an entry, * on the path), or a projection (see `projections`); of a capture events (one line each, folded, the default), "
-            "message (what they assemble to) or capture (our own format)",
+            "one line an entry, * on the path), sent (a past request, as the trace recorded it), or a projection (see `projections`); of a capture "
+            "events (one line each, folded, the default), message (what they assemble to) or capture (our own format)",
         )
         parser.add_argument(
             "--leaf", metavar="ENTRY", default="", help="of a tree, read the path to this entry instead of the reader's own"
+        )
+        parser.add_argument(
+            "--step",
+            metavar="N",
+            help="with --as sent: the step whose request is shown, by its number in the trace or its id (default: the last)",
+        )
+        parser.add_argument(
+            "--trace", action="store_true", help="show what was observed: turns, steps, requests and tool calls, with their rows"
         )
         parser.add_argument("--revision", metavar="N", type=int, help="an earlier content of an imported conversation")
 
     def answer(self, options: dict[str, Any]) -> None:
         shape = options["shape"]
-        wanted = None if shape in ("notation", "messages", "tree", *OF_STREAMS) else projection(shape)
+        _refuse_together(options)
+        wanted = None if shape in ("notation", "messages", "tree", SENT, *OF_STREAMS) else projection(shape)
         try:
             chosen = load(options).one()
         except ACapture as found:
@@ -59,9 +78,18 @@ class Command(AnsweringCommand):
             return
         if shape in OF_STREAMS:
             raise CommandError(
-                f"--as {shape} shows a captured stream, and this is a conversation: choose notation, messages, tree or a projection."
+                f"--as {shape} shows a captured stream, and this is a conversation: choose notation, messages, tree, sent or a projection."
             )
         conversation = _revision(chosen, options["revision"])
+        if options["trace"]:
+            self._trace(chosen, conversation, options["json"])
+            return
+        if shape == SENT and chosen.format.name not in WIRES:
+            self._sent(chosen, conversation, options)
+            return
+        if shape == SENT:
+            # The body itself is what was sent.
+            wanted = projection(chosen.projection)
         if options["reader"]:
             # Where its stored rows are shown too, which no reader changes.
             reader_of(options["reader"], conversation.format)
@@ -85,6 +113,36 @@ class Command(AnsweringCommand):
         self.stdout.write(json_text(report["messages"]))
         for lost in report["lost"]:
             self.note(f"left out, seq {span_text(lost['seqs'])}: {lost['why']}")
+
+    def _trace(self, chosen: Chosen, conversation: Conversation, is_json: bool) -> None:
+        trace = _known_trace(chosen)
+        if is_json:
+            self.say_json(trace_report(trace, conversation.chunks))
+            return
+        for line in trace_lines(trace, conversation.chunks):
+            self.say(line)
+
+    def _sent(self, chosen: Chosen, conversation: Conversation, options: dict[str, Any]) -> None:
+        if options["reader"] or options["leaf"]:
+            raise CommandError("--as sent shows what the trace recorded, whatever reads the store now: leave --reader and --leaf out.")
+        trace = _known_trace(chosen)
+        steps = trace.steps()
+        number = _step_number(steps, options["step"])
+        seen = observed(trace, steps[number - 1], conversation.chunks, projection(chosen.projection))
+        if seen is None:
+            raise CommandError(
+                f"Of step {number} neither the request nor the prompt is recorded, so that what was sent is unknown: --trace lists what is recorded."
+            )
+        if options["json"]:
+            self.say_json(observed_report(seen, number))
+            return
+        self.stdout.write(json_text([*([] if seen.system is None else [seen.system]), *seen.prompt.values]))
+        finish = seen.finish_reason or "unknown"
+        self.note(
+            f"step {number} of {len(steps)}, {shown(seen.step_id)}: model {shown(seen.model or 'unknown')}, finish reason {shown(finish)}"
+        )
+        for note in seen.notes:
+            self.note(shown(note, 600))
 
     def _branches(self, case: Case, is_json: bool) -> None:
         found = branches_of(case)
@@ -113,6 +171,38 @@ class Command(AnsweringCommand):
             self.say(f"warning: {warning}")
         if reading.report:
             self.say("report: " + json.dumps(dict(reading.report)))
+
+
+def _refuse_together(options: dict[str, Any]) -> None:
+    """Raises CommandError for options that mean nothing together."""
+    if options["step"] is not None and (options["shape"] != SENT or options["trace"]):
+        raise CommandError("--step picks one of the requests that were sent: write --as sent, and leave --trace out.")
+    if options["trace"] and (options["shape"] != "notation" or options["reader"] or options["leaf"]):
+        raise CommandError("--trace shows what was observed, whatever reads the store now: leave --as out, and --reader and --leaf.")
+
+
+def _known_trace(chosen: Chosen) -> Trace:
+    """Raises CommandError where nothing was observed of the conversation."""
+    trace = chosen.trace
+    if trace is None or not (trace.turns or trace.lane or trace.logs):
+        raise CommandError(
+            "No trace of this conversation is known, so that what was sent is unknown: name its trace database or journal with --traces, or import it with the store."
+        )
+    return trace
+
+
+def _step_number(steps: Sequence[Step], wanted: str | None) -> int:
+    """The number of a step, from 1. Raises CommandError."""
+    if wanted is None and steps:
+        return len(steps)
+    places = {step.step_id: number for number, step in enumerate(steps, start=1)} | {
+        str(number): number for number in range(1, len(steps) + 1)
+    }
+    found = places.get(wanted or "")
+    if found is None:
+        named = f" {shown(wanted)!r}" if wanted is not None else ""
+        raise CommandError(f"The trace has no step{named}: it has {len(steps):,}, and --trace lists them.")
+    return found
 
 
 def _at_leaf(conversation: Conversation, leaf: str, reader_name: str) -> Case:
