@@ -83,8 +83,15 @@ def _take_back(repair: Repair, operator: str) -> None:
 
 
 def _later(repair: Repair) -> Repair | None:
-    """A repair that was planned on what this one wrote, and is in the store: without this one, its own undo could not tell whether the program went on."""
-    return next((other for other in others_applied(repair) if other.pk > repair.pk and compare(other).is_written), None)
+    """A repair that was planned on what this one wrote, and would be left in the store by its undo: its own undo could not tell then whether the program went on.
+
+    One that only finished what this one was interrupted in goes with it.
+    """
+    own = {change.key for change in kept(repair)}
+    for other in others_applied(repair):
+        if other.pk > repair.pk and not own.issuperset(change.key for change in kept(other)) and compare(other).is_written:
+            return other
+    return None
 
 
 def verify_repair(repair: Repair) -> tuple[bool, str]:
