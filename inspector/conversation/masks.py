@@ -4,6 +4,10 @@ Claude Code (OTEL_LOG_RAW_API_BODIES) writes `<REDACTED>`, OpenInference `__REDA
 """
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from inspector.conversation.model import Chunk, Kind
 
 _WHOLE = frozenset({"<REDACTED>", "__REDACTED__", "[REDACTED]", "REDACTED_BY_LITELM", "redacted-by-litellm"})
 _WHOLE_PATTERN = re.compile(r"\[Scrubbed due to '[^'\n]*'\]|@@@langfuseMedia:[^@\n]*@@@")
@@ -17,5 +21,26 @@ def mask(text: str) -> str:
     """The mask that stands in the place of `text`, or of a part of it; "" where there is none."""
     if text in _WHOLE or _WHOLE_PATTERN.fullmatch(text):
         return text
-    part = _PART.search(text)
+    # Signatures are long, and looked at for every profile.
+    part = _PART.search(text) if "TRUNCATED" in text or "litellm_truncated" in text else None
     return part.group() if part else ""
+
+
+def masked_thinking(chunks: Iterable[Chunk]) -> list[tuple[Chunk, str]]:
+    """Thinking with a mask in its words, its signature or its encrypted data, each with the first mask in it."""
+    thinking = (chunk for chunk in chunks if chunk.kind in (Kind.THINKING, Kind.REDACTED_THINKING))
+    return [(chunk, found) for chunk in thinking if (found := _any_mask(chunk.payload))]
+
+
+def _any_mask(payload: Mapping[str, Any]) -> str:
+    left: list[Any] = [payload]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            if found := mask(value):
+                return found
+        elif isinstance(value, Mapping):
+            left += reversed(tuple(value.values()))
+        elif isinstance(value, list):
+            left += reversed(value)
+    return ""

@@ -1,9 +1,8 @@
 """MSG503: content of a request body that telemetry replaced with a mask."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from inspector.conversation.masks import mask
+from inspector.conversation.masks import mask, masked_thinking
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import ANTHROPIC_BLOCKS, Case, Fault, Hit, Rule, Severity
@@ -14,8 +13,7 @@ _REJECTED = " Its signature does not fit a mask, so that the provider would reje
 
 
 def check(case: Case) -> Iterator[Hit]:
-    thinking = [(chunk, found) for chunk in case.conversation.chunks if chunk.kind in _THINKING and (found := _any_mask(chunk.payload))]
-    if thinking:
+    if thinking := masked_thinking(case.conversation.chunks):
         chunks = [chunk for chunk, _ in thinking]
         yield Hit(
             chunks,
@@ -30,21 +28,6 @@ def check(case: Case) -> Iterator[Hit]:
             "unless these are the words themselves, what was sent is unknown.",
             severity=Severity.NOTE,
         )
-
-
-def _any_mask(payload: Mapping[str, Any]) -> str:
-    """The first mask in any text of a block: its words, its signature, its encrypted data."""
-    left: list[Any] = [payload]
-    while left:
-        value = left.pop()
-        if isinstance(value, str):
-            if found := mask(value):
-                return found
-        elif isinstance(value, Mapping):
-            left += reversed(tuple(value.values()))
-        elif isinstance(value, list):
-            left += reversed(value)
-    return ""
 
 
 RULE = Rule(

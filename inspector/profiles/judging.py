@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+from inspector.conversation.masks import masked_thinking
 from inspector.conversation.model import Conversation, Reading
+from inspector.conversation.queries import span_text
 from inspector.formats.request_names import WIRES
 from inspector.profiles.answering import own_profile
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE
@@ -34,6 +36,8 @@ def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) 
     if why and own == profile_name:
         found = replace(found, notes=(why, *found.notes))
     if conversation.format in WIRES:
-        return found
+        masked = [chunk.seq for chunk, _ in masked_thinking(conversation.chunks)]
+        about = f"telemetry masked the thinking at seq {span_text(masked)}: what was sent is unknown, and this verdict is of the masks"
+        return replace(found, notes=(*found.notes, about)) if masked else found
     at_end = {rule.id for rule in judge.rules if rule.at_end}
     return replace(found, violations=tuple(violation for violation in found.violations if violation.id not in at_end))

@@ -144,6 +144,20 @@ def test_the_file_that_was_tried_is_not_written(provider: Provider, body: Path) 
     assert body.read_bytes() == before and len(provider.got) == 1
 
 
+def test_a_request_that_telemetry_masked_is_not_sent_before_the_masks_are_out(provider: Provider, tmp_path: Path) -> None:
+    masked = {"type": "thinking", "thinking": "<REDACTED>", "signature": "EqQBCkgI"}
+    turns = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [masked, {"type": "text", "text": "hm"}]},
+        {"role": "user", "content": "on"},
+    ]
+    path = written(tmp_path, {"model": "claude-opus-4-5", "max_tokens": 9, "messages": turns})
+    ran = sent(provider, path)
+    assert ran.status == 2 and "--strategy strip-thinking" in ran.err and ran.err.count("\n") == 1 and provider.got == []
+    sent(provider, path, "--strategy", "strip-thinking")
+    assert len(provider.got) == 1 and "REDACTED" not in json.dumps(provider.got)
+
+
 def test_a_refusal_is_explained_with_its_place_in_the_history(provider: Provider, body: Path) -> None:
     provider.status, provider.answer = 400, refusal(AN_1)
     ran = sent(provider, body)

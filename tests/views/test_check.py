@@ -172,4 +172,4 @@ def test_a_body_that_telemetry_masked_is_not_called_sendable(client: Client) -> 
     masked = {"type": "thinking", "thinking": "<REDACTED>", "signature": "EqQBCkgI"}
     answer = {"role": "assistant", "content": [masked, {"type": "text", "text": "hello"}]}
     page = post(client, json.dumps(GOOD | {"messages": [*GOOD["messages"], answer, {"role": "user", "content": "on"}]}))
-    assert "MSG503" in page and "what was sent is unknown" in page and '<b class="fine">sendable</b>' not in page
+    assert "MSG503" in page and "this verdict is of the masks" in page and '<b class="fine">sendable</b>' not in page

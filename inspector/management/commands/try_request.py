@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.planning import preview_of, request_for
+from inspector.conversation.masks import masked_thinking
 from inspector.conversation.queries import span_text
 from inspector.detectors.base import Case, findings
 from inspector.detectors.catalogue import RULES
@@ -81,6 +82,11 @@ class Command(AnsweringCommand):
             else:
                 self.say("Nothing was sent. --send --key-env VARIABLE sends it, with the key that this variable holds.")
             return
+        if chosen.format.name in WIRES and masked_thinking(case.conversation.chunks):
+            raise CommandError(
+                "Telemetry masked the thinking of this request, so that it is not what was sent, and no answer to it would say anything: "
+                "take the body from where it was sent, or leave the thinking out with --strategy strip-thinking."
+            )
         _confirm(self, where.shown, len(made.data), options)
         self._send(provider, where, made, key, case, chosen, report, options)
 
