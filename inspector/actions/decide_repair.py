@@ -4,6 +4,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from inspector.actions import audit
+from inspector.actions.claim import claimed
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.settling import settle_one
@@ -50,7 +51,9 @@ def reject_repair(repair: Repair, operator: str) -> None:
         raise Refused(
             "This repair was interrupted while it was written, and its store cannot be read now: make it readable, then apply or undo the repair."
         )
-    _decide(repair, operator, Repair.State.REJECTED, "reject")
+    # Who applies it now would write it all the same.
+    with claimed(repair):
+        _decide(repair, operator, Repair.State.REJECTED, "reject")
 
 
 def _decide(repair: Repair, operator: str, state: Repair.State, verb: str, **detail: str) -> None:

@@ -40,7 +40,7 @@ class Applied:
 
 
 def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], seen: Preview | None = None) -> Applied:
-    """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that was refused after its approval is withdrawn.
+    """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that this command proposed and that was refused after its approval is withdrawn.
 
     Only the bytes of `seen` are written where it is given: what a plan file was checked against may lack what was imported before. The same
     request on the same bytes is one repair: the one that is in the store already, or that waits, is not made again.
@@ -61,7 +61,8 @@ def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], se
     repair = waiting or propose_repair(conversation, request, operator)
     preview = preview_repair(repair)
     if seen is not None and preview.changes != seen.changes:
-        reject_repair(repair, operator)
+        if waiting is None:
+            reject_repair(repair, operator)
         raise Refused(
             "With what was imported of this store before, its traces above all, the plan comes out otherwise: make the plan file again here."
         )
@@ -73,7 +74,7 @@ def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], se
     try:
         apply_repair(repair, operator, at_the_keyboard=True)
     except Refused:
-        if repair.state == Repair.State.APPROVED and not repair.intent:
+        if waiting is None and repair.state == Repair.State.APPROVED and not repair.intent:
             reject_repair(repair, operator)
         raise
     return _done(chosen, repair, preview, f"is {repair.state}. {repair.outcome}")

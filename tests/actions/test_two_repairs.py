@@ -7,6 +7,8 @@ import pytest
 
 from inspector.actions import writing
 from inspector.actions.apply_repair import apply_repair
+from inspector.actions.claim import AtWork, claimed
+from inspector.actions.decide_repair import reject_repair
 from inspector.actions.problems import Refused
 from inspector.actions.settling import settle_one
 from inspector.actions.undo_repair import undo_repair, verify_repair
@@ -119,3 +121,13 @@ def test_of_two_repairs_in_place_the_later_one_is_undone_first(tmp_path: Path) -
     undo(second)
     undo(first)
     assert everything(path) == before
+
+
+def test_a_repair_that_somebody_applies_at_this_moment_is_not_rejected(tmp_path: Path) -> None:
+    """It was written all the same, after its rejection."""
+    repair = approved(imported(tmp_path / "a.db", merged()), RENUMBER)
+    with claimed(Repair.objects.get()), pytest.raises(AtWork):
+        reject_repair(repair, "another")
+    assert Repair.objects.get().state == Repair.State.APPROVED
+    reject_repair(repair, "another")
+    assert Repair.objects.get().state == Repair.State.REJECTED

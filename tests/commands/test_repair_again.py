@@ -8,7 +8,7 @@ import pytest
 from inspector.actions import writing
 from inspector.models import Conversation, Repair
 from inspector.sources import stores
-from tests.actions.building import everything, merged, put, row
+from tests.actions.building import again, approved, everything, merged, put, row
 from tests.commands.running import run
 from tests.sources.stores import make
 
@@ -121,6 +121,16 @@ def test_another_reading_of_the_same_bytes_is_another_new_conversation(store: Pa
     run(*command(store, "fork"))
     other = run(*command(store, "fork"), "--reader", "dispatch-role-split")
     assert other.status == 0 and Repair.objects.count() == 2 and conversations(store) == 3
+
+
+@pytest.mark.parametrize("proposed_by", ["the command", "somebody on the pages"])
+def test_a_command_that_is_refused_withdraws_only_what_it_proposed(store: Path, proposed_by: str) -> None:
+    if proposed_by == "somebody on the pages":
+        approved(again(store), "renumber-messages")
+    store.with_name("other.db").hardlink_to(store)
+    assert run(*command(store, "in-place")).status == 2
+    state = Repair.State.REJECTED if proposed_by == "the command" else Repair.State.APPROVED
+    assert Repair.objects.get().state == state
 
 
 def test_apply_says_whether_an_applied_repair_is_still_in_the_store(store: Path) -> None:
