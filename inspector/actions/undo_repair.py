@@ -82,6 +82,15 @@ def _take_back(repair: Repair, operator: str) -> None:
     import_after_write(source.path, operator, target)
 
 
+def _not_applied(repair: Repair) -> str:
+    """Our own database may be older than the store, as after it was restored: without values kept from a write there is nothing to compare."""
+    if not repair.changes.exists():
+        return "it was not applied, as far as Inspector's own database goes; the store was not compared."
+    if compare(repair).is_written:
+        return "the store holds what it writes, but Inspector's own database does not record it as applied."
+    return "nothing of it is in the store."
+
+
 def _later(repair: Repair) -> Repair | None:
     """A repair that was planned on what this one wrote, and would be left in the store by its undo: its own undo could not tell then whether the program went on.
 
@@ -105,7 +114,7 @@ def verify_repair(repair: Repair) -> tuple[bool, str]:
 def still_holds(repair: Repair) -> tuple[bool, str]:
     """Whether the store still holds what the repair wrote, and the sentence that says so. Raises Refused where it cannot be read."""
     if repair.state not in UNDOABLE:
-        return False, f"This repair is {repair.state}: {repair.outcome or 'nothing of it is in the store.'}"
+        return False, f"This repair is {repair.state}: {repair.outcome or _not_applied(repair)}"
     comparison = compare(repair)
     if comparison.is_exactly_back:
         return False, f"{OVERWRITTEN} Stop that program before you repair it again; undo this repair to close it (nothing is written)."

@@ -131,3 +131,20 @@ def test_a_repair_that_somebody_applies_at_this_moment_is_not_rejected(tmp_path:
     assert Repair.objects.get().state == Repair.State.APPROVED
     reject_repair(repair, "another")
     assert Repair.objects.get().state == Repair.State.REJECTED
+
+
+def test_verify_says_what_it_knows_of_a_repair_that_is_not_recorded_as_applied(tmp_path: Path) -> None:
+    """Inspector's own database was restored from a backup that is older than the write."""
+    path = tmp_path / "a.db"
+    repair = approved(imported(path, merged()), RENUMBER, mode="fork")
+    old = Repair.objects.values().get()
+    apply(repair)
+    Repair.objects.filter(pk=repair.pk).update(**old)
+    repair.refresh_from_db()
+    assert verify_repair(repair) == (
+        False,
+        "This repair is approved: the store holds what it writes, but Inspector's own database does not record it as applied.",
+    )
+    repair.changes.all().delete()
+    holds, sentence = verify_repair(repair)
+    assert not holds and sentence.endswith("it was not applied, as far as Inspector's own database goes; the store was not compared.")
