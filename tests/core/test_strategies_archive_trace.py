@@ -380,3 +380,13 @@ def test_rows_that_are_not_touched_keep_their_bytes() -> None:
             first = replace(incident, store=wide).mended(mode).chunks
             kept = next(chunk for chunk in first if chunk.payload == spaced.payload)
             assert kept.raw.startswith(b" ") and kept.raw.endswith(b" ")
+
+
+@pytest.mark.parametrize("incident", INCIDENTS.values(), ids=INCIDENTS)
+def test_after_a_repair_rows_and_trace_agree_as_before(incident: Incident) -> None:
+    preview = incident.preview(incident.modes[0], incident.mended_by)
+    before, repaired = (
+        {found.code for found in findings(case, RULES) if found.code.startswith("TRACE")}
+        for case in (preview.before.case, preview.after.case)
+    )
+    assert repaired <= before
