@@ -116,6 +116,8 @@ def still_holds(repair: Repair) -> tuple[bool, str]:
     if repair.state not in UNDOABLE:
         return False, f"This repair is {repair.state}: {repair.outcome or _not_applied(repair)}"
     comparison = compare(repair)
+    if not Repair.objects.filter(pk=repair.pk, state=repair.state, intent="").exists():
+        return False, AT_WORK
     if comparison.is_exactly_back:
         return False, f"{OVERWRITTEN} Stop that program before you repair it again; undo this repair to close it (nothing is written)."
     changed = differences(repair, comparison)

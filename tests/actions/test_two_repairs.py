@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from inspector.actions import undo_repair as undoing
 from inspector.actions import writing
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.claim import AtWork, claimed
@@ -148,3 +149,18 @@ def test_verify_says_what_it_knows_of_a_repair_that_is_not_recorded_as_applied(t
     repair.changes.all().delete()
     holds, sentence = verify_repair(repair)
     assert not holds and sentence.endswith("it was not applied, as far as Inspector's own database goes; the store was not compared.")
+
+
+def test_a_repair_that_is_undone_while_verify_looks_was_not_overwritten_by_another_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repair = applied(imported(tmp_path / "a.db", merged()), RENUMBER)
+    compare = undoing.compare
+
+    def after_an_undo(looked_at: Repair) -> Any:
+        monkeypatch.undo()
+        undo(Repair.objects.get())
+        return compare(looked_at)
+
+    monkeypatch.setattr(undoing, "compare", after_an_undo)
+    assert verify_repair(repair) == (False, undoing.AT_WORK)
