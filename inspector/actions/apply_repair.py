@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from inspector.actions.claim import claimed
-from inspector.actions.comparison import UNDOABLE, base_of, compare, others_applied
+from inspector.actions.comparison import UNDOABLE, base_of, compare, others_applied, target_of, writes_the_same
 from inspector.actions.idle import refuse_unless_idle
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, moved, preview_of, request_of, stale, web_may_write
@@ -17,6 +17,7 @@ from inspector.actions.writing import back, kept, write
 from inspector.formats.base import Claimable, InFiles, Stored, after
 from inspector.models import Repair, loading
 from inspector.repairs.preview import Preview, digest
+from inspector.reports.visible import visible
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import Moved, SourceProblem
@@ -68,15 +69,15 @@ def _write(repair: Repair, operator: str) -> None:
 def _compare_with_others(repair: Repair, operator: str) -> None:
     """Closes the applied repairs of the same conversation that another program overwrote: their undo would take away what is written now.
 
-    Raises Stale where one of them has the same plan and is in the store: a new conversation does not change the records that the plan is based on.
+    Raises Stale where one of them wrote the same and is in the store: a new conversation does not change the records that the plan is based on.
     """
     for other in others_applied(repair):
         with claimed(other):
             comparison = compare(other)
             if comparison.is_exactly_back:
                 close_overwritten(other, operator)
-            elif comparison.is_written and other.plan_digest == repair.plan_digest:
-                sentence = f"Repair {other.oid} has the same plan and was applied already, so nothing was written."
+            elif comparison.is_written and writes_the_same(repair, other):
+                sentence = f"Repair {other.oid} wrote the conversation {visible(target_of(repair))} already, so nothing was written now."
                 record_outcome(repair, operator, Repair.State.STALE, sentence, "stale")
                 raise Stale(sentence, [])
 

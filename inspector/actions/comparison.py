@@ -134,6 +134,12 @@ def others_applied(repair: Repair) -> list[Repair]:
     return [other for other in others.select_related("conversation__source") if target_of(other) == target]
 
 
+def writes_the_same(repair: Repair, other: Repair) -> bool:
+    """Of two repairs with one target: whether only one of them can be in the store. A plan of a new conversation may differ from another in a time or a reader."""
+    is_new = target_of(repair) != base_of(repair).conversation.native_id
+    return is_new or other.plan_digest == repair.plan_digest
+
+
 def as_written(repair: Repair) -> list[Stored]:
     """What the repair left of its target, computed from the records of its base; nothing where it removed all of it."""
     records = after(base_of(repair).records, kept(repair))

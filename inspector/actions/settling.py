@@ -8,7 +8,18 @@ from django.db import DatabaseError, connection
 from django.db.models import Q
 
 from inspector.actions.claim import AtWork, claimed
-from inspector.actions.comparison import Comparison, Value, base_of, compare, differences, folded, others_applied, refuse_forged, target_of
+from inspector.actions.comparison import (
+    Comparison,
+    Value,
+    base_of,
+    compare,
+    differences,
+    folded,
+    others_applied,
+    refuse_forged,
+    target_of,
+    writes_the_same,
+)
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import listed, preview_repair
 from inspector.actions.problems import Refused
@@ -87,8 +98,8 @@ def settle(repair: Repair) -> Comparison:
     if comparison.needs_rollback or comparison.is_partial:
         return comparison
     if repair.intent == Repair.Intent.APPLY:
-        # With the plan of a repair that is applied already, the values in the store are that one's.
-        if comparison.is_written and all(other.plan_digest != repair.plan_digest for other in others_applied(repair)):
+        # Where another repair that wrote the same is applied already, the values in the store are that one's.
+        if comparison.is_written and not any(writes_the_same(repair, other) for other in others_applied(repair)):
             _written(repair, comparison)
         else:
             withdraw(repair)

@@ -9,11 +9,15 @@ from inspector.actions import undo_repair as undoing
 from inspector.actions import writing
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.claim import AtWork, claimed
-from inspector.actions.decide_repair import reject_repair
+from inspector.actions.decide_repair import approve_repair, reject_repair
+from inspector.actions.import_source import import_targets
+from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
+from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import settle_one
 from inspector.actions.undo_repair import undo_repair, verify_repair
-from inspector.models import Repair
+from inspector.models import Conversation, Repair, loading
+from inspector.seeds.branch_incident import openclaw_files
 from inspector.sources import stores
 from tests.actions.building import WHO, again, applied, approved, everything, imported, merged
 
@@ -43,7 +47,7 @@ def test_what_another_repair_wrote_is_not_recorded_as_written_by_this_one(tmp_pa
     first, second = (approved(conversation, RENUMBER, mode="fork") for _ in range(2))
     apply(first)
     after = everything(path)
-    with pytest.raises(Refused, match=f"Repair {first.oid} has the same plan and was applied already, so nothing was written"):
+    with pytest.raises(Refused, match=f"Repair {first.oid} wrote the conversation .* already, so nothing was written now"):
         apply(second)
     assert second.state == Repair.State.STALE and not second.applied_by and everything(path) == after
     assert verify_repair(first)[0] and not verify_repair(second)[0]
@@ -164,3 +168,24 @@ def test_a_repair_that_is_undone_while_verify_looks_was_not_overwritten_by_anoth
 
     monkeypatch.setattr(undoing, "compare", after_an_undo)
     assert verify_repair(repair) == (False, undoing.AT_WORK)
+
+
+def test_a_new_session_of_openclaw_that_another_repair_wrote_is_not_recorded_twice(tmp_path: Path) -> None:
+    """Two plans that were made at two times differ in the time of the entry in the list alone."""
+    folder = tmp_path / "openclaw"
+    for name, data in openclaw_files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    import_targets([str(folder)], WHO)
+    conversation = Conversation.objects.select_related("source").get(native_id__startswith="5f1c27d0")
+    stored = loading.stored(conversation)
+    first, second = (
+        propose_repair(conversation, request_for(conversation.source, stored, ["reparent-to-result"], "new-session", now=at), WHO)
+        for at in (1_790_000_000_000, 1_790_000_060_000)
+    )
+    for repair in (first, second):
+        approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
+    apply(first)
+    with pytest.raises(Refused, match=f"Repair {first.oid} wrote the conversation .* already, so nothing was written now"):
+        apply(second)
+    assert second.state == Repair.State.STALE and not second.applied_by and verify_repair(first)[0]
