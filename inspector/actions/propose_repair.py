@@ -5,9 +5,11 @@ import secrets
 from django.utils import timezone
 
 from inspector.actions import audit
+from inspector.actions.comparison import target_of
 from inspector.actions.planning import Request, current, moved, preview_of, shown_digest, stale
 from inspector.actions.problems import Refused
 from inspector.actions.rehearse import rehearse
+from inspector.actions.settling import settle_one
 from inspector.formats.catalogue import READ_ONLY
 from inspector.models import Conversation, Repair, loading
 from inspector.models.transactions import one_writer
@@ -18,11 +20,12 @@ from inspector.sources.places import place
 
 def propose_repair(conversation: Conversation, request: Request, operator: str, seen: str | None = None) -> Repair:
     """`seen` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
-    plan than was shown), Stale (the store moved since its last import)."""
+    plan than was shown, an interrupted write comes first), Stale (the store moved since its last import)."""
     source = conversation.source
     format_ = loading.format_of(source)
     if format_.name in READ_ONLY:
         raise Refused(READ_ONLY[format_.name])
+    _refuse_interrupted(conversation)
     stored = loading.stored(conversation)
     now = current(conversation)
     if now is None or digest(now) != digest(stored):
@@ -69,3 +72,11 @@ def propose_repair(conversation: Conversation, request: Request, operator: str, 
         repair.save(update_fields=["state", "outcome"])
         raise Refused(rehearsal["sentence"])
     return repair
+
+
+def _refuse_interrupted(conversation: Conversation) -> None:
+    """A plan on a half of another repair's values would complete that repair under another name, and its undo would restore the half."""
+    for repair in Repair.objects.exclude(intent="").filter(conversation__source=conversation.source).select_related("conversation__source"):
+        is_same = repair.conversation_id == conversation.pk or target_of(repair) == conversation.native_id
+        if is_same and (left := settle_one(repair)):
+            raise Refused(left.sentence)

@@ -162,7 +162,7 @@ class OtherType(SourceProblem):
 class LostConnection(SourceProblem):
     @property
     def sentence(self) -> str:
-        return f"The connection to {self.place} was lost, so what was read is thrown away and nothing was written; check the server, then try again."
+        return f"The connection to {self.place} was lost; check the server, then try again."
 
 
 class UnknownOutcome(SourceProblem):

@@ -20,6 +20,9 @@ from inspector.models import Conversation, Repair, loading
 from inspector.seeds.branch_incident import openclaw_files
 from inspector.sources import stores
 from tests.actions.building import WHO, again, applied, approved, everything, imported, merged
+from tests.commands.running import run
+from tests.core.test_strategies_rollouts import ERA_B, PARENT, call, line, session, text
+from tests.formats.rollouts_files import write
 
 pytestmark = pytest.mark.django_db
 
@@ -189,3 +192,31 @@ def test_a_new_session_of_openclaw_that_another_repair_wrote_is_not_recorded_twi
     with pytest.raises(Refused, match=f"Repair {first.oid} wrote the conversation .* already, so nothing was written now"):
         apply(second)
     assert second.state == Repair.State.STALE and not second.applied_by and verify_repair(first)[0]
+
+
+def test_nothing_is_proposed_on_half_of_another_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ended between the two files: a plan on what it left would finish that write under its own name, and its undo would restore the half."""
+    lines = [line("user", "go"), line("assistant", [text("I look"), call("t1")]), line("user", "and?")]
+    folder = write(tmp_path, session(PARENT, lines, endpoint=ERA_B))
+    import_targets([str(folder)], WHO)
+    conversation = Conversation.objects.get()
+    first = approved(conversation, "migrate-endpoint", "insert-interrupted-result", mode="in-place")
+    messages = next(folder.rglob("messages.jsonl"))
+    before = messages.read_bytes()
+
+    def commit(*given: Any, **named: Any) -> float:
+        monkeypatch.undo()
+        stores.commit(*given, **named)
+        messages.write_bytes(before)
+        raise Killed
+
+    monkeypatch.setattr(writing.stores, "commit", commit)
+    with pytest.raises(Killed):
+        apply(first)
+    sentence = f"Repair {first.oid} was interrupted while it was written .*: 1 of 2 values are as repaired.*undo {first.oid}"
+    with pytest.raises(Refused, match=sentence):
+        approved(conversation, "insert-interrupted-result", mode="in-place")
+    ran = run("repair", folder, "--strategy", "insert-interrupted-result", "--mode", "in-place", "--apply")
+    assert ran.status == 2 and f"apply {first.oid}" in ran.err
+    apply(Repair.objects.get())
+    assert verify_repair(Repair.objects.get())[0]
