@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from inspector.formats.base import Cell, Record
-from inspector.formats.catalogue import format_named
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Cell, Record
 from inspector.readers.as_sent import read
 
 MESSAGES = (2_500, 5_000, 10_000)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.conversation.model import Conversation
-from inspector.formats import jsonb
-from inspector.formats.base import Record, Stored
-from inspector.formats.gbrain import GBRAIN
-from inspector.formats.gbrain_tables import EXECUTIONS, JOBS, MESSAGES, RELATIONS
-from inspector.formats.relation_rows import record_of, relation_of
+from inspector.programs.formats import Record, Stored
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, MESSAGES, RELATIONS
+from inspector.programs.relation_rows import record_of, relation_of
+from inspector.text import jsonb
 
 Block = Mapping[str, Any]
 

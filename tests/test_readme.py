@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from inspector.detectors.catalogue import RULES
-from inspector.formats.catalogue import FORMATS
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.catalogue import FORMATS
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import READERS
-from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.stream_report import STORED
+from inspector.rules.catalogue import RULES
 from inspector.sources.reading import TRACE_FORMATS
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STRATEGIES as CORRECTIONS
 from inspector.streams.dialects.catalogue import DIALECTS

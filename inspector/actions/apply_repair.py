@@ -14,9 +14,9 @@ from inspector.actions.recording import close_overwritten, intend, record_applie
 from inspector.actions.settling import WENT_ON, complete, settle
 from inspector.actions.undo_repair import NOT_COMMITTED
 from inspector.actions.writing import back, kept, write
-from inspector.formats.base import Claimable, InFiles, Stored, after
 from inspector.models import Repair, loading
-from inspector.repairs.preview import Preview, digest
+from inspector.planning.preview import Preview, digest
+from inspector.programs.formats import Claimable, InFiles, Stored, after
 from inspector.reports.visible import visible
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome

@@ -10,9 +10,9 @@ from inspector.actions.planning import current, listed, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.writing import kept
 from inspector.conversation.edits import Plan
-from inspector.formats.base import Cell, Change, InFiles, Stored, after
 from inspector.models import Repair, loading
-from inspector.repairs.preview import digest, is_named
+from inspector.planning.preview import digest, is_named
+from inspector.programs.formats import Cell, Change, InFiles, Stored, after
 from inspector.sources import elements, stores
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, Unfinished

@@ -3,8 +3,8 @@
 from django.utils import timezone
 
 from inspector.actions.problems import Refused
-from inspector.detectors.base import case_of
-from inspector.formats.base import Claimable, Format, Stored
+from inspector.programs.formats import Claimable, Format, Stored
+from inspector.rules.base import case_of
 
 # Automatic compaction starts right after a turn without marking the conversation active.
 QUIET_MS = 60 * 1000

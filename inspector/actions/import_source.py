@@ -16,19 +16,19 @@ from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
 from inspector.actions.revisions import BATCH, shared_facts, write_revisions
 from inspector.actions.seal_bundle import known_judges
-from inspector.detectors.base import Finding as Found
-from inspector.detectors.base import Severity, findings, stored_messages
-from inspector.detectors.catalogue import RULES
-from inspector.formats import bundle
-from inspector.formats.base import Stored
 from inspector.models import Conversation, Finding, Payload, Revision, Source, TraceRecord, loading
 from inspector.models.identity import LONGEST, indexed, short_id
 from inspector.models.transactions import one_writer
+from inspector.planning.preview import digest
 from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
-from inspector.repairs.preview import digest
+from inspector.programs.evidence_bundle import bundle
+from inspector.programs.formats import Stored
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
+from inspector.rules.base import Finding as Found
+from inspector.rules.base import Severity, findings, stored_messages
+from inspector.rules.catalogue import RULES
 from inspector.sources import places, reading
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place

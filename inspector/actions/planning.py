@@ -12,19 +12,19 @@ from django.conf import settings
 from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.conversation.tree import LEAF
-from inspector.detectors.base import Case
-from inspector.formats.base import Format, Lists, Scripted, Stored, WriteRefused
-from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.models import Conversation, Repair, Source, loading
+from inspector.planning.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.profiles.answering import own_judges
+from inspector.programs.catalogue import NEW_FILE_ONLY, READ_ONLY
+from inspector.programs.formats import Format, Lists, Scripted, Stored, WriteRefused
 from inspector.readers.catalogue import UnknownReader, reader_of
-from inspector.repairs.catalogue import UnknownStrategy, strategy
-from inspector.repairs.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.reports.branches import with_leaf
 from inspector.reports.visible import visible
+from inspector.rules.base import Case
 from inspector.sources import reading
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
+from inspector.strategies.catalogue import UnknownStrategy, strategy
 
 _FORKS = uuid.UUID("6f1f5f0e-5c0d-5d0c-9a52-0b1f6a3f1d52")
 

@@ -10,11 +10,11 @@ from inspector.actions.planning import Request, current, moved, preview_of, show
 from inspector.actions.problems import Refused
 from inspector.actions.rehearse import rehearse
 from inspector.actions.settling import settle_one
-from inspector.formats.catalogue import READ_ONLY
 from inspector.models import Conversation, Repair, loading
 from inspector.models.transactions import one_writer
+from inspector.planning.preview import digest
+from inspector.programs.catalogue import READ_ONLY
 from inspector.readers.catalogue import UnknownReader
-from inspector.repairs.preview import digest
 from inspector.sources.places import place
 
 

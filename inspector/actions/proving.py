@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from inspector.actions.planning import current
-from inspector.formats.base import Stored
 from inspector.models import Repair, loading
-from inspector.repairs.preview import Preview, look
+from inspector.planning.preview import Preview, look
+from inspector.programs.formats import Stored
 
 
 def surprise(repair: Repair, preview: Preview) -> str:

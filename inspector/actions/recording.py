@@ -6,9 +6,9 @@ from django.utils import timezone
 
 from inspector.actions import audit
 from inspector.actions.writing import keep
-from inspector.formats.base import Change
 from inspector.models import Repair
 from inspector.models.transactions import one_writer
+from inspector.programs.formats import Change
 
 UNDONE = "Undone: every record holds its bytes from before the repair."
 OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it."

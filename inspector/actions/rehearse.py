@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from inspector.actions.writing import back, write
-from inspector.formats.base import Format, Record, Stored
-from inspector.repairs.preview import Preview
+from inspector.planning.preview import Preview
+from inspector.programs.formats import Format, Record, Stored
 from inspector.reports.visible import visible
 from inspector.sources import files, stores
 from inspector.sources.dsn import Dsn, Place

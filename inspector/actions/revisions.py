@@ -7,10 +7,10 @@ from typing import Any
 from django.utils import timezone
 
 from inspector.conversation.model import Chunk
-from inspector.formats.base import Stored
 from inspector.models import Conversation, Payload, Record, Revision
 from inspector.models.bulk import insert
-from inspector.repairs.preview import digest
+from inspector.planning.preview import digest
+from inspector.programs.formats import Stored
 from inspector.reports.row_words import arguments
 from inspector.reports.visible import visible
 

@@ -8,20 +8,20 @@ import inspector
 from inspector.actions import audit
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
-from inspector.detectors.base import Case, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats import bundle
-from inspector.formats.base import Stored
 from inspector.models import Conversation, Repair, loading
 from inspector.models.transactions import one_snapshot
+from inspector.planning.suggested import suggested
 from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
+from inspector.programs.evidence_bundle import bundle
+from inspector.programs.formats import Stored
 from inspector.projections.catalogue import UnknownProjection, projection
 from inspector.readers.catalogue import UnknownReader, reader_of
-from inspector.repairs.suggested import suggested
 from inspector.reports import plan, scan
 from inspector.reports.masked_json import masked_bytes
 from inspector.reports.verdict import verdict
+from inspector.rules.base import Case, findings
+from inspector.rules.catalogue import RULES
 from inspector.sources import bundles
 from inspector.traces.walk import records as records_of
 

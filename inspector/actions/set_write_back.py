@@ -2,9 +2,9 @@
 
 from inspector.actions import audit
 from inspector.actions.problems import Refused
-from inspector.formats.catalogue import READ_ONLY
 from inspector.models import Source
 from inspector.models.transactions import one_writer
+from inspector.programs.catalogue import READ_ONLY
 
 
 def set_write_back(source: Source, operator: str, on: bool, answers_for_it: bool = False) -> None:

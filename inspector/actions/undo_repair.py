@@ -12,8 +12,8 @@ from inspector.actions.problems import Refused
 from inspector.actions.recording import OVERWRITTEN, close_overwritten, intend, record_undone, withdraw
 from inspector.actions.settling import complete, settle, settle_one
 from inspector.actions.writing import back, kept, write
-from inspector.formats.base import Claimable, InFiles
 from inspector.models import Repair, loading
+from inspector.programs.formats import Claimable, InFiles
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import Moved, SourceProblem

@@ -6,10 +6,10 @@ from inspector.actions.own_database import refuse_own_database
 from inspector.actions.planning import Request, preview_of
 from inspector.actions.problems import Refused
 from inspector.actions.writing import write
-from inspector.detectors.base import Case
-from inspector.formats.base import Format, Stored
-from inspector.formats.catalogue import NEW_FILE_ONLY
-from inspector.repairs.preview import Preview
+from inspector.planning.preview import Preview
+from inspector.programs.catalogue import NEW_FILE_ONLY
+from inspector.programs.formats import Format, Stored
+from inspector.rules.base import Case
 from inspector.sources import folders, reading, stores
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from inspector.actions.planning import Request, preview_of
 from inspector.actions.problems import Refused
 from inspector.actions.writing import back
-from inspector.detectors.base import Case
-from inspector.formats.base import Format, Scripted, Stored, after
-from inspector.formats.catalogue import READ_ONLY
-from inspector.repairs.preview import Preview
+from inspector.planning.preview import Preview
+from inspector.programs.catalogue import READ_ONLY
+from inspector.programs.formats import Format, Scripted, Stored, after
 from inspector.reports.what_remains import what_remains
+from inspector.rules.base import Case
 from inspector.sources import folders, stores
 
 SUFFIX, UNDO = ".sql", ".undo.sql"

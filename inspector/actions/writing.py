@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from inspector.formats.base import Cell, Change, Element, Format, Stored
 from inspector.models import Repair, RepairChange
 from inspector.models.transactions import one_writer
+from inspector.programs.formats import Cell, Change, Element, Format, Stored
 from inspector.sources import stores
 from inspector.sources.dsn import Place
 

@@ -9,16 +9,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from inspector.actions.problems import Refused
 from inspector.actions.settling import settle_source
 from inspector.conversation.edits import EditMismatch
-from inspector.detectors.catalogue import UnknownRule
-from inspector.formats.base import WriteRefused
-from inspector.formats.catalogue import UnknownFormat
 from inspector.profiles.catalogue import UnknownProfile
+from inspector.programs.catalogue import UnknownFormat
+from inspector.programs.formats import WriteRefused
 from inspector.projections.catalogue import UnknownProjection
 from inspector.readers.catalogue import UnknownReader
-from inspector.repairs.catalogue import UnknownStrategy
 from inspector.reports.json_text import json_text
 from inspector.reports.visible import visible
+from inspector.rules.catalogue import UnknownRule
 from inspector.sources.problems import SourceProblem, Unfinished, without_password
+from inspector.strategies.catalogue import UnknownStrategy
 
 _SENTENCES = (
     Refused,

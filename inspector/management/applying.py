@@ -20,7 +20,7 @@ from inspector.environment import os_user, program
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
 from inspector.models import Repair, Source, loading
-from inspector.repairs.preview import Preview, digest
+from inspector.planning.preview import Preview, digest
 from inspector.reports.visible import visible
 from inspector.sources.problems import shown
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from inspector.formats.request_names import WIRES
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen, Target
-from inspector.repairs.preview import Preview
+from inspector.planning.preview import Preview
+from inspector.programs.request_bodies.names import WIRES
 from inspector.sources import folders
 
 

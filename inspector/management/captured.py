@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from inspector.conversation import notation
-from inspector.detectors.base import Severity, at_least
 from inspector.management.answering import AnsweringCommand
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
@@ -17,16 +16,9 @@ from inspector.models.identity import short_id
 from inspector.reports.repeated_requests import repeat_findings
 from inspector.reports.stream_alignment import Beside, beside
 from inspector.reports.stream_lines import event_lines, line_report, text_of
-from inspector.reports.stream_report import (
-    Analysis,
-    Json,
-    StreamFinding,
-    analysed,
-    message_report,
-    stored_findings,
-    stream_report,
-)
+from inspector.reports.stream_report import Analysis, Json, StreamFinding, analysed, message_report, stored_findings, stream_report
 from inspector.reports.visible import visible
+from inspector.rules.base import Severity, at_least
 from inspector.sources import places
 from inspector.sources.captures import Captures
 from inspector.sources.problems import SourceProblem, shown

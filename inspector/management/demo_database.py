@@ -7,8 +7,8 @@ from pathlib import Path
 from django.core.management.base import CommandError
 from psycopg.conninfo import conninfo_to_dict
 
-from inspector.formats.gbrain import GBRAIN
 from inspector.models import Source
+from inspector.programs.gbrain.format import GBRAIN
 from inspector.seeds import gbrain_incident
 from inspector.sources import private_postgres
 from inspector.sources.places import is_dsn, place

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from inspector.conversation.model import Conversation
-from inspector.formats import gbrain_exports, openclaw, pi
-from inspector.formats.rollouts import ROLLOUTS
-from inspector.formats.rollouts_crash import PREFIX
+from inspector.programs.gbrain import exports as gbrain_exports
+from inspector.programs.pi_openclaw import openclaw, pi
+from inspector.programs.rollouts.crash import PREFIX
+from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.seeds import gbrain_incident
 from inspector.seeds.branch_incident import openclaw_files, pi_files
 from inspector.seeds.dispatch_incident import CONVERSATION, trace_records

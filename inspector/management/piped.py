@@ -6,10 +6,10 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from inspector.formats.catalogue import UnknownFormat, format_named
-from inspector.formats.request_layout import LIMIT
-from inspector.formats.request_names import WIRES
 from inspector.management.observed import NO_SQLITE, PIPE
+from inspector.programs.catalogue import UnknownFormat, format_named
+from inspector.programs.request_bodies.layout import LIMIT
+from inspector.programs.request_bodies.names import WIRES
 from inspector.sources import captures, files
 from inspector.sources.captures import NAMES
 from inspector.sources.opening import MAGIC

@@ -14,7 +14,7 @@ from inspector.actions.problems import NothingToRepair, Refused
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.management.target import Chosen
-from inspector.repairs.preview import Preview, digest
+from inspector.planning.preview import Preview, digest
 from inspector.reports.json_text import json_text
 from inspector.reports.plan import plan_report
 from inspector.sources import files

@@ -12,16 +12,16 @@ from inspector import models
 from inspector.actions.own_database import refuse_own_database
 from inspector.actions.seal_bundle import known_judges
 from inspector.conversation.model import Conversation
-from inspector.detectors.base import Case, case_of
-from inspector.formats import bundle
-from inspector.formats.base import Format, Stored
 from inspector.management.observed import PIPE, read_observed, read_traces, trace_of
 from inspector.management.piped import read_body
 from inspector.models import loading
 from inspector.models.identity import short_id
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.answering import own_judges
+from inspector.programs.evidence_bundle import bundle
+from inspector.programs.formats import Format, Stored
 from inspector.reports.visible import visible
+from inspector.rules.base import Case, case_of
 from inspector.sources import places, reading
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place

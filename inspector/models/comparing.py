@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import F
 
-from inspector.detectors.base import Case, case_of, stored_messages
 from inspector.models import loading
 from inspector.models.conversation import Conversation, Revision
 from inspector.reports.whatif import Difference, between, client, outcomes, read_by, with_findings
+from inspector.rules.base import Case, case_of, stored_messages
 
 _KEPT: dict[tuple[str, ...], Difference] = {}
 _KEPT_WITH_FINDINGS: dict[tuple[object, ...], Difference] = {}

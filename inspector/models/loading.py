@@ -8,18 +8,18 @@ from operator import itemgetter
 from inspector.conversation import model
 from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Fact
-from inspector.detectors.base import Case, case_of
-from inspector.formats import bundle
-from inspector.formats.base import Cell, Format, Stored
-from inspector.formats.base import Record as StoredRecord
-from inspector.formats.catalogue import format_named
 from inspector.models.conversation import Conversation, Payload, Record, Revision
 from inspector.models.identity import indexed
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamPart
 from inspector.models.trace import TraceRecord
+from inspector.programs.catalogue import format_named
+from inspector.programs.evidence_bundle import bundle
+from inspector.programs.formats import Cell, Format, Stored
+from inspector.programs.formats import Record as StoredRecord
 from inspector.reports.branches import with_leaf
 from inspector.reports.stream_report import Analysis, analysed
+from inspector.rules.base import Case, case_of
 from inspector.sources import captures
 from inspector.streams.captures import own
 from inspector.streams.model import Exchange

@@ -5,11 +5,11 @@ from dataclasses import replace
 from inspector.conversation.masks import masked_thinking
 from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
-from inspector.formats.request_names import WIRES
 from inspector.profiles.answering import own_profile
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
+from inspector.programs.request_bodies.names import WIRES
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 

@@ -1,16 +1,8 @@
 """Every projection, by name."""
 
-from inspector.projections import (
-    ai_sdk,
-    anthropic,
-    bedrock,
-    dispatch_openai,
-    gemini,
-    mistral,
-    openai_chat,
-    openai_responses,
-    rollouts_anthropic,
-)
+from inspector.programs.dispatch import projection as dispatch_openai
+from inspector.programs.rollouts import projection as rollouts_anthropic
+from inspector.projections import ai_sdk, anthropic, bedrock, gemini, mistral, openai_chat, openai_responses
 from inspector.projections.base import Projection
 
 PROJECTIONS: tuple[Projection, ...] = (

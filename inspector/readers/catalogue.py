@@ -1,10 +1,16 @@
 """Every reader, by name. A variant is written with a plus: `dispatch-legacy+r1`, `exact+keep-thinking`."""
 
-from inspector.formats import bundle, dispatch_g0, request_names
-from inspector.formats import rollouts as rollouts_format
-from inspector.readers import as_sent, dispatch, gbrain, openclaw, pi, rollouts, verbatim
+from inspector.programs.dispatch import g0 as dispatch_g0
+from inspector.programs.dispatch import readers as dispatch
+from inspector.programs.evidence_bundle import bundle
+from inspector.programs.gbrain import readers as gbrain
+from inspector.programs.pi_openclaw.readers import openclaw, pi
+from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE, PI
+from inspector.programs.request_bodies import names as request_names
+from inspector.programs.rollouts import format as rollouts_format
+from inspector.programs.rollouts import readers as rollouts
+from inspector.readers import as_sent, verbatim
 from inspector.readers.base import Reader
-from inspector.readers.session_rows import OPENCLAW, OPENCLAW_SQLITE, PI
 
 _GROUPINGS = {grouping.name: grouping for grouping in dispatch.GROUPINGS}
 _DISPATCH: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))

@@ -1,12 +1,12 @@
 """A client that replays pi's path as it is stored: the line that every repair in memory hides."""
 
 from inspector.conversation.model import Conversation, Reading
+from inspector.programs.pi_openclaw.readers.context import Rules, context_of
+from inspector.programs.pi_openclaw.readers.paths import pi_path
+from inspector.programs.pi_openclaw.readers.result_pairing import strict_problems
+from inspector.programs.pi_openclaw.readers.rows import PI, rows
+from inspector.programs.pi_openclaw.readers.walk import few, warnings_of
 from inspector.readers.base import Reader
-from inspector.readers.result_pairing import strict_problems
-from inspector.readers.session_context import Rules, context_of
-from inspector.readers.session_paths import pi_path
-from inspector.readers.session_rows import PI, rows
-from inspector.readers.session_walk import few, warnings_of
 
 NAME = "verbatim"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF
-from inspector.detectors.base import Case
 from inspector.reports.branch_model import (
     CUT,
     CYCLE,
@@ -28,9 +27,10 @@ from inspector.reports.branch_model import (
     counted,
     name_of,
     short,
-)  # fmt: skip
+)
 from inspector.reports.missing_results import find_missing
 from inspector.reports.visible import visible
+from inspector.rules.base import Case
 
 _LINKS_WALKED = 32
 _HEAD = 4096

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from inspector.detectors import catalogue as detectors
-from inspector.detectors.base import Rule
-from inspector.formats import dispatch_traces
-from inspector.formats.base import Format, WriteMode
-from inspector.formats.catalogue import FORMATS
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.catalogue import FORMATS
+from inspector.programs.dispatch import traces as dispatch_traces
+from inspector.programs.formats import Format, WriteMode
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import READERS
-from inspector.repairs import catalogue as repairs
-from inspector.repairs.base import Strategy
 from inspector.reports import stream_report
+from inspector.rules import catalogue as detectors
+from inspector.rules.base import Rule
+from inspector.strategies import catalogue as repairs
+from inspector.strategies.base import Strategy
 from inspector.streams.captures.catalogue import KINDS
 
 Json = dict[str, Any]

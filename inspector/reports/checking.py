@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 
 from inspector.conversation.edits import EditMismatch, Plan
-from inspector.detectors.base import Case, Finding, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats import request_detection
-from inspector.formats.base import Cell, Format, Record, Stored, WriteRefused
-from inspector.formats.catalogue import format_named
+from inspector.planning.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
+from inspector.planning.recommend import Recommendation, sequence
+from inspector.planning.suggested import suggested
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Cell, Format, Record, Stored, WriteRefused
+from inspector.programs.request_bodies import detection as request_detection
 from inspector.projections.base import Prompt
-from inspector.repairs.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
-from inspector.repairs.recommend import Recommendation, sequence
-from inspector.repairs.suggested import suggested
 from inspector.reports.standings import Standing, standings_of
+from inspector.rules.base import Case, Finding, case_of, findings
+from inspector.rules.catalogue import RULES
 
 LARGEST = 3000
 """Chunks of a body for which a repair is worked out in one page."""

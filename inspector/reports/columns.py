@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message
-from inspector.detectors.base import Case, Finding, stored_messages
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
 from inspector.reports.clock import turn_times
+from inspector.rules.base import Case, Finding, stored_messages
 from inspector.traces.model import Trace
 
 NOT_RECORDED = "not known: the prompt of this request is not recorded"

@@ -9,9 +9,9 @@ from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text
-from inspector.formats.rollouts_crash import PREFIX, api_chunks
-from inspector.projections.rollouts_anthropic import convert
-from inspector.readers.rollouts import VERSIONS, Version, grouped, target_of, transformed, version_at
+from inspector.programs.rollouts.crash import PREFIX, api_chunks
+from inspector.programs.rollouts.projection import convert
+from inspector.programs.rollouts.readers import VERSIONS, Version, grouped, target_of, transformed, version_at
 
 RECENT_MS = 15 * 60 * 1000
 _PLACE = re.compile(r"messages\.(\d+)(?:\.content(?:\.(\d+))?)?")

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.detectors.base import Case, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.rollouts_crash import PREFIX
+from inspector.planning.recommend import at_once, composed, sequence
 from inspector.profiles.judging import judged
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.recommend import at_once, composed, sequence
+from inspector.programs.rollouts.crash import PREFIX
 from inspector.reports.crash_alignment import Alignment
 from inspector.reports.error_meanings import Meaning
 from inspector.reports.explain import Explanation, OtherReader, explanation_report, same_refusal
 from inspector.reports.recorded_errors import recorded_errors
+from inspector.rules.base import Case, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
 
 Json = dict[str, Any]
 TRIED = 20_000

@@ -7,11 +7,11 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case
 from inspector.profiles.base import EVIDENCE, Judgement, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
+from inspector.rules.base import Case
 
 Json = dict[str, Any]
 

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from inspector.conversation.model import Conversation
-from inspector.formats.gbrain_facts import ENCODED, ERROR, GAPS, LEASE, LOCK, PATH, RESTING, STATUS
-from inspector.readers.gbrain import FORMATS
+from inspector.programs.gbrain.facts import ENCODED, ERROR, GAPS, LEASE, LOCK, PATH, RESTING, STATUS
+from inspector.programs.gbrain.readers import FORMATS
 from inspector.reports.clock import moment
 from inspector.reports.visible import clipped
 

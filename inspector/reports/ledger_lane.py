@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Execution, Kind
-from inspector.detectors.base import Case
-from inspector.detectors.gbrain_calls import rows_with_calls
-from inspector.detectors.run_without_call import ONESHOT
-from inspector.readers.gbrain import FORMATS, by_message, by_row
+from inspector.programs.gbrain.readers import FORMATS, by_message, by_row
+from inspector.programs.gbrain.rules.gbrain_calls import rows_with_calls
+from inspector.programs.gbrain.rules.run_without_call import ONESHOT
 from inspector.reports.clock import moment
 from inspector.reports.timeline import LedgerCell, Row, Timeline
+from inspector.rules.base import Case
 
 CELLS_SHOWN = 20
 """Runs without a call beside one chunk; the others are counted."""

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Finding
-from inspector.detectors.catalogue import rule
 from inspector.reports.masking import masked
 from inspector.reports.message_counts import counted
 from inspector.reports.visible import clipped, visible
+from inspector.rules.base import Finding
+from inspector.rules.catalogue import rule
 
 Json = Mapping[str, Any]
 

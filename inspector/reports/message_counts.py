@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from inspector.detectors.base import Case, stored_messages
 from inspector.projections.base import Prompt
+from inspector.rules.base import Case, stored_messages
 
 
 def message_counts(case: Case, prompt: Prompt) -> dict[str, int]:

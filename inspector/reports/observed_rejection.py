@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.detectors.base import Case
+from inspector.planning.preview import Preview
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
 from inspector.readers.catalogue import names
-from inspector.repairs.preview import Preview
 from inspector.reports.recorded_errors import Recorded, latest_rejection
 from inspector.reports.scan import recorded_report
+from inspector.rules.base import Case
 
 Json = dict[str, Any]
 

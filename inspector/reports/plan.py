@@ -6,9 +6,9 @@ from typing import Any
 
 from inspector.conversation.edits import Insert, Remove, Replace, Set
 from inspector.conversation.model import Chunk
-from inspector.formats.base import Change
-from inspector.repairs.preview import DiffRow, Preview
-from inspector.repairs.suggested import suggested
+from inspector.planning.preview import DiffRow, Preview
+from inspector.planning.suggested import suggested
+from inspector.programs.formats import Change
 from inspector.reports.observed_rejection import profiles_report
 from inspector.reports.scan import finding_report
 from inspector.reports.visible import size, visible

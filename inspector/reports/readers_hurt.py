@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Reading
+from inspector.programs.gbrain.readers import is_given
+from inspector.programs.pi_openclaw.readers.result_pairing import is_made_up, strict_problems
 from inspector.readers.catalogue import clients, reader
-from inspector.readers.gbrain import is_given
-from inspector.readers.result_pairing import is_made_up, strict_problems
 
 _NAMED = 3
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import GBRAIN, Case, Finding
-from inspector.formats.gbrain_facts import ERROR
+from inspector.programs.gbrain.facts import ERROR
 from inspector.reports.error_meanings import READ, meaning
 from inspector.reports.explain import recognised
+from inspector.rules.base import GBRAIN, Case, Finding
 from inspector.traces.model import Span
 
 MOST = 50

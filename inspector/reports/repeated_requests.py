@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from inspector.detectors.base import Severity
 from inspector.reports.stream_report import REPEATED, Analysis, StreamFinding
+from inspector.rules.base import Severity
 from inspector.streams.repeated_requests import repeated
 
 NAMED = 5

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
-from inspector.readers.dispatch import INTERRUPTED
+from inspector.programs.dispatch.readers import INTERRUPTED
 
 ROLE_LETTERS = {
     "user": "u", "assistant": "a", "tool": "t", "system": "s", "model": "a", "developer": "s", "reasoning": "a",

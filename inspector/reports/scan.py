@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from inspector.detectors.base import Case, Finding
 from inspector.profiles.answering import own_profile
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
 from inspector.reports.message_counts import message_counts
 from inspector.reports.recorded_errors import Recorded, recorded_errors
+from inspector.rules.base import Case, Finding
 
 Json = dict[str, Any]
 

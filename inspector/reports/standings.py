@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.model import Conversation, Reading
-from inspector.detectors.base import Case
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.reports.strip import Tick
+from inspector.rules.base import Case
 
 
 @dataclass(frozen=True, slots=True)

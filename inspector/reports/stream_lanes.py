@@ -12,10 +12,10 @@ from heapq import merge
 from itertools import zip_longest
 from types import MappingProxyType
 
-from inspector.detectors.base import Severity
 from inspector.reports import stream_words
 from inspector.reports.stream_marks import Mark, marks_of
 from inspector.reports.stream_report import Analysis
+from inspector.rules.base import Severity
 from inspector.streams.model import End, Exchange, Framing, How, Observed, Read, Side
 from inspector.streams.run import run
 from inspector.streams.violations import BY_NAME, Row

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inspector.detectors.base import Severity
 from inspector.reports.stream_report import Analysis
+from inspector.rules.base import Severity
 from inspector.streams.model import Assembled, Side
 from inspector.streams.run import Evidence
 from inspector.streams.two_sides import ON_BACKEND

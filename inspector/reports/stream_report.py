@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.conversation.model import Conversation
-from inspector.detectors.base import Fault, Severity, case_of, findings
-from inspector.detectors.catalogue import RULES
+from inspector.rules.base import Fault, Severity, case_of, findings
+from inspector.rules.catalogue import RULES
 from inspector.streams.aligning import Difference, Differs
 from inspector.streams.catalogue import DIALECTS, UNKNOWN
 from inspector.streams.corrections import STRATEGIES

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.detectors.base import Severity
 from inspector.reports.stream_lanes import Band, Cell, Lanes, lanes
 from inspector.reports.stream_marks import Mark, marks_of
 from inspector.reports.stream_report import Analysis
 from inspector.reports.stream_said import Said, said
 from inspector.reports.stream_words import span_words, when
+from inspector.rules.base import Severity
 from inspector.streams.corrections import ANEW, MENDED, STRATEGIES, Strategy
 from inspector.streams.model import LACKS, Exchange, Side
 from inspector.streams.violations import ROWS, Row

@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import TypeVar
 
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import Fault, Finding
 from inspector.projections.base import WireMessage
 from inspector.reports.columns import NOT_RECORDED, SYSTEM, Columns, held_messages
 from inspector.reports.row_words import arguments, hue, letter, synthetic, words
 from inspector.reports.wire_pieces import made_up
+from inspector.rules.base import Fault, Finding
 
 MADE_UP_SHOWN = 200
 

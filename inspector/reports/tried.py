@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.edits import apply
-from inspector.detectors.base import Case
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
 
 LARGEST = 2000
 """Chunks of a history on which all of them are tried for one page."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from inspector.conversation.queries import span_text, turns
-from inspector.detectors.base import Case, Fault, Finding, Severity
 from inspector.profiles.base import Judgement
+from inspector.rules.base import Case, Fault, Finding, Severity
 
 NAMED = 3
 LEAKED = "tool-call-in-thinking"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Conversation
-from inspector.formats.gbrain_facts import RESTING, STATUS
 from inspector.profiles.judging import judged
-from inspector.readers.gbrain import FORMATS, VERSIONS, Version, read_as
+from inspector.programs.gbrain.facts import RESTING, STATUS
+from inspector.programs.gbrain.readers import FORMATS, VERSIONS, Version, read_as
 from inspector.reports.visible import clipped
 
 _SHOWN, _SDK = 60, "ai-sdk-6"

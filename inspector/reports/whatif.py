@@ -10,16 +10,16 @@ from itertools import pairwise, zip_longest
 
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text, turns
-from inspector.detectors.base import Case, Finding, case_of, findings, stored_messages
-from inspector.detectors.catalogue import RULES
-from inspector.detectors.tool_call_in_thinking import leaks
-from inspector.formats.catalogue import FORMATS
 from inspector.profiles.judging import judged
-from inspector.projections import dispatch_openai
+from inspector.programs.catalogue import FORMATS
+from inspector.programs.dispatch import projection as dispatch_openai
+from inspector.programs.dispatch.readers import KEEP_THINKING
 from inspector.projections.base import Prompt
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, fits, names, reader, reader_of
-from inspector.readers.dispatch import KEEP_THINKING
+from inspector.rules.base import Case, Finding, case_of, findings, stored_messages
+from inspector.rules.catalogue import RULES
+from inspector.rules.tool_call_in_thinking import leaks
 
 EXAMPLES = 3
 _CONVERTERS = {"dispatch": (dispatch_openai.NAME, dispatch_openai.FIXES)}

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from inspector.detectors.base import Finding
 from inspector.reports.whatif import Difference, Divergence, Summary, Tally
+from inspector.rules.base import Finding
 
 Json = dict[str, Any]
 SEQS = 50

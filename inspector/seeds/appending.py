@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation import jsontext
-from inspector.formats.dispatch import INDEX, TABLE, chunk_key, fact_key
+from inspector.programs.dispatch.format import INDEX, TABLE, chunk_key, fact_key
 
 NAMESPACE = TABLE.where[0][1]
 

@@ -12,9 +12,9 @@ from uuid import UUID, uuid5
 
 from inspector.conversation import jsontext, queries
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
-from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import DISPATCH
-from inspector.projections.dispatch_openai import projection
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.dispatch.projection import projection
+from inspector.programs.formats import Cell, Record
 from inspector.readers.catalogue import reader
 from inspector.seeds.appending import chunk_rows, text
 from inspector.seeds.dispatch_incident_rows import APPENDS, CONVERSATION, MODEL, TURNS, StepRun, TurnRun

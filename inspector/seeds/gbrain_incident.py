@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.conversation.jsontext import compact
-from inspector.formats import jsonb
-from inspector.formats.gbrain_tables import EXECUTIONS, JOBS, MESSAGES
+from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, MESSAGES
 from inspector.seeds.gbrain_tables import SCHEMA
+from inspector.text import jsonb
 
 FAILED, GAPPED, PENDING, DOUBLED, LEGACY, BALANCED, ONESHOT = 4107, 4098, 4119, 4064, 3877, 4131, 4136
 JOBS_MADE = frozenset(map(str, (FAILED, GAPPED, PENDING, DOUBLED, LEGACY, BALANCED, ONESHOT)))

@@ -12,10 +12,10 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Message
-from inspector.formats.rollouts_chunks import message_chunks
-from inspector.formats.rollouts_writing import line_text, session_text
-from inspector.projections.rollouts_anthropic import convert
-from inspector.readers.rollouts import Passes, Target, transformed
+from inspector.programs.rollouts.chunks import message_chunks
+from inspector.programs.rollouts.projection import convert
+from inspector.programs.rollouts.readers import Passes, Target, transformed
+from inspector.programs.rollouts.writing import line_text, session_text
 
 SESSION = "20251223_152205_b0fba6"
 CRASH = "20251223_155514_ca6d0a"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import sleep
 
-from inspector.formats.base import Change
+from inspector.programs.formats import Change
 from inspector.sources.problems import Moved
 from inspector.sources.replacing import fill, is_regular, place_of, put_back
 

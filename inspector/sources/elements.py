@@ -8,10 +8,10 @@ from enum import StrEnum
 
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
-from inspector.formats import json_pieces
-from inspector.formats.base import Cell, Change, Element
+from inspector.programs.formats import Cell, Change, Element
 from inspector.sources.dsn import Place
 from inspector.sources.problems import Moved, NotAList
+from inspector.text import json_pieces
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
-from inspector.formats.base import Cell, Change, InFiles, Record, Shape
+from inspector.programs.formats import Cell, Change, InFiles, Record, Shape
 from inspector.sources import elements, files, lock_files, reach
 from inspector.sources.carrying import carry_over, opened_files
 from inspector.sources.elements import State
@@ -28,17 +28,7 @@ from inspector.sources.problems import (
     SourceProblem,
     TooMany,
 )
-from inspector.sources.replacing import (
-    fill,
-    is_regular,
-    place_of,
-    prepared,
-    put_back,
-    remove_if_empty,
-    sync,
-    take_times,
-    temporary_of,
-)
+from inspector.sources.replacing import fill, is_regular, place_of, prepared, put_back, remove_if_empty, sync, take_times, temporary_of
 
 MOST = 200_000
 DEPTH = 6

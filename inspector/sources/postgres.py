@@ -14,8 +14,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
-from inspector.formats.base import Record, Relation, Shape
-from inspector.formats.relation_rows import record_of
+from inspector.programs.formats import Record, Relation, Shape
+from inspector.programs.relation_rows import record_of
 from inspector.sources import reach
 from inspector.sources.dsn import Dsn
 from inspector.sources.postgres_problems import HiddenRows, OtherType, ServerSaid, SeveralSchemas, named, not_connected

@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from inspector.formats.base import Cell, Change, Relation
-from inspector.formats.relation_rows import relation_of, row_of
+from inspector.programs.formats import Cell, Change, Relation
+from inspector.programs.relation_rows import relation_of, row_of
 from inspector.sources.dsn import Dsn
 from inspector.sources.postgres import WRITING, Connection, Held, Snapshot, number_of, opened, refuse_hidden, search, transaction
 from inspector.sources.postgres_problems import UnknownOutcome, named

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from inspector.formats.base import Element
+from inspector.programs.formats import Element
 from inspector.sources.dsn import Place
 
 NAMED = 20

@@ -5,13 +5,17 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspector.formats import bundle, dispatch_traces, not_read, request_detection, request_layout
-from inspector.formats.base import Format, InFiles, InRelations, KnowsKeys, Shape, Stored
-from inspector.formats.catalogue import FORMATS, format_named
-from inspector.formats.request_layout import NotARequest
-from inspector.formats.request_names import WIRES
-from inspector.formats.session_files import SessionFiles
-from inspector.formats.session_folder import copies, counted, is_session, trajectories
+from inspector.programs import not_read
+from inspector.programs.catalogue import FORMATS, format_named
+from inspector.programs.dispatch import traces as dispatch_traces
+from inspector.programs.evidence_bundle import bundle
+from inspector.programs.formats import Format, InFiles, InRelations, KnowsKeys, Shape, Stored
+from inspector.programs.pi_openclaw.files import SessionFiles
+from inspector.programs.pi_openclaw.folder import copies, counted, is_session, trajectories
+from inspector.programs.request_bodies import detection as request_detection
+from inspector.programs.request_bodies import layout as request_layout
+from inspector.programs.request_bodies.layout import NotARequest
+from inspector.programs.request_bodies.names import WIRES
 from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from inspector.formats.base import Change
+from inspector.programs.formats import Change
 from inspector.sources import reach
 from inspector.sources.problems import NotWritable, SourceProblem
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from inspector.formats.base import Cell, Record, Shape, Table
+from inspector.programs.formats import Cell, Record, Shape, Table
 from inspector.sources import files
 from inspector.sources.locks import alone
 from inspector.sources.opening import MAGIC, TRIES, connect, head, readonly, rolled_back, told

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from inspector.formats.base import Cell, Table
+from inspector.programs.formats import Cell, Table
 from inspector.sources.problems import Moved, NoTable, Utf16
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from inspector.formats.base import (
+from inspector.programs.formats import (
     Cell,
     Change,
     Exported,

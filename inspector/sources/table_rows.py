@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from inspector.conversation import jsontext
-from inspector.formats.base import USER_VERSION, Cell, Record, Rows
+from inspector.programs.formats import USER_VERSION, Cell, Record, Rows
 from inspector.sources.sqlite import Snapshot
 from inspector.sources.statements import quoted
 

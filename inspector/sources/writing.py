@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from inspector.formats.base import Cell, Change, Table
+from inspector.programs.formats import Cell, Change, Table
 from inspector.sources import elements, files
 from inspector.sources.locks import alone
 from inspector.sources.opening import MAGIC, connect, head, named, told

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.conversation import jsontext
-from inspector.detectors.base import Severity
+from inspector.rules.base import Severity
 from inspector.streams.blocks import BLOCKS_KEPT, SHOWN_NAME, Blocks, Building
 from inspector.streams.model import Assembled, Delta, Frame, How, Means, Observed, Violation
 from inspector.streams.records import Holds, Record, record

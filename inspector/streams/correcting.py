@@ -6,7 +6,7 @@ A capture is evidence and stays as it is; what is corrected here is for replays 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from inspector.detectors.base import Severity
+from inspector.rules.base import Severity
 from inspector.streams.catalogue import common_finish
 from inspector.streams.corrections import ANEW, FINISH, INCOMPLETE, MENDED, STRATEGIES, Strategy, needed
 from inspector.streams.drafting import PREVIEWED, CannotCorrect, Change, Work, drafted

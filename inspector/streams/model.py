@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from inspector.detectors.base import Severity
+from inspector.rules.base import Severity
 
 
 class Side(StrEnum):

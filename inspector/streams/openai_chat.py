@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.conversation import jsontext
-from inspector.detectors.base import Severity
 from inspector.projections.base import OPENAI_CHAT
+from inspector.rules.base import Severity
 from inspector.streams.assembling import MISSED, Answer, fields, items, place, shown, words
 from inspector.streams.blocks import BLOCKS_KEPT, Blocks
 from inspector.streams.model import Assembled, How, Means

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from inspector.detectors.base import Severity, at_least
+from inspector.rules.base import Severity, at_least
 from inspector.streams import text_rules
 from inspector.streams.assembling import Answer
 from inspector.streams.catalogue import DIALECTS, UNKNOWN, Told, sniff, sniff_line

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from inspector.detectors.base import Severity
+from inspector.rules.base import Severity
 from inspector.streams.assembling import MISSED, shown
 from inspector.streams.catalogue import FILTER, LENGTH, common_finish, common_usage
 from inspector.streams.hearing import TEXT_KEPT, Heard

@@ -6,8 +6,8 @@ Codes are STREAM101 to STREAM170 for the rows of the first table; STREAM171 and 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from inspector.detectors.base import Severity
 from inspector.projections.base import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES
+from inspector.rules.base import Severity
 from inspector.streams.fixed_in_code import FIXED_IN_CODE
 from inspector.streams.model import Violation
 

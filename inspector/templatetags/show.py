@@ -16,10 +16,10 @@ from pygments.lexers import get_lexer_by_name
 
 from inspector.conversation.model import Chunk, Reading
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Finding
 from inspector.projections.base import WireMessage
 from inspector.reports import row_words, stream_words, timeline, wire_pieces
 from inspector.reports import visible as text
+from inspector.rules.base import Finding
 from inspector.streams.model import How
 
 register = template.Library()

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from inspector.repairs.catalogue import strategy
 from inspector.reports.visible import visible
+from inspector.strategies.catalogue import strategy
 
 
 @dataclass(frozen=True, slots=True)

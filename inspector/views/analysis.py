@@ -5,17 +5,15 @@ from functools import lru_cache
 
 from inspector.actions.import_source import finding_ids
 from inspector.conversation.model import Chunk, Dropped
-from inspector.detectors.base import Case, Fault, Finding, findings
-from inspector.detectors.catalogue import RULES
 from inspector.models import Conversation, loading
+from inspector.planning.recommend import at_once
+from inspector.planning.suggested import suggested
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, Observed, observed
-from inspector.repairs.recommend import at_once
-from inspector.repairs.suggested import suggested
 from inspector.reports.branch_model import Branches
 from inspector.reports.branches import branches_of
 from inspector.reports.columns import NOT_RECORDED, Columns, columns
@@ -25,6 +23,8 @@ from inspector.reports.standings import Standing, standings_of
 from inspector.reports.strip import Strip, strip
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
+from inspector.rules.base import Case, Fault, Finding, findings
+from inspector.rules.catalogue import RULES
 
 WHOLE = 20_000
 """Chunks up to which a page judges by every profile."""

@@ -8,24 +8,24 @@ from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from inspector.detectors.base import Rule
-from inspector.detectors.case_notation import load_case
-from inspector.detectors.catalogue import RULES, UnknownRule
-from inspector.detectors.catalogue import rule as rule_named
-from inspector.formats.base import Format
-from inspector.formats.catalogue import FORMATS
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Stream, StreamFinding
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.catalogue import FORMATS
+from inspector.programs.formats import Format
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import READERS
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES, UnknownStrategy
-from inspector.repairs.catalogue import strategy as strategy_named
 from inspector.reports import catalogues, markdown, stream_report
+from inspector.rules.base import Rule
+from inspector.rules.case_notation import load_case
+from inspector.rules.catalogue import RULES, UnknownRule
+from inspector.rules.catalogue import rule as rule_named
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy
+from inspector.strategies.catalogue import strategy as strategy_named
 from inspector.streams.captures.base import Kind
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STRATEGIES as CORRECTIONS

@@ -8,19 +8,19 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 
-from inspector.detectors.base import Finding
 from inspector.environment import program
-from inspector.formats.base import Format
-from inspector.formats.catalogue import FORMATS, UnknownFormat
-from inspector.formats.request_layout import NotARequest
-from inspector.formats.request_names import WIRES
 from inspector.middleware import OperatorRequest
 from inspector.profiles.base import Profile
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
+from inspector.programs.catalogue import FORMATS, UnknownFormat
+from inspector.programs.formats import Format
+from inspector.programs.request_bodies.layout import NotARequest
+from inspector.programs.request_bodies.names import WIRES
 from inspector.reports import plan, scan
 from inspector.reports.checking import Checked, checked
 from inspector.reports.standings import Standing
 from inspector.reports.visible import visible
+from inspector.rules.base import Finding
 from inspector.sources import captures
 from inspector.views.pages import as_json, page
 from inspector.views.preview_part import PreviewPart, preview_part

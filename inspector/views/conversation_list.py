@@ -11,11 +11,11 @@ from django.db.models.functions import Length
 from django.http import HttpResponse
 
 from inspector.actions.revisions import RECORD_TEXT_KEPT, TEXT_KEPT
-from inspector.detectors.catalogue import RULES
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
 from inspector.readers.catalogue import READERS
 from inspector.reports.visible import visible
+from inspector.rules.catalogue import RULES
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import as_json, page
 

@@ -9,17 +9,14 @@ from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Finding, Severity
-from inspector.detectors.catalogue import rule
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
+from inspector.planning.suggested import suggested
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.projections.observed import NO_PROMPT
 from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.suggested import suggested
 from inspector.reports import markdown, scan, show
 from inspector.reports.columns import merged_seqs, reads_otherwise
 from inspector.reports.job_facts import JobLine, job_facts
@@ -32,6 +29,9 @@ from inspector.reports.timeline import Timeline, timeline
 from inspector.reports.tree_text import tree_lines, tree_report
 from inspector.reports.tree_view import TreeView, of_tree, tree_view
 from inspector.reports.visible import size, visible
+from inspector.rules.base import Finding, Severity
+from inspector.rules.catalogue import rule
+from inspector.strategies.catalogue import strategy
 from inspector.traces import observe
 from inspector.views.advice import Advice, advice
 from inspector.views.analysis import Analysis

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from django.db.models import F
 
 from inspector.conversation.model import Conversation as Core
-from inspector.formats.rollouts_crash import PREFIX
 from inspector.models import Conversation, loading
+from inspector.programs.rollouts.crash import PREFIX
 from inspector.reports.crash_alignment import Alignment, Ending, aligned, ending
 from inspector.reports.visible import visible
 

@@ -9,28 +9,19 @@ from django.http import HttpResponse, HttpResponseRedirect
 from inspector.actions.planning import reader_named
 from inspector.actions.problems import Refused
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import Case, Finding
-from inspector.formats.rollouts_crash import PREFIX
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
+from inspector.programs.gbrain.readers import FORMATS as GBRAIN
+from inspector.programs.rollouts.crash import PREFIX
 from inspector.readers.catalogue import names as readers_of
-from inspector.readers.gbrain import FORMATS as GBRAIN
 from inspector.reports.crash_alignment import Alignment, aligned
 from inspector.reports.error_advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
 from inspector.reports.error_meanings import Meaning, unrecognised_meaning
-from inspector.reports.explain import (
-    Explanation,
-    OtherReader,
-    calls_named,
-    explained_in,
-    other_readers,
-    recognised,
-    same_refusal,
-    sentence,
-)
+from inspector.reports.explain import Explanation, OtherReader, calls_named, explained_in, other_readers, recognised, same_refusal, sentence
 from inspector.reports.visible import visible
+from inspector.rules.base import Case, Finding
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, newest_first
 from inspector.views.crashes import beside

@@ -12,16 +12,16 @@ from inspector.actions.import_source import finding_ids
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import Case, Fault, Rule, Severity, findings
-from inspector.detectors.base import Finding as Found
-from inspector.detectors.catalogue import RULES, UnknownRule, rule
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Repair, Source, loading
+from inspector.planning.suggested import suggested
 from inspector.profiles.judging import judged
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.suggested import suggested
 from inspector.reports import markdown, scan
+from inspector.rules.base import Case, Fault, Rule, Severity, findings
+from inspector.rules.base import Finding as Found
+from inspector.rules.catalogue import RULES, UnknownRule, rule
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import strategy
 from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, Row, newest_first, open_findings, row_report, rows_of
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import absolute, as_json, as_markdown, page

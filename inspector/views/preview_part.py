@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from itertools import groupby
 
-from inspector.detectors.base import Finding
-from inspector.formats.base import Change
-from inspector.repairs.preview import DiffRow, Preview
+from inspector.planning.preview import DiffRow, Preview
+from inspector.programs.formats import Change
 from inspector.reports.message_counts import message_counts
 from inspector.reports.observed_rejection import Observed, observed
 from inspector.reports.plan import chunks_summary, summary
 from inspector.reports.visible import size
+from inspector.rules.base import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from django.http import Http404, HttpResponse
 
 from inspector.conversation import jsontext
-from inspector.detectors.base import Case
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation
+from inspector.planning.recommend import composed
 from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import names
-from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.recommend import composed
 from inspector.reports import show
 from inspector.reports.side_by_side import SideBySide, elsewhere, place_of, side_by_side
 from inspector.reports.standings import Standing, standings_of
 from inspector.reports.tried import LARGEST, Tried, readers_tried, strategies_tried
 from inspector.reports.visible import visible
+from inspector.rules.base import Case
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.choice import Choice, looked_up
 from inspector.views.chunks import TEXT_SHOWN

@@ -30,21 +30,21 @@ from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
 from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
-from inspector.detectors.base import findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Lists, Scripted, WriteMode, mode_summary
-from inspector.formats.catalogue import READ_ONLY
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
+from inspector.planning.recommend import LARGE, at_once
+from inspector.planning.suggested import suggested
 from inspector.profiles.judging import judged
+from inspector.programs.catalogue import READ_ONLY
+from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
 from inspector.readers.catalogue import names
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.recommend import LARGE, at_once
-from inspector.repairs.suggested import suggested
 from inspector.reports import markdown, plan
 from inspector.reports.visible import visible
 from inspector.reports.what_remains import what_remains
+from inspector.rules.base import findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import absolute, as_json, as_markdown, page
 from inspector.views.preview_part import PreviewPart, preview_part
 

@@ -15,10 +15,10 @@ from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
-from inspector.formats.base import InFiles
-from inspector.formats.catalogue import READ_ONLY, UnknownFormat, format_named
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Payload, Record, Source, Stream, TraceRecord
+from inspector.programs.catalogue import READ_ONLY, UnknownFormat, format_named
+from inspector.programs.formats import InFiles
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.reports.visible import visible

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse
 
-from inspector.formats.catalogue import format_named
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source
 from inspector.models.comparing import difference, differences
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
+from inspector.programs.catalogue import format_named
 from inspector.readers.catalogue import READERS, UnknownReader, names
 from inspector.reports.whatif import Difference, Summary, candidates, client, compared_formats, summarise
 from inspector.reports.whatif_report import difference_report, summary_report

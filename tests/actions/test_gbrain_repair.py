@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 
 from inspector.models import AuditEntry, Conversation, Repair, RepairChange, Source
-from inspector.readers.gbrain import VERSIONS
+from inspector.programs.gbrain.readers import VERSIONS
 from tests.commands.running import Ran, run
 from tests.core.test_strategies_gbrain import DAMAGED
 from tests.gbrain_rows import AB, ASKED, ROWS, A, Case, Run, call, text

@@ -2,9 +2,9 @@
 
 import pytest
 
-from inspector.detectors.catalogue import RULES
 from inspector.readers.catalogue import names
-from inspector.repairs.catalogue import STRATEGIES
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import STRATEGIES
 from tests.commands.running import run
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from inspector.models import AuditEntry, Repair, Source
-from inspector.repairs.catalogue import strategy
+from inspector.strategies.catalogue import strategy
 from tests.commands.running import CONVERSATION, everything, incident, make, run, run_in_process
 from tests.sources.stores import prints
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from inspector.conversation.jsontext import compact, encode
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.formats.base import Cell, Record, Stored
-from inspector.formats.dispatch import DISPATCH, chunk_key
-from inspector.formats.dispatch_rows import row_text
+from inspector.programs.dispatch.format import DISPATCH, chunk_key
+from inspector.programs.dispatch.rows import row_text
+from inspector.programs.formats import Cell, Record, Stored
 
 Block = dict[str, Any]
 TITLE_UNITS = 80

@@ -6,13 +6,13 @@ from typing import Any
 
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation, Message, Reading
-from inspector.detectors.base import case_of
-from inspector.formats.base import Stored
-from inspector.formats.dispatch import DISPATCH
+from inspector.planning import preview as previews
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Stored
 from inspector.projections.catalogue import projection
 from inspector.readers.catalogue import reader
-from inspector.repairs import preview as previews
-from inspector.repairs.catalogue import strategy
+from inspector.rules.base import case_of
+from inspector.strategies.catalogue import strategy
 
 Shown = list[tuple[str, tuple[int, ...]]]
 OPTIONS = {"fork_id": "new-id", "now": "5", "title": "Repaired"}

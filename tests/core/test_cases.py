@@ -3,7 +3,7 @@
     === name fires=CODE@seq,CODE@seq [reader=NAME] [running | left-running]
     === name silent [reader=NAME] [running | left-running]
 
-Below such a line stands a case in the notation (`inspector.detectors.case_notation`: the conversation, and lines for archive,
+Below such a line stands a case in the notation (`inspector.rules.case_notation`: the conversation, and lines for archive,
 stranded messages, bleeding ids, metrics, trace), up to the next one. `fires` lists each finding of that rule with the first seq
 that it names (`CODE@-`: it is about the whole conversation); other rules are not looked at. `running`: the status is active (of rollouts:
 pending) and the last activity a moment ago; `left-running`: active, and nothing happened for a day. `raw SEQ TEXT` is a row exactly as stored,
@@ -19,12 +19,12 @@ import pytest
 
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk, Fact
-from inspector.detectors.base import Case, Rule, Severity, case_of, findings
-from inspector.detectors.case_notation import load_case
-from inspector.detectors.catalogue import RULES, rule
-from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import chunk_key
-from inspector.formats.dispatch_rows import read_chunk
+from inspector.programs.dispatch.format import chunk_key
+from inspector.programs.dispatch.rows import read_chunk
+from inspector.programs.formats import Cell, Record
+from inspector.rules.base import Case, Rule, Severity, case_of, findings
+from inspector.rules.case_notation import load_case
+from inspector.rules.catalogue import RULES, rule
 
 FOLDER = Path(__file__).parent.parent / "cases"
 TAKEN_AT = 1_782_600_000_000

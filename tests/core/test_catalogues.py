@@ -11,15 +11,15 @@ import pytest
 
 from inspector import detectors, formats, profiles, projections, readers, repairs
 from inspector.conversation.edits import Safety
-from inspector.detectors.base import Fault, Rule
-from inspector.detectors.catalogue import RULES, UnknownRule, rule
-from inspector.formats.catalogue import FORMATS, UnknownFormat, format_named
 from inspector.profiles.catalogue import PROFILES, UnknownProfile, profile
+from inspector.programs.catalogue import FORMATS, UnknownFormat, format_named
+from inspector.programs.pi_openclaw.readers import openclaw, pi
 from inspector.projections.catalogue import PROJECTIONS, UnknownProjection, projection
-from inspector.readers import openclaw, pi
 from inspector.readers.catalogue import READERS, UnknownReader, names, reader
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES, UnknownStrategy, strategy
+from inspector.rules.base import Fault, Rule
+from inspector.rules.catalogue import RULES, UnknownRule, rule
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy, strategy
 
 TESTS = Path(__file__).parent.parent
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record
-from inspector.formats.catalogue import format_named
-from inspector.formats.request_names import WIRES
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Cell, Record
+from inspector.programs.request_bodies.names import WIRES
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
 
 CALL = {"id": "call_a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 CALL_2 = {"id": "call_b", "type": "function", "function": {"name": "ls", "arguments": "{}"}}

@@ -8,14 +8,14 @@ import pytest
 
 from inspector.conversation.model import Conversation, Kind
 from inspector.conversation.queries import true_messages
-from inspector.detectors.base import Finding, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record, Shape
-from inspector.formats.catalogue import FORMATS
-from inspector.formats.dispatch_g0 import DISPATCH_G0
+from inspector.programs.catalogue import FORMATS
+from inspector.programs.dispatch.g0 import DISPATCH_G0
+from inspector.programs.formats import Cell, Record, Shape
 from inspector.projections.catalogue import projection
 from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.reports.whatif import compare, compared_formats
+from inspector.rules.base import Finding, case_of, findings
+from inspector.rules.catalogue import RULES
 
 CHUNK_COLUMNS = ("id", "tab_id", "seq", "turn_id", "step", "role", "type", "data_json", "created_at")
 CALL = {"callId": "a", "name": "ls", "arguments": {"path": "."}}

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from inspector.conversation.model import Chunk, Kind
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.bleeding_id import RULE as BLEEDING
-from inspector.formats.base import Cell, KnowsKeys, Record, WriteRefused
-from inspector.formats.dispatch import DISPATCH, TABLE, chunk_key
-from inspector.formats.dispatch_rows import row_text
+from inspector.programs.dispatch.format import DISPATCH, TABLE, chunk_key
+from inspector.programs.dispatch.rows import row_text
+from inspector.programs.dispatch.rules.bleeding_id import RULE as BLEEDING
+from inspector.programs.formats import Cell, KnowsKeys, Record, WriteRefused
+from inspector.rules.base import case_of, findings
 from inspector.sources.creation import write_dispatch_store
 from inspector.sources.problems import Moved
 from inspector.sources.writing import commit

@@ -9,14 +9,14 @@ import pytest
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Conversation
-from inspector.detectors.base import Case, Severity, at_least, case_of, findings
-from inspector.detectors.catalogue import RULES, rule
-from inspector.formats.base import Record, WriteRefused, after
-from inspector.formats.dispatch import DISPATCH
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES, strategy
-from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
-from inspector.repairs.recommend import recommended
+from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.planning.recommend import recommended
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Record, WriteRefused, after
+from inspector.rules.base import Case, Severity, at_least, case_of, findings
+from inspector.rules.catalogue import RULES, rule
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES, strategy
 from tests.core.append import A, U, appended, er
 from tests.core.building import FOR_A_PROVIDER, OPTIONS, preview_of
 from tests.core.simulation import Server

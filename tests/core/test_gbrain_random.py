@@ -9,18 +9,18 @@ import pytest
 
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Conversation, Kind
-from inspector.detectors.base import Severity, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.detectors.synthetic_texts import is_synthetic
-from inspector.formats import jsonb
-from inspector.formats.base import Stored, WriteRefused, after
-from inspector.formats.gbrain import GBRAIN
-from inspector.formats.gbrain_tables import MESSAGES
-from inspector.formats.relation_rows import record_of, relation_of, row_of
-from inspector.readers.gbrain import VERSIONS
-from inspector.repairs.catalogue import STRATEGIES, strategy
-from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
-from inspector.repairs.recommend import sequence
+from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.planning.recommend import sequence
+from inspector.programs.formats import Stored, WriteRefused, after
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.gbrain.readers import VERSIONS
+from inspector.programs.gbrain.tables import MESSAGES
+from inspector.programs.relation_rows import record_of, relation_of, row_of
+from inspector.rules.base import Severity, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.rules.synthetic_texts import is_synthetic
+from inspector.strategies.catalogue import STRATEGIES, strategy
+from inspector.text import jsonb
 from tests.gbrain_rows import Block, Case, Run, call, records, result, text
 
 SEEDS = range(60)

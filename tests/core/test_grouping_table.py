@@ -6,8 +6,8 @@ import pytest
 
 from inspector.conversation.model import Conversation
 from inspector.profiles.catalogue import profile
+from inspector.programs.dispatch.readers import INTERRUPTED
 from inspector.projections.catalogue import projection
-from inspector.readers.dispatch import INTERRUPTED
 from tests.core.append import A, S, Store, T, U, appended, er, sy, tc, th, tr, tx
 from tests.core.building import read, rows, spelled, wire
 from tests.core.incident import E1, before_turn_3

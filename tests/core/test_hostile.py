@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from inspector.conversation import jsontext, notation
 from inspector.conversation.model import Kind
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record, WriteRefused
-from inspector.formats.dispatch import DISPATCH
+from inspector.planning.preview import NothingToDo
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Cell, Record, WriteRefused
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import names, reader
-from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.preview import NothingToDo
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.leaked_calls import Part, leaked
 from tests.core.building import preview_of
 from tests.core.test_properties import assert_notation_gives_back

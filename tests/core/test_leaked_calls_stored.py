@@ -7,17 +7,17 @@ import pytest
 
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Conversation, Kind
-from inspector.detectors.base import Case, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.detectors.synthetic_texts import OURS, written_by
-from inspector.formats.base import Cell, Record, after
-from inspector.formats.dispatch import DISPATCH
-from inspector.formats.gbrain import GBRAIN
-from inspector.readers.dispatch import INTERRUPTED
-from inspector.repairs import preview as previews
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.preview import NothingToDo, Preview, compose
+from inspector.planning import preview as previews
+from inspector.planning.preview import NothingToDo, Preview, compose
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.dispatch.readers import INTERRUPTED
+from inspector.programs.formats import Cell, Record, after
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.rules.base import Case, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.rules.synthetic_texts import OURS, written_by
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
+from inspector.strategies.catalogue import strategy
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace
 from inspector.traces.tree import build

@@ -9,12 +9,12 @@ import pytest
 from inspector.conversation import queries
 from inspector.conversation.edits import apply
 from inspector.conversation.model import Message
-from inspector.detectors.base import Case, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.preview import compose
-from inspector.repairs.truncate_before_incomplete import NAME as TRUNCATES
+from inspector.planning.preview import compose
+from inspector.rules.base import Case, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
+from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
 from tests.core.test_strategies_trees import TABLE, stored
 from tests.formats.session_files import entry, header, lines, text
 from tests.readers.trees import chain

@@ -6,7 +6,7 @@ import pytest
 
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk
-from inspector.formats.pi import PI
+from inspector.programs.pi_openclaw.pi import PI
 from tests.formats.session_files import call, entry, header, lines, records, u
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
-from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import DISPATCH
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
 from inspector.projections.observed import NO_PROMPT, NO_REQUEST, Observed, observed
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from inspector.conversation import notation
-from inspector.detectors.base import Case, answered, case_of, findings, once
-from inspector.detectors.catalogue import RULES
+from inspector.rules.base import Case, answered, case_of, findings, once
+from inspector.rules.catalogue import RULES
 
 STORED = """
 1 user 0.0 text "list the files"

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.catalogue import rule
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import rule
 from inspector.streams.model import Side
 from inspector.streams.run import one_side
 from tests.streams.spoken import ASKED, DONE, ROLE, chunk, exchange, finish, sse, text

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.formats import request_ids
-from inspector.formats.base import Cell, Record
-from inspector.formats.request_body import REQUEST_BODIES
+from inspector.programs.formats import Cell, Record
+from inspector.programs.request_bodies import ids as request_ids
+from inspector.programs.request_bodies.format import REQUEST_BODIES
 from inspector.projections import gemini
 from inspector.projections.base import Part, Prompt
 from inspector.projections.catalogue import PROJECTIONS, projection

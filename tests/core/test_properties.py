@@ -11,12 +11,12 @@ from inspector.conversation import jsontext, notation
 from inspector.conversation.edits import apply
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.queries import true_messages
-from inspector.detectors.base import Fault, Finding, Severity
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record, Stored, after
-from inspector.formats.dispatch import DISPATCH
-from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.preview import NothingToDo, Preview
+from inspector.planning.preview import NothingToDo, Preview
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Cell, Record, Stored, after
+from inspector.rules.base import Fault, Finding, Severity
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import STRATEGIES
 from tests.core import histories
 from tests.core.append import A, S, Store, T, U, er, tx
 from tests.core.building import FOR_A_PROVIDER, plan_for, preview_of, read, shown

@@ -9,19 +9,19 @@ import pytest
 from inspector.conversation import notation
 from inspector.conversation.edits import Plan, between
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.detectors.base import Case, case_of
-from inspector.detectors.synthetic_texts import is_synthetic
-from inspector.formats.base import Cell, Record, Stored, after
-from inspector.formats.catalogue import format_named
-from inspector.formats.request_names import WIRES
-from inspector.formats.rollouts import ROLLOUTS
+from inspector.planning.preview import digest, safety_of
+from inspector.planning.recommend import MOST, Recommendation, composed, for_profile
 from inspector.profiles.base import Profile
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Cell, Record, Stored, after
+from inspector.programs.request_bodies.names import WIRES
+from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.projections.base import AS_SENT
 from inspector.projections.catalogue import projection
-from inspector.repairs.preview import digest, safety_of
-from inspector.repairs.recommend import MOST, Recommendation, composed, for_profile
+from inspector.rules.base import Case, case_of
+from inspector.rules.synthetic_texts import is_synthetic
 from inspector.seeds.rollouts_incident import SESSION, incident_files
 from tests.judges.reading import HISTORIES
 

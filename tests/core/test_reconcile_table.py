@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from inspector.conversation.model import Message
-from inspector.readers.dispatch import REPAIRS, reconcile
+from inspector.programs.dispatch.readers import REPAIRS, reconcile
 from tests.core.append import A, Said, Store, T, U, appended, er, tc, th, tr, tx
 from tests.core.building import read, rows, wire
 

@@ -4,10 +4,10 @@ import pytest
 
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import decode
-from inspector.detectors.base import Fault, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Stored, after
-from inspector.formats.dispatch import DISPATCH
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Stored, after
+from inspector.rules.base import Fault, case_of, findings
+from inspector.rules.catalogue import RULES
 from tests.core.building import preview_of, read, shown, spelled, wire
 from tests.core.incident import E1, before_turn_3
 

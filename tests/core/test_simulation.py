@@ -12,12 +12,12 @@ import pytest
 from inspector.conversation.edits import Plan
 from inspector.conversation.jsontext import compact
 from inspector.conversation.queries import true_messages
-from inspector.detectors.base import Case, Severity, at_least, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.dispatch import DISPATCH
-from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.preview import Preview, compose, digest, preview, safety_of
-from inspector.repairs.recommend import recommended
+from inspector.planning.preview import Preview, compose, digest, preview, safety_of
+from inspector.planning.recommend import recommended
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.rules.base import Case, Severity, at_least, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import STRATEGIES
 from tests.core.append import Said, tr, tx
 from tests.core.building import OPTIONS
 from tests.core.simulation import Server, Spoken, before_a_user_message, eventful, quiet, spoken

@@ -3,9 +3,9 @@
 import pytest
 
 from inspector.conversation import jsontext
-from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import DISPATCH
-from inspector.readers.dispatch import INTERRUPTED
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.dispatch.readers import INTERRUPTED
+from inspector.programs.formats import Cell, Record
 from tests.core.append import A, Said, Store, T, U, appended, tc, th, tr
 from tests.core.building import covered, preview_of, read, rows, shown
 

@@ -13,27 +13,19 @@ from inspector.conversation.edits import Plan, apply
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Conversation
 from inspector.conversation.queries import true_messages
-from inspector.detectors import (
-    abort_placeholder,
-    baked_merge,
-    lost_steering,
-    orphaned_tool_result,
-    pair_cut_by_compaction,
-    stranded_messages,
-    unanswered_call,
-    unanswered_tail_call,
-)
-from inspector.detectors.base import Rule, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Stored, WriteRefused, after
-from inspector.formats.dispatch import DISPATCH, chunk_key
-from inspector.readers.dispatch import INTERRUPTED
-from inspector.repairs import preview as previews
-from inspector.repairs.catalogue import STRATEGIES, strategy
-from inspector.repairs.preview import NothingToDo, Preview
-from inspector.repairs.recommend import sequence
+from inspector.planning import preview as previews
+from inspector.planning.preview import NothingToDo, Preview
+from inspector.planning.recommend import sequence
+from inspector.programs.dispatch.format import DISPATCH, chunk_key
+from inspector.programs.dispatch.readers import INTERRUPTED
+from inspector.programs.dispatch.rules import abort_placeholder, baked_merge, lost_steering, pair_cut_by_compaction, stranded_messages
+from inspector.programs.formats import Stored, WriteRefused, after
 from inspector.reports.error_advice import advised, observed, remedies, repaired_by
 from inspector.reports.explain import explained
+from inspector.rules import orphaned_tool_result, unanswered_call, unanswered_tail_call
+from inspector.rules.base import Rule, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace
 from inspector.traces.tree import build

@@ -7,20 +7,20 @@ import pytest
 
 from inspector.conversation.edits import Plan
 from inspector.conversation.jsontext import compact
-from inspector.detectors.base import Case as Judged
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.detectors.synthetic_texts import OURS
-from inspector.formats import jsonb
-from inspector.formats.base import Record, Stored, WriteRefused, after
-from inspector.formats.gbrain import GBRAIN
-from inspector.formats.gbrain_tables import MESSAGES
-from inspector.formats.relation_rows import record_of, relation_of, row_of
+from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.planning.recommend import sequence
 from inspector.profiles.judging import judged
-from inspector.readers.gbrain import RECOVERED, UNAVAILABLE, VERSIONS, counters
-from inspector.repairs.catalogue import STRATEGIES, strategy
-from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
-from inspector.repairs.recommend import sequence
+from inspector.programs.formats import Record, Stored, WriteRefused, after
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.gbrain.readers import RECOVERED, UNAVAILABLE, VERSIONS, counters
+from inspector.programs.gbrain.tables import MESSAGES
+from inspector.programs.relation_rows import record_of, relation_of, row_of
+from inspector.rules.base import Case as Judged
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.rules.synthetic_texts import OURS
+from inspector.strategies.catalogue import STRATEGIES, strategy
+from inspector.text import jsonb
 from tests.gbrain_rows import AB, ASKED, BY_NUMBER, ROWS, A, Block, Case, Run, call, records, result, stored, text
 
 READERS = [version.name for version in VERSIONS]

@@ -11,14 +11,14 @@ import pytest
 from inspector.conversation import notation
 from inspector.conversation.edits import Plan, Safety, apply
 from inspector.conversation.model import Conversation, Kind
-from inspector.detectors.base import Case, case_of
-from inspector.detectors.synthetic_texts import OURS, ROLLOUTS
-from inspector.formats.base import Cell, Format, Record, Stored
-from inspector.formats.catalogue import format_named
+from inspector.planning import preview as previews
 from inspector.profiles.catalogue import profile
-from inspector.repairs import preview as previews
-from inspector.repairs.catalogue import STRATEGIES, strategy
-from inspector.repairs.renumber_messages import renumbered
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Cell, Format, Record, Stored
+from inspector.rules.base import Case, case_of
+from inspector.rules.synthetic_texts import OURS, ROLLOUTS
+from inspector.strategies.catalogue import STRATEGIES, strategy
+from inspector.strategies.renumber_messages import renumbered
 from tests.judges.reading import HISTORIES
 
 ANTHROPIC, OPENAI, SESSION = "anthropic-request", "openai-chat-request", "rollouts"

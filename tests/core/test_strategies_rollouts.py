@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from inspector.conversation.edits import Plan, Safety
-from inspector.detectors.base import Case, Severity, at_least, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record, Stored, after
-from inspector.formats.rollouts import ROLLOUTS
-from inspector.formats.rollouts_loading import line_problem, session_problem
-from inspector.repairs import preview as previews
-from inspector.repairs.catalogue import strategy
+from inspector.planning import preview as previews
+from inspector.programs.formats import Cell, Record, Stored, after
+from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.programs.rollouts.loading import line_problem, session_problem
+from inspector.rules.base import Case, Severity, at_least, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import strategy
 
 PARENT, CHILD = "20251223_152205_b0fba6", "20251224_100000_0a1b2c"
 ENDPOINT = {"provider": "anthropic", "model": "m"}

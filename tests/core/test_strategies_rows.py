@@ -9,19 +9,19 @@ import pytest
 from inspector.conversation import jsontext
 from inspector.conversation.edits import EditMismatch, Plan, Set, apply
 from inspector.conversation.model import Kind
-from inspector.detectors.base import Case, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record, Stored, WriteRefused, after
-from inspector.formats.dispatch import DISPATCH
-from inspector.projections.dispatch_openai import arguments
-from inspector.readers.dispatch import INTERRUPTED
-from inspector.repairs import preview as previews
-from inspector.repairs.catalogue import STRATEGIES, strategy
-from inspector.repairs.leaked_syntax import recovered
-from inspector.repairs.preview import NothingToDo, Preview, compose
-from inspector.repairs.recommend import recommended
-from inspector.repairs.rename_in_fork import FRESH
-from inspector.repairs.sanitise_arguments import sanitised
+from inspector.planning import preview as previews
+from inspector.planning.preview import NothingToDo, Preview, compose
+from inspector.planning.recommend import recommended
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.dispatch.projection import arguments
+from inspector.programs.dispatch.readers import INTERRUPTED
+from inspector.programs.dispatch.strategies.rename_in_fork import FRESH
+from inspector.programs.formats import Cell, Record, Stored, WriteRefused, after
+from inspector.rules.base import Case, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import STRATEGIES, strategy
+from inspector.strategies.leaked_syntax import recovered
+from inspector.strategies.sanitise_arguments import sanitised
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
 from tests.core.append import A, Block, Said, Store, T, U, appended, tc, th, tr, tx

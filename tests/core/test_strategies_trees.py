@@ -10,19 +10,19 @@ from inspector.conversation.edits import Plan, Safety, apply
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.pairing import answered
 from inspector.conversation.tree import LEAF, spoken
-from inspector.detectors.base import Case, Severity, at_least, case_of, findings, stored_messages
-from inspector.detectors.catalogue import RULES
-from inspector.detectors.synthetic_texts import OURS, is_synthetic
-from inspector.formats.base import Format, Stored, after
-from inspector.formats.openclaw import OPENCLAW
-from inspector.formats.pi import PI
+from inspector.planning.preview import compose
+from inspector.planning.recommend import MOST, sequence
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
-from inspector.readers.result_pairing import MISSING, NO_RESULT, strict_problems
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.preview import compose
-from inspector.repairs.recommend import MOST, sequence
-from inspector.repairs.truncate_before_incomplete import forgotten
+from inspector.programs.formats import Format, Stored, after
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
+from inspector.programs.pi_openclaw.pi import PI
+from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT, strict_problems
+from inspector.rules.base import Case, Severity, at_least, case_of, findings, stored_messages
+from inspector.rules.catalogue import RULES
+from inspector.rules.synthetic_texts import OURS, is_synthetic
+from inspector.strategies.catalogue import strategy
+from inspector.strategies.truncate_before_incomplete import forgotten
 from tests.formats.session_files import a, call, entry, header, line, lines, r, records, text, u
 from tests.readers.trees import chain, shape_of
 

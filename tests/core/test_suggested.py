@@ -8,16 +8,16 @@ import pytest
 
 from inspector.conversation import notation
 from inspector.conversation.edits import EditMismatch, Plan
-from inspector.detectors.base import Case, Finding, at_least, case_of, findings
-from inspector.detectors.catalogue import RULES, rule
-from inspector.formats.base import Cell, Format, Record, Stored, WriteRefused
-from inspector.formats.dispatch import DISPATCH
-from inspector.formats.dispatch_g0 import DISPATCH_G0, READ_ONLY
-from inspector.formats.rollouts import ROLLOUTS
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.preview import NothingToDo, Preview, compose, digest, preview, safety_of
-from inspector.repairs.suggested import suggested
+from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
+from inspector.planning.suggested import suggested
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.dispatch.g0 import DISPATCH_G0, READ_ONLY
+from inspector.programs.formats import Cell, Format, Record, Stored, WriteRefused
+from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.rules.base import Case, Finding, at_least, case_of, findings
+from inspector.rules.catalogue import RULES, rule
 from inspector.seeds.rollouts_incident import SESSION, incident_files
+from inspector.strategies.catalogue import strategy
 from tests.core.test_dispatch_g0 import turn
 from tests.core.test_simulation import DAMAGES, Damage
 from tests.core.test_strategies_trees import FORMATS, TABLE, stored

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from inspector.detectors.base import case_of
 from inspector.readers.catalogue import names
 from inspector.reports.whatif import candidates, client, outcome, outcomes, read_by
+from inspector.rules.base import case_of
 from tests.core.test_simulation import DAMAGES, Damage
 
 

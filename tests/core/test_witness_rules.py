@@ -9,11 +9,11 @@ import pytest
 
 from inspector.conversation import jsontext
 from inspector.conversation.compacted import kept_for_certain
-from inspector.detectors.base import Case, Severity, case_of, findings
-from inspector.detectors.case_notation import load_case
-from inspector.detectors.catalogue import rule
-from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import DISPATCH
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Cell, Record
+from inspector.rules.base import Case, Severity, case_of, findings
+from inspector.rules.case_notation import load_case
+from inspector.rules.catalogue import rule
 from inspector.seeds.dispatch_incident import CONVERSATION, incident_records, incident_rows
 from inspector.traces.model import Trace
 from inspector.traces.tree import build

@@ -10,10 +10,10 @@ from django.test import Client
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair
 from inspector.actions.undo_repair import undo_repair, verify_repair
-from inspector.detectors.base import findings
-from inspector.detectors.catalogue import RULES
 from inspector.models import Conversation, Repair, loading
-from inspector.repairs.recommend import recommended
+from inspector.planning.recommend import recommended
+from inspector.rules.base import findings
+from inspector.rules.catalogue import RULES
 from tests.actions.building import WHO, Store, again, everything, imported, proposed
 from tests.commands.running import run
 from tests.core.append import Said

@@ -9,8 +9,8 @@ from typing import Any
 
 import psycopg
 
-from inspector.formats.catalogue import format_named
-from inspector.formats.gbrain_tables import RELATIONS
+from inspector.programs.catalogue import format_named
+from inspector.programs.gbrain.tables import RELATIONS
 from inspector.sources import stores
 from inspector.sources.places import place
 from tests.faults.stores import Content, Files

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
-from inspector.formats.base import Element
+from inspector.programs.formats import Element
 from inspector.sources.elements import Absent, Differs, Present, WrongShape, spliced
 
 Content = dict[str, object]

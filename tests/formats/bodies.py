@@ -5,8 +5,8 @@ from typing import Any
 
 from inspector.conversation.edits import Edit, Plan
 from inspector.conversation.model import Conversation
-from inspector.formats.base import Cell, Record, Stored
-from inspector.formats.request_body import REQUEST_BODIES, RequestBody
+from inspector.programs.formats import Cell, Record, Stored
+from inspector.programs.request_bodies.format import REQUEST_BODIES, RequestBody
 
 BODIES: dict[str, Any] = {
     "anthropic": {

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from inspector.conversation.model import Conversation
-from inspector.formats.base import Stored
-from inspector.formats.openclaw_sqlite import OPENCLAW_SQLITE
+from inspector.programs.formats import Stored
+from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.sources import stores
 from tests.formats.session_files import HEADER, line
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from inspector.conversation.model import Conversation
-from inspector.formats.base import Cell, Record, Stored
-from inspector.formats.rollouts import ROLLOUTS
-from inspector.formats.rollouts_writing import line_text, session_text
+from inspector.programs.formats import Cell, Record, Stored
+from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.programs.rollouts.writing import line_text, session_text
 
 ID = "20261120_172534_5b6b77"
 FOLDER = f".rollouts/sessions/{ID}"

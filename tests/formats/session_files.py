@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.conversation.model import Conversation
-from inspector.formats.base import Cell, Record, Stored
-from inspector.formats.openclaw import OPENCLAW
-from inspector.formats.pi import PI
+from inspector.programs.formats import Cell, Record, Stored
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
+from inspector.programs.pi_openclaw.pi import PI
 
 ID = "0e6bd2a4-0000-4000-8000-000000000001"
 HEADER = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-11-20T17:33:07.691Z", "cwd": "/home/dev/my app"}

@@ -7,13 +7,13 @@ import pytest
 
 from inspector.conversation.edits import Plan, apply
 from inspector.conversation.model import Kind
-from inspector.detectors.base import Case, Severity, at_least, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record, Stored
-from inspector.formats.catalogue import format_named
 from inspector.profiles.judging import judged
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Cell, Record, Stored
 from inspector.projections.catalogue import projection
-from inspector.repairs.catalogue import strategy
+from inspector.rules.base import Case, Severity, at_least, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import strategy
 
 CHAT, RESPONSES, AI = "openai-chat-request", "openai-responses-request", "ai-sdk-messages"
 

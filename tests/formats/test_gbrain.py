@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.detectors import run_without_call
-from inspector.detectors.base import case_of
-from inspector.formats import jsonb
-from inspector.formats.base import Record, Stored, WriteRefused
-from inspector.formats.gbrain import GBRAIN
-from inspector.formats.gbrain_facts import GATEWAY, GATEWAY_BALANCED, GATEWAY_GAPPED, LEGACY, MIXED
-from inspector.formats.gbrain_tables import EXECUTIONS, JOBS, LEASES, MESSAGES, RELATIONS
-from inspector.formats.relation_rows import record_of, relation_of
+from inspector.programs.formats import Record, Stored, WriteRefused
+from inspector.programs.gbrain.facts import GATEWAY, GATEWAY_BALANCED, GATEWAY_GAPPED, LEGACY, MIXED
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.gbrain.rules import run_without_call
+from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, LEASES, MESSAGES, RELATIONS
+from inspector.programs.relation_rows import record_of, relation_of
+from inspector.rules.base import case_of
+from inspector.text import jsonb
 from tests import gbrain_rows
 from tests.gbrain_rows import BY_NUMBER, ROWS, call, result, text
 

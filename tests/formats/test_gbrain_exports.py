@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.formats import gbrain_exports
-from inspector.formats.base import Cell, NotAnExport, Record, Shape, Unpacked
-from inspector.formats.catalogue import FORMATS, READ_ONLY, format_named
-from inspector.formats.gbrain_exports import GBRAIN_EXPORT
-from inspector.formats.gbrain_tables import EXECUTIONS, IN_FULL, JOBS, LEASES, MESSAGES
-from inspector.formats.relation_rows import row_of
+from inspector.programs.catalogue import FORMATS, READ_ONLY, format_named
+from inspector.programs.formats import Cell, NotAnExport, Record, Shape, Unpacked
+from inspector.programs.gbrain import exports as gbrain_exports
+from inspector.programs.gbrain.exports import GBRAIN_EXPORT
+from inspector.programs.gbrain.tables import EXECUTIONS, IN_FULL, JOBS, LEASES, MESSAGES
+from inspector.programs.relation_rows import row_of
 from inspector.readers.catalogue import reader
 from inspector.seeds import gbrain_incident
 from inspector.sources import reading, stores

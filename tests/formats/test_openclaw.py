@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from inspector.formats.base import Shape
-from inspector.formats.catalogue import FORMATS
-from inspector.formats.openclaw import OPENCLAW
+from inspector.programs.catalogue import FORMATS
+from inspector.programs.formats import Shape
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.sources.reading import read_store
 from tests.formats.session_files import ID, a, call, entry, header, line, lines, openclaw, r, text, u
 

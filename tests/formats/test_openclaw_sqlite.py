@@ -13,12 +13,12 @@ import zstandard
 from django.core.management import CommandError, call_command
 
 from inspector.conversation.model import Conversation, Kind
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record, Shape
-from inspector.formats.catalogue import FORMATS
-from inspector.formats.openclaw import OPENCLAW
-from inspector.formats.openclaw_sqlite import OPENCLAW_SQLITE
+from inspector.programs.catalogue import FORMATS
+from inspector.programs.formats import Cell, Record, Shape
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
+from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
 from inspector.sources import reading, stores
 from tests.formats.openclaw_stores import ID, KEY, NOW, event, events, index, insert, node, one, open_store, read, whole_store, window
 from tests.formats.session_files import HEADER, a, call, entry, lines, r, records, text, u
@@ -117,7 +117,7 @@ def test_a_packed_event_that_cannot_be_unpacked_keeps_its_place(tmp_path: Path, 
 
 
 def test_packed_events_that_are_too_much_together_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.formats.openclaw_events.MOST_OF_ALL", 2 * len(lines(BIG)))
+    monkeypatch.setattr("inspector.programs.pi_openclaw.openclaw_events.MOST_OF_ALL", 2 * len(lines(BIG)))
     with closing(open_store(tmp_path / "s.sqlite")) as connection:
         events(connection, *ENTRIES[:3])
         for seq in (4, 5, 6):

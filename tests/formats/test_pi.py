@@ -9,12 +9,12 @@ import pytest
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import entries
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Shape
-from inspector.formats.catalogue import FORMATS
-from inspector.formats.pi import PI
-from inspector.formats.session_entries import moment
+from inspector.programs.catalogue import FORMATS
+from inspector.programs.formats import Shape
+from inspector.programs.pi_openclaw.entries import moment
+from inspector.programs.pi_openclaw.pi import PI
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
 from inspector.sources.reading import read_store
 from tests.formats.session_files import HEADER, ID, a, call, entry, header, keys, line, lines, pi, r, records, text, u
 

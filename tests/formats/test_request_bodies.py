@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from inspector.conversation.edits import Insert, Remove, Replace
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import true_messages
-from inspector.formats.base import WriteRefused
-from inspector.formats.request_layout import NotARequest
+from inspector.programs.formats import WriteRefused
+from inspector.programs.request_bodies.layout import NotARequest
 from inspector.projections.catalogue import projection
 from inspector.readers import as_sent
 from tests.formats.bodies import BODIES, FORMATS, read, stored, written

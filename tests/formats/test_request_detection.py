@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from inspector.formats import request_layout
-from inspector.formats.request_detection import format_of, wires_of
-from inspector.formats.request_layout import NotARequest
-from inspector.formats.request_shapes.catalogue import SHAPES
+from inspector.programs.request_bodies import layout as request_layout
+from inspector.programs.request_bodies.detection import format_of, wires_of
+from inspector.programs.request_bodies.layout import NotARequest
+from inspector.programs.request_bodies.shapes.catalogue import SHAPES
 from inspector.sources.reading import NoRequest, read
 from tests.formats.bodies import BODIES
 

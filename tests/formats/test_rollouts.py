@@ -8,10 +8,10 @@ import pytest
 
 from inspector.conversation import queries
 from inspector.conversation.model import Conversation, Kind
-from inspector.formats.base import Cell, Record, Shape
-from inspector.formats.rollouts import ROLLOUTS
-from inspector.formats.rollouts_lines import join, split
-from inspector.formats.rollouts_writing import line_text, session_text
+from inspector.programs.formats import Cell, Record, Shape
+from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.programs.rollouts.lines import join, split
+from inspector.programs.rollouts.writing import line_text, session_text
 from inspector.sources.reading import read_store
 from tests.formats.rollouts_files import (
     FOLDER,

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from inspector.conversation.model import Conversation, Fact, Kind
-from inspector.detectors.base import case_of
-from inspector.formats.base import Cell, Record
-from inspector.formats.rollouts import ROLLOUTS
-from inspector.projections.rollouts_anthropic import convert
-from inspector.readers.rollouts import read
+from inspector.programs.formats import Cell, Record
+from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.programs.rollouts.projection import convert
+from inspector.programs.rollouts.readers import read
 from inspector.reports.crash_alignment import aligned, ending
 from inspector.reports.recorded_errors import recorded_errors
+from inspector.rules.base import case_of
 from inspector.seeds.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 from tests.formats.rollouts_files import a, call, lines, session, text, thinking, u
 

@@ -10,10 +10,10 @@ import pytest
 
 from inspector.conversation.edits import Edit, Insert, Plan, Remove, Replace, apply
 from inspector.conversation.model import Chunk, Kind
-from inspector.formats.base import Cell, Record, WriteRefused, after
-from inspector.formats.rollouts import ROLLOUTS
-from inspector.projections.rollouts_anthropic import convert
-from inspector.readers.rollouts import read
+from inspector.programs.formats import Cell, Record, WriteRefused, after
+from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.programs.rollouts.projection import convert
+from inspector.programs.rollouts.readers import read
 from inspector.reports.crash_alignment import aligned, ending
 from inspector.seeds.rollouts_incident import incident_files
 

@@ -8,8 +8,8 @@ import pytest
 
 from inspector.conversation.edits import ID, Edit, Insert, Plan, Remove, Replace, Set
 from inspector.conversation.model import Chunk, Kind
-from inspector.formats.base import Record, Stored, WriteRefused, after
-from inspector.formats.rollouts import ROLLOUTS
+from inspector.programs.formats import Record, Stored, WriteRefused, after
+from inspector.programs.rollouts.format import ROLLOUTS
 from tests.formats.rollouts_files import (
     FOLDER,
     GOLDEN_LINE,

@@ -7,13 +7,13 @@ import pytest
 
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Conversation
-from inspector.detectors.base import Case, case_of
-from inspector.formats.base import Format, Stored, WriteRefused
-from inspector.formats.openclaw import OPENCLAW
-from inspector.formats.pi import PI
+from inspector.planning.preview import compose, digest, preview
+from inspector.programs.formats import Format, Stored, WriteRefused
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
+from inspector.programs.pi_openclaw.pi import PI
 from inspector.readers.catalogue import reader
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.preview import compose, digest, preview
+from inspector.rules.base import Case, case_of
+from inspector.strategies.catalogue import strategy
 from tests.formats.session_files import a, call, header, line, lines, pi, r, records, text, u
 
 BOM = b"\xef\xbb\xbf"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from inspector.formats.session_lines import BOM, Line, scan
+from inspector.programs.pi_openclaw.lines import BOM, Line, scan
 from tests.formats.session_files import a, call, entry, header, line, lines, r, text, u
 
 H = line(header())

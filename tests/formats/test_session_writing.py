@@ -15,17 +15,19 @@ import pytest
 from inspector.conversation import js_json, tree
 from inspector.conversation.edits import Edit, Insert, Plan, Remove, Replace, Set, between
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.detectors.base import case_of
-from inspector.formats import session_file, session_path, session_writing
-from inspector.formats.base import Change, Stored, WriteRefused
-from inspector.formats.openclaw import OPENCLAW
-from inspector.formats.pi import PI
-from inspector.formats.session_verifying import verified
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.renumber_messages import renumbered
+from inspector.programs.formats import Change, Stored, WriteRefused
+from inspector.programs.pi_openclaw import file as session_file
+from inspector.programs.pi_openclaw import path as session_path
+from inspector.programs.pi_openclaw import writing as session_writing
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
+from inspector.programs.pi_openclaw.pi import PI
+from inspector.programs.pi_openclaw.verifying import verified
+from inspector.rules.base import case_of
 from inspector.sources import reading, stores
 from inspector.sources.lock_files import Held
 from inspector.sources.problems import Moved
+from inspector.strategies.catalogue import strategy
+from inspector.strategies.renumber_messages import renumbered
 from tests.formats.session_files import a, call, entry, header, line, lines, r, records, text, u
 
 REPLAY, INSERT, NEW = "replay-suffix", "insert-and-reparent", "new-session"

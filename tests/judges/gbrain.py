@@ -7,18 +7,18 @@ from functools import cache
 from typing import Any
 
 from inspector.conversation.edits import Plan
-from inspector.detectors.base import case_of
-from inspector.formats.base import Stored, after
-from inspector.formats.gbrain import GBRAIN
-from inspector.formats.gbrain_tables import MESSAGES, value, whole
-from inspector.formats.relation_rows import row_of
+from inspector.planning import preview as previews
+from inspector.planning.recommend import composed
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
+from inspector.programs.formats import Stored, after
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.gbrain.tables import MESSAGES, value, whole
+from inspector.programs.relation_rows import row_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import projection
 from inspector.readers.catalogue import reader
-from inspector.repairs import preview as previews
-from inspector.repairs.recommend import composed
+from inspector.rules.base import case_of
 from tests.gbrain_rows import ROWS, stored
 
 NAIVE = "gbrain-naive"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.formats import jsonb
-from inspector.formats.jsonb import NotKept
+from inspector.text import jsonb
+from inspector.text.jsonb import NotKept
 from tests.postgres.server import Server
 
 Connection = psycopg.Connection[tuple[Any, ...]]

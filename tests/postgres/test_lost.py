@@ -9,11 +9,11 @@ from inspector.actions.apply_repair import apply_repair
 from inspector.actions.import_source import import_targets
 from inspector.actions.problems import Refused
 from inspector.actions.undo_repair import undo_repair, verify_repair
-from inspector.formats.base import Change
-from inspector.formats.catalogue import format_named
-from inspector.formats.gbrain_tables import MESSAGES, RELATIONS
-from inspector.formats.relation_rows import cell_of, key_of, row_of
 from inspector.models import AuditEntry, Conversation, Repair, Source
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Change
+from inspector.programs.gbrain.tables import MESSAGES, RELATIONS
+from inspector.programs.relation_rows import cell_of, key_of, row_of
 from inspector.sources import postgres_writing, reading, stores
 from inspector.sources.dsn import Dsn
 from inspector.sources.places import place

@@ -6,9 +6,9 @@ import threading
 import psycopg
 import pytest
 
-from inspector.formats.catalogue import format_named
-from inspector.formats.gbrain_tables import EXECUTIONS, JOBS, MESSAGES
-from inspector.formats.relation_rows import row_of
+from inspector.programs.catalogue import format_named
+from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, MESSAGES
+from inspector.programs.relation_rows import row_of
 from inspector.sources import postgres, reading, stores
 from inspector.sources.dsn import Dsn
 from inspector.sources.places import place

@@ -13,8 +13,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from inspector.formats.catalogue import format_named
 from inspector.models import AuditEntry, Conversation, Record, Revision, Source
+from inspector.programs.catalogue import format_named
 from inspector.sources import postgres, reading
 from inspector.sources.dsn import Dsn
 from inspector.sources.places import place

@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager
 import psycopg
 import pytest
 
-from inspector.formats.base import Cell, Change
-from inspector.formats.catalogue import format_named
-from inspector.formats.gbrain_tables import EXECUTIONS, MESSAGES, RELATIONS
-from inspector.formats.relation_rows import cell_of, key_of, row_of
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Cell, Change
+from inspector.programs.gbrain.tables import EXECUTIONS, MESSAGES, RELATIONS
+from inspector.programs.relation_rows import cell_of, key_of, row_of
 from inspector.sources import postgres, reading, stores
 from inspector.sources.dsn import Dsn
 from inspector.sources.places import place

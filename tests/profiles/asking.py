@@ -3,7 +3,7 @@
 from typing import Any
 
 from inspector.profiles.base import Profile, ProviderRule, Request, Violation
-from inspector.repairs.catalogue import STRATEGIES
+from inspector.strategies.catalogue import STRATEGIES
 
 VALUES = {
     "n": "7",

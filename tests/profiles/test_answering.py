@@ -9,14 +9,14 @@ from django.test import Client
 
 from inspector.actions.import_source import import_targets
 from inspector.conversation.model import Conversation
-from inspector.detectors.base import case_of
-from inspector.formats.session_entries import read_session
-from inspector.formats.session_facts import facts_of
 from inspector.profiles.answering import own_judges, own_profile
 from inspector.profiles.anthropic import ANTHROPIC_COMPATIBLE, ANTHROPIC_PROFILE
 from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged
+from inspector.programs.pi_openclaw.entries import read_session
+from inspector.programs.pi_openclaw.facts import facts_of
 from inspector.projections.catalogue import projection
+from inspector.rules.base import case_of
 from tests.commands.running import run
 from tests.formats.session_files import a, call, entry, header, lines, text, u
 

@@ -13,7 +13,7 @@ from inspector.profiles.base import EVIDENCE, Profile, ProviderRule, Request
 from inspector.profiles.bedrock import BEDROCK_PROFILE
 from inspector.profiles.deepseek import DEEPSEEK_THINKING
 from inspector.profiles.openai_chat import OPENAI_CHAT
-from inspector.repairs.catalogue import STRATEGIES
+from inspector.strategies.catalogue import STRATEGIES
 from tests.profiles.judged import anthropic
 
 PROFILES = (ANTHROPIC_PROFILE, BEDROCK_PROFILE, OPENAI_CHAT, DEEPSEEK_THINKING)

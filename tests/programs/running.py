@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inspector.formats.base import Format
-from inspector.formats.openclaw import OPENCLAW
-from inspector.formats.pi import PI
+from inspector.programs.formats import Format
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
+from inspector.programs.pi_openclaw.pi import PI
 from tests.programs.sessions import kept
 
 HERE = Path(__file__).parent

@@ -13,14 +13,14 @@ from typing import Any
 
 from inspector.conversation.edits import Plan, apply
 from inspector.conversation.model import Conversation
-from inspector.detectors.base import case_of
-from inspector.formats.base import Format, Record, Stored
-from inspector.formats.openclaw import OPENCLAW
-from inspector.formats.openclaw_sqlite import OPENCLAW_SQLITE
-from inspector.formats.pi import PI
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.preview import Preview, compose, digest, preview
+from inspector.planning.preview import Preview, compose, digest, preview
+from inspector.programs.formats import Format, Record, Stored
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
+from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
+from inspector.programs.pi_openclaw.pi import PI
+from inspector.rules.base import case_of
 from inspector.sources import stores
+from inspector.strategies.catalogue import strategy
 from tests.formats.openclaw_stores import whole_store
 from tests.formats.session_files import a, call, entry, header, line, lines, r, records, text, u
 

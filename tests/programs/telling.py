@@ -6,8 +6,8 @@ from typing import Any
 
 from inspector.conversation import tree
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.detectors.base import case_of
-from inspector.formats.base import Format
+from inspector.programs.formats import Format
+from inspector.rules.base import case_of
 from tests.formats.session_files import records
 
 KEY = "sessions/s.jsonl"

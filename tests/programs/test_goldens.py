@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from inspector.detectors.base import case_of
-from inspector.readers.result_pairing import strict_problems
+from inspector.programs.pi_openclaw.readers.result_pairing import strict_problems
+from inspector.rules.base import case_of
 from tests.programs.running import PROGRAMS, Program, goldens
 from tests.programs.sessions import BY_HAND, DAMAGED, STORED, Damaged, kept, mended, written
 from tests.programs.telling import read, told

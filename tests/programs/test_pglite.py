@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from inspector.formats.catalogue import format_named
+from inspector.programs.catalogue import format_named
 from inspector.sources import reading, stores
 from inspector.sources.clusters import DataFolder
 from inspector.sources.dsn import Dsn

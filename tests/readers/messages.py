@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspector.conversation.model import Conversation, Kind, Message
-from inspector.readers.openclaw_passes import Passed
-from inspector.readers.session_context import Rules, context_of
-from inspector.readers.session_paths import pi_path
-from inspector.readers.session_rows import rows
+from inspector.programs.pi_openclaw.readers.context import Rules, context_of
+from inspector.programs.pi_openclaw.readers.openclaw_passes import Passed
+from inspector.programs.pi_openclaw.readers.paths import pi_path
+from inspector.programs.pi_openclaw.readers.rows import rows
 from tests.readers.trees import entry, stored
 
 

@@ -10,10 +10,22 @@ import pytest
 from inspector.conversation import notation
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Conversation, Kind, Message, Reading
-from inspector.formats.gbrain_spelling import output_of
 from inspector.profiles.judging import judged
+from inspector.programs.gbrain.encoding import output_of
+from inspector.programs.gbrain.readers import (
+    FORMATS,
+    READERS,
+    RECOVERED,
+    VERSIONS,
+    Draft,
+    Version,
+    by_message,
+    counters,
+    paired,
+    rows,
+    runs_of,
+)
 from inspector.readers.catalogue import clients, names, reader
-from inspector.readers.gbrain import FORMATS, READERS, RECOVERED, VERSIONS, Draft, Version, by_message, counters, paired, rows, runs_of
 from tests.gbrain_rows import ROWS, Case, conversation, missing
 
 TABLE = """

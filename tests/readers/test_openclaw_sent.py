@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from inspector.conversation.model import Message
-from inspector.readers import openclaw_thinking as thinking
-from inspector.readers import openclaw_turns as turns
-from inspector.readers.openclaw_ids import STRICT, STRICT9, clean_id, renamed, without_lone_items
-from inspector.readers.openclaw_inputs import sound_calls
-from inspector.readers.session_context import Rules, context_of
-from inspector.readers.session_paths import pi_path
-from inspector.readers.session_rows import rows
+from inspector.programs.pi_openclaw.readers import openclaw_thinking as thinking
+from inspector.programs.pi_openclaw.readers import openclaw_turns as turns
+from inspector.programs.pi_openclaw.readers.context import Rules, context_of
+from inspector.programs.pi_openclaw.readers.openclaw_ids import STRICT, STRICT9, clean_id, renamed, without_lone_items
+from inspector.programs.pi_openclaw.readers.openclaw_inputs import sound_calls
+from inspector.programs.pi_openclaw.readers.paths import pi_path
+from inspector.programs.pi_openclaw.readers.rows import rows
 from tests.readers.messages import answer, call, history, nothing_vanishes, result, text, thought, told, user
 from tests.readers.trees import entry, stored
 

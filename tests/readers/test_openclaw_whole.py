@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from inspector.conversation.model import Kind, Reading
-from inspector.readers import openclaw_turns as turns
+from inspector.programs.pi_openclaw.readers import openclaw_turns as turns
+from inspector.programs.pi_openclaw.readers.openclaw_ids import STRICT, STRICT9
+from inspector.programs.pi_openclaw.readers.openclaw_policy import Policy, policy_of
 from inspector.readers.catalogue import clients, names, reader
-from inspector.readers.openclaw_ids import STRICT, STRICT9
-from inspector.readers.openclaw_policy import Policy, policy_of
 from tests.readers.messages import answer, call, file_of, history, result, text, thought, told, user
 from tests.readers.trees import chain, entry, shape_of, stored
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from inspector.conversation.model import Kind, Message
-from inspector.projections.rollouts_anthropic import convert
+from inspector.programs.rollouts.projection import convert
+from inspector.programs.rollouts.readers import INTERRUPTED, read
 from inspector.readers.catalogue import names, reader
-from inspector.readers.rollouts import INTERRUPTED, read
 from tests.formats.rollouts_files import GOLDEN_SESSION, a, call, conversation, lines, message, r, session, stored, text, thinking, u
 
 

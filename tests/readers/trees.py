@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation.model import Conversation, Fact, Kind, Message
-from inspector.formats.session_entries import read_session
-from inspector.formats.session_facts import facts_of
-from inspector.readers.result_pairing import MISSING, NO_RESULT
+from inspector.programs.pi_openclaw.entries import read_session
+from inspector.programs.pi_openclaw.facts import facts_of
+from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT
 
 HEADER = {
     "type": "session",

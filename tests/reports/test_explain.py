@@ -5,10 +5,10 @@ import json
 import pytest
 
 from inspector.conversation import notation
-from inspector.detectors.base import Case, case_of
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.reports.explain import calls_named, explained, explanation_report, recognised
+from inspector.rules.base import Case, case_of
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
 VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "count": 2, "length": 65, "limit": 40}

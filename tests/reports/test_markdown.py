@@ -5,13 +5,13 @@ import re
 import pytest
 
 from inspector.conversation import notation
-from inspector.detectors.base import Fault, Finding, Severity, case_of, findings
-from inspector.detectors.catalogue import RULES
 from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
 from inspector.projections.catalogue import projection
 from inspector.reports import catalogues
 from inspector.reports.markdown import code, conversation_md, fenced, finding_md, prose, repair_md, rule_md
 from inspector.reports.scan import conversation_report
+from inspector.rules.base import Fault, Finding, Severity, case_of, findings
+from inspector.rules.catalogue import RULES
 
 MERGED = "1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye"
 HOSTILE = "| <script>alert(1)</script> @everyone see #123, GH-7 and https://evil.example/x `tick` *bold* [a](b)\n\n# Heading \x1b[2J"

@@ -111,7 +111,7 @@ def test_masking_twice_changes_nothing_more() -> None:
         "http://localhost:8000/repairs/4f9f3bd4a413/ ssh://git@example.org:22/repo https://example.org/@scope/package",
         "git log: BEGIN PRIVATE part of the key handling",
         "api_key: process.env.ANTHROPIC_API_KEY",
-        "from inspector.readers.dispatch import interrupted_result",
+        "from inspector.programs.dispatch.readers import interrupted_result",
         '{"inputTokens":1988,"outputTokens":168,"cacheReadTokens":1920}',
         "192.168.0.1 and 8.8.8.8",
     ],

@@ -8,13 +8,13 @@ import pytest
 from inspector.actions.planning import preview_of, request_for
 from inspector.actions.problems import Refused
 from inspector.conversation.edits import Insert, Remove, Safety
-from inspector.detectors.base import case_of
-from inspector.formats.base import Cell, Change, Element, after
-from inspector.formats.dispatch import DISPATCH
 from inspector.models import Source
-from inspector.repairs.catalogue import STRATEGIES
-from inspector.repairs.preview import Preview
+from inspector.planning.preview import Preview
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Cell, Change, Element, after
 from inspector.reports.plan import records_summary, summary
+from inspector.rules.base import case_of
+from inspector.strategies.catalogue import STRATEGIES
 from tests.actions.building import broken, merged
 from tests.core.append import Store
 from tests.core.test_simulation import DAMAGES, Damage

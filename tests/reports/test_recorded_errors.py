@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from inspector.conversation import notation
-from inspector.detectors.base import Case, case_of, findings
-from inspector.detectors.catalogue import RULES, rule
 from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
 from inspector.projections.catalogue import projection
 from inspector.reports.error_meanings import MEANINGS, meaning
 from inspector.reports.markdown import conversation_md
 from inspector.reports.recorded_errors import MOST, recorded_errors
 from inspector.reports.scan import conversation_report
+from inspector.rules.base import Case, case_of, findings
+from inspector.rules.catalogue import RULES, rule
 from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
 

@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 
 from inspector.conversation.model import Fact
-from inspector.detectors.base import Case, case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.detectors.synthetic_texts import written_by
-from inspector.formats.gbrain import GBRAIN
 from inspector.profiles.judging import judged
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.gbrain.readers import result
 from inspector.projections.catalogue import projection
-from inspector.readers.gbrain import result
 from inspector.reports.explain import explained, recognised
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.reports.scan import conversation_report
 from inspector.reports.verdict import verdict
+from inspector.rules.base import Case, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.rules.synthetic_texts import written_by
 from tests.gbrain_rows import BY_NUMBER, records
 
 PENDING = 'non-idempotent tool "head" pending on resume; cannot safely re-run'

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from inspector.detectors.base import case_of
 from inspector.reports.branch_model import Branches
 from inspector.reports.branches import branches_of, with_leaf
 from inspector.reports.own_leaves import own_leaves
 from inspector.reports.tree_text import tree_lines, tree_report
 from inspector.reports.tree_view import WINDOW, share, tree_view
+from inspector.rules.base import case_of
 from tests.readers.trees import entry, say, stored
 
 Lines = Sequence[Mapping[str, Any] | bytes]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from inspector.detectors.base import findings
-from inspector.detectors.case_notation import load_case
-from inspector.detectors.catalogue import RULES
 from inspector.profiles.judging import judged
 from inspector.reports.verdict import verdict
+from inspector.rules.base import findings
+from inspector.rules.case_notation import load_case
+from inspector.rules.catalogue import RULES
 
 COMPACTED = """@format pi
 1 user 1.0 text old entry=u1

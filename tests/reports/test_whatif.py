@@ -3,9 +3,9 @@
 import pytest
 
 from inspector.conversation.model import Conversation
-from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import chunk_key
-from inspector.formats.pi import PI
+from inspector.programs.dispatch.format import chunk_key
+from inspector.programs.formats import Cell, Record
+from inspector.programs.pi_openclaw.pi import PI
 from inspector.readers.catalogue import UnknownReader, names
 from inspector.reports.provenance import age, provenance
 from inspector.reports.whatif import Difference, candidates, client, compare, compared_formats, summarise

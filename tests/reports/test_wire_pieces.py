@@ -3,9 +3,9 @@
 import pytest
 
 from inspector.conversation.model import Chunk
-from inspector.detectors.base import case_of
 from inspector.projections.catalogue import projection
 from inspector.reports.wire_pieces import Piece, made_up, pieces
+from inspector.rules.base import case_of
 from tests.readers.trees import say, stored
 
 # The reader makes a result up for c1, and Anthropic's shape puts it into one message with the user's next words.

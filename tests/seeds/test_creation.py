@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from inspector.formats import dispatch_traces
+from inspector.programs.dispatch import traces as dispatch_traces
 from inspector.seeds.dispatch_incident import store_rows, trace_records
 from inspector.sources import creation, files, sqlite
 from inspector.sources.problems import AlreadyThere, Missing, NotAFile

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from inspector.conversation import jsontext
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import DISPATCH
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Cell, Record
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
 from inspector.seeds import dispatch_others as others
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
 from inspector.traces.record_id import record_id

@@ -5,10 +5,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from inspector.detectors.base import case_of, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.gbrain_facts import GATEWAY_BALANCED, GATEWAY_GAPPED, LEGACY, PATH
 from inspector.profiles.judging import judged
+from inspector.programs.gbrain.facts import GATEWAY_BALANCED, GATEWAY_GAPPED, LEGACY, PATH
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
 from inspector.seeds.gbrain_incident import JOBS_MADE, script
 from inspector.sources.places import place
 from inspector.sources.reading import Store, read_store

@@ -3,8 +3,8 @@
 from bench.generate import rows
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.formats.base import Cell, Record
-from inspector.formats.dispatch import DISPATCH
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.programs.formats import Cell, Record
 
 
 def test_it_has_as_many_conversations_and_chunks_as_asked() -> None:

@@ -2,10 +2,10 @@
 
 import json
 
-from inspector.formats.base import Cell, Record
-from inspector.formats.rollouts import ROLLOUTS
-from inspector.formats.rollouts_writing import line_text, session_text
-from inspector.readers.rollouts import read
+from inspector.programs.formats import Cell, Record
+from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.programs.rollouts.readers import read
+from inspector.programs.rollouts.writing import line_text, session_text
 from inspector.seeds.rollouts_incident import CRASH, SESSION, incident_files, messages
 
 

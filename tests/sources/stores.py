@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from inspector.formats.base import Table
+from inspector.programs.formats import Table
 
 KV = Table("kv", "key", "value", (("namespace", "conversation-store"),))
 SCHEMA = "CREATE TABLE kv (namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (namespace, key))"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inspector.formats.base import Cell, Change, Element
+from inspector.programs.formats import Cell, Change, Element
 from inspector.sources.elements import Absent, Differs, Present, State, WrongShape, spliced, state
 
 M = Element.MEMBER

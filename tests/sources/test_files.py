@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.base import Shape
+from inspector.programs.formats import Shape
 from inspector.sources import files
 from inspector.sources.problems import (
     AlreadyThere,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.base import Cell, Change
+from inspector.programs.formats import Cell, Change
 from inspector.sources import files, folders
 from inspector.sources.problems import AlreadyThere, Changing, Missing, Moved, NoRoom, NotReadable, NotWritable, OverLimit, TooMany
 from tests.sources.stores import run_as_nobody

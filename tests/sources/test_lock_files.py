@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.base import Cell, Change
-from inspector.formats.openclaw import OPENCLAW
+from inspector.programs.formats import Cell, Change
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.sources import folders, stores
 from inspector.sources.lock_files import Held, NotALock
 

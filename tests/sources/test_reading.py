@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.base import Table
+from inspector.programs.formats import Table
 from inspector.sources import opening
 from inspector.sources.opening import stamp
 from inspector.sources.problems import Changing, Damaged, Locked, NoTable, NotReadable, SourceProblem, Unfinished, Utf16

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.base import Cell, Change, Element
-from inspector.formats.openclaw import OPENCLAW
-from inspector.formats.openclaw_sqlite import OPENCLAW_SQLITE
+from inspector.programs.formats import Cell, Change, Element
+from inspector.programs.pi_openclaw.openclaw import OPENCLAW
+from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.sources import folders, reading
 from inspector.sources.lock_files import Held
 from inspector.sources.problems import Damaged, InsideStore, Moved, NotAFile, NotAList, NotReadable, NotWritable

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.base import Cell, Change, Element, Table
+from inspector.programs.formats import Cell, Change, Element, Table
 from inspector.sources.problems import Busy, Failed, Linked, Moved, NoTable, NotADatabase, NotAList, NotKept, SourceProblem
 from inspector.sources.sqlite import commit, snapshot
 from tests.sources.stores import KV, crashed, everything, fill, insert, make, other_process, prints

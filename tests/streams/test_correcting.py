@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from inspector.conversation.edits import Safety
-from inspector.detectors.base import Severity
-from inspector.repairs.catalogue import STRATEGIES as OF_CONVERSATIONS
+from inspector.rules.base import Severity
+from inspector.strategies.catalogue import STRATEGIES as OF_CONVERSATIONS
 from inspector.streams.captures import catalogue, own
 from inspector.streams.correcting import CannotCorrect, Correction, correct
 from inspector.streams.corrections import STRATEGIES

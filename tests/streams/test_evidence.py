@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.detectors.base import Severity
 from inspector.reports.stream_report import Analysis, analysed
+from inspector.rules.base import Severity
 from inspector.sources import captures
 
 FOLDER = Path(os.environ.get("INSPECTOR_EVIDENCE") or Path(__file__).parents[2].parent / "shared" / "evidence" / "verdicts").absolute()

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.detectors.base import Severity
 from inspector.reports.markdown import stream_md
 from inspector.reports.stream_report import analysed, rows, stream_report
+from inspector.rules.base import Severity
 from inspector.seeds.stream_incident import LEAKED, PREMATURE, capture_files
 from inspector.streams.fixed_in_code import FIXED_IN_CODE
 from inspector.streams.model import How

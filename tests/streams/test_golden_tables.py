@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.detectors.base import Severity
+from inspector.rules.base import Severity
 from inspector.streams.captures import catalogue, own
 from inspector.streams.leaked_calls import Where, found_calls
 from inspector.streams.model import End, Exchange, Read, Side

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from inspector.detectors.base import Severity
+from inspector.rules.base import Severity
 from inspector.streams.correcting import correct
 from inspector.streams.model import End, Exchange, How, Read, Side
 from inspector.streams.run import one_side

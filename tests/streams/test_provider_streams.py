@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.detectors.base import Severity
+from inspector.rules.base import Severity
 from inspector.streams.captures.catalogue import sniffed
 from inspector.streams.model import End, Exchange, How, Read, Side
 from inspector.streams.run import OneSide, one_side

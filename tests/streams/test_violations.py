@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from inspector.detectors.base import Severity
+from inspector.rules.base import Severity
 from inspector.streams.catalogue import common_finish, common_usage
 from inspector.streams.model import Exchange, Side
 from inspector.streams.request_rules import asked

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from inspector.formats import dispatch_traces
+from inspector.programs.dispatch import traces as dispatch_traces
 from inspector.sources import files, sqlite
 from inspector.traces.bodies import Body, decompress
 from inspector.traces.body_hash import body_hash

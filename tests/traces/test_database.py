@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats import dispatch_traces
-from inspector.formats.base import Shape
-from inspector.formats.dispatch_traces import sniff
+from inspector.programs.dispatch import traces as dispatch_traces
+from inspector.programs.dispatch.traces import sniff
+from inspector.programs.formats import Shape
 from inspector.sources import sqlite
 from inspector.traces import bodies
 from inspector.traces.log_record import UNREADABLE

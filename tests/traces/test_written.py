@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.detectors.case_notation import load_case
+from inspector.rules.case_notation import load_case
 from inspector.traces.written import written
 
 A, B = "turn-1782590000000-a", "turn-1782590060000-b"

@@ -21,12 +21,12 @@ from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.seal_bundle import seal_imported
-from inspector.detectors.base import findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats import openclaw, pi
 from inspector.models import Conversation, Finding, Repair, Source, Stream, TraceRecord, loading
+from inspector.planning.recommend import at_once
 from inspector.profiles.judging import judged
-from inspector.repairs.recommend import at_once
+from inspector.programs.pi_openclaw import openclaw, pi
+from inspector.rules.base import findings
+from inspector.rules.catalogue import RULES
 from inspector.seeds import dispatch_incident, gbrain_incident, rollouts_incident
 from inspector.seeds.branch_incident import openclaw_files, pi_files
 from inspector.seeds.stream_incident import capture_files

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from inspector.detectors.catalogue import RULES
-from inspector.formats.catalogue import FORMATS
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.catalogue import FORMATS
 from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import READERS
-from inspector.repairs.base import Strategy
-from inspector.repairs.catalogue import STRATEGIES
 from inspector.reports.catalogues import NO_OTHER_ID
+from inspector.rules.catalogue import RULES
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STRATEGIES as CORRECTIONS
 from inspector.streams.violations import ROWS

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from inspector.formats.request_names import WIRES
 from inspector.models import Conversation, Payload, Record, Source
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.request_bodies.names import WIRES
 from inspector.views import check
 
 pytestmark = pytest.mark.django_db

@@ -12,9 +12,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from inspector.actions.decide_repair import STATEMENTS
-from inspector.formats.dispatch import DISPATCH
 from inspector.models import AuditEntry, Conversation, Repair, Source
-from inspector.repairs.catalogue import STRATEGIES, strategy
+from inspector.programs.dispatch.format import DISPATCH
+from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.views import repairs
 from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS

@@ -8,9 +8,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.seal_bundle import origin_of, seal_case, seal_imported
 from inspector.environment import os_user
-from inspector.formats.base import Stored
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_target_arguments, load
+from inspector.programs.formats import Stored
 from inspector.reports.visible import size
 from inspector.sources import bundles, reading
 from inspector.sources.places import place

@@ -10,12 +10,12 @@ from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.import_source import import_targets
 from inspector.environment import os_user, program
-from inspector.formats import openclaw, pi
 from inspector.management import demo_database
 from inspector.management.answering import AnsweringCommand
 from inspector.management.demo_ownership import CAPTURES, STREAMS, TREES, is_ours
 from inspector.models import Stream
 from inspector.models.identity import short_id
+from inspector.programs.pi_openclaw import openclaw, pi
 from inspector.seeds import gbrain_incident
 from inspector.seeds.branch_incident import BRANCHED
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records

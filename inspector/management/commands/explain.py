@@ -12,12 +12,11 @@ from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q
 
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import ROLLOUTS, Case
-from inspector.formats.rollouts_crash import PREFIX
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
+from inspector.programs.rollouts.crash import PREFIX
 from inspector.readers.catalogue import names as readers_of
 from inspector.readers.catalogue import reader, reader_of
 from inspector.reports.crash_alignment import Alignment, aligned
@@ -45,6 +44,7 @@ from inspector.reports.explain import (
 )
 from inspector.reports.stream_report import rows_that_say
 from inspector.reports.visible import visible
+from inspector.rules.base import ROLLOUTS, Case
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 

@@ -13,10 +13,6 @@ from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.actions.write_script import undo_of, write_script
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import DISPATCH, Finding, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.base import Scripted, mode_summary
-from inspector.formats.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.management import body_output, corrected, piped
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import Applied, applied_before, apply_now
@@ -24,17 +20,21 @@ from inspector.management.observed import PIPE
 from inspector.management.plan_file import read_plan, verified
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.models import Source
+from inspector.planning.preview import Preview
+from inspector.planning.recommend import sequence
 from inspector.profiles.catalogue import profile
+from inspector.programs.catalogue import NEW_FILE_ONLY, READ_ONLY
+from inspector.programs.formats import Scripted, mode_summary
 from inspector.readers.catalogue import reader
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.preview import Preview
-from inspector.repairs.recommend import sequence
 from inspector.reports.observed_rejection import observed
 from inspector.reports.plan import plan_report, summary
 from inspector.reports.span_words import count
 from inspector.reports.what_remains import what_remains
+from inspector.rules.base import DISPATCH, Finding, findings
+from inspector.rules.catalogue import RULES
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
+from inspector.strategies.catalogue import strategy
 
 
 class Command(AnsweringCommand):

@@ -9,26 +9,26 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, Finding, Severity, at_least, findings, rank
-from inspector.detectors.catalogue import RULES
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load_each
+from inspector.planning.suggested import suggested
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.suggested import suggested
 from inspector.reports.json_text import json_text
 from inspector.reports.message_counts import counted, message_counts
 from inspector.reports.recorded_errors import recorded_errors
 from inspector.reports.scan import conversation_report, source_report
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
+from inspector.rules.base import Case, Finding, Severity, at_least, findings, rank
+from inspector.rules.catalogue import RULES
 from inspector.sources import spool as spooling
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture, FolderOfCaptures
+from inspector.strategies.catalogue import strategy
 
 MANY = 100
 RECORDED_SHOWN = 5

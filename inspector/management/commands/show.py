@@ -10,12 +10,11 @@ from inspector.conversation import notation
 from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import LEAF
-from inspector.detectors.base import Case, case_of
-from inspector.formats.request_names import WIRES
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
+from inspector.programs.request_bodies.names import WIRES
 from inspector.projections.catalogue import projection
 from inspector.projections.observed import observed
 from inspector.readers.catalogue import reader_of
@@ -26,6 +25,7 @@ from inspector.reports.show import messages_report, observed_report, prompt_repo
 from inspector.reports.trace_report import trace_report
 from inspector.reports.trace_text import trace_lines
 from inspector.reports.tree_text import tree_lines, tree_report
+from inspector.rules.base import Case, case_of
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 from inspector.traces.model import Step, Trace

@@ -11,25 +11,25 @@ from django.core.management.base import CommandError, CommandParser
 from inspector.actions.planning import preview_of, request_for
 from inspector.conversation.masks import masked_thinking
 from inspector.conversation.queries import span_text
-from inspector.detectors.base import Case, findings
-from inspector.detectors.catalogue import RULES
-from inspector.formats.request_body import RequestBody
-from inspector.formats.request_layout import laid_out, parsed
-from inspector.formats.request_names import WIRES
 from inspector.management.answering import AnsweringCommand
 from inspector.management.body_output import repaired
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.models import Source
+from inspector.planning.recommend import sequence
 from inspector.profiles.catalogue import PROFILES, profile
+from inspector.programs.request_bodies.format import RequestBody
+from inspector.programs.request_bodies.layout import laid_out, parsed
+from inspector.programs.request_bodies.names import WIRES
 from inspector.projections.catalogue import for_wire
-from inspector.repairs.catalogue import strategy
-from inspector.repairs.recommend import sequence
 from inspector.reports.error_advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
 from inspector.reports.explain import Explanation, explained, explanation_report
 from inspector.reports.explain import sentence as explained_in_a_line
 from inspector.reports.trial import PROVIDERS, Provider, Trial, error_text, provider_named, provider_of, trial, without_key
+from inspector.rules.base import Case, findings
+from inspector.rules.catalogue import RULES
 from inspector.sources import sending
 from inspector.sources.problems import shown
+from inspector.strategies.catalogue import strategy
 
 REFUSALS = (400, 413, 422)
 """Answers that speak of the request itself; others (a key, a limit, a fault of the server) say nothing about the history."""

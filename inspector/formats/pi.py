@@ -1,7 +1,0 @@
-"""Sessions of pi: one JSONL file each, with a tree of entries in it (header versions 1 to 3)."""
-
-from inspector.formats.session_files import SessionFiles
-
-NAME = "pi"
-
-PI = SessionFiles(NAME, "pi sessions (JSONL files of versions 1 to 3, alone or in folders)", "pi-1.5")

@@ -1,8 +1,0 @@
-"""Every wire shape in which a request body is read, by its name."""
-
-from inspector.formats.request_shapes import ai_sdk, anthropic, bedrock, gemini, mistral, openai_chat, responses
-from inspector.formats.request_shapes.base import WireShape
-
-SHAPES: dict[str, WireShape] = {
-    each.SHAPE.wire: each.SHAPE for each in (anthropic, openai_chat, responses, gemini, bedrock, mistral, ai_sdk)
-}

@@ -1,0 +1,323 @@
+"""What a plan would do: composed edits, the changes they make to records, and the case before and after, read back from those records."""
+
+import difflib
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.conversation import jsontext, notation
+from inspector.conversation.edits import Edit, Plan, Safety, apply, between
+from inspector.conversation.model import Chunk, Conversation, Fact, Kind
+from inspector.conversation.tree import LEAF, spoken
+from inspector.profiles import templates
+from inspector.profiles.base import Judgement, Profile
+from inspector.profiles.catalogue import PROFILES, profile
+from inspector.profiles.judging import judged, judgement_of
+from inspector.programs.formats import Change, DetectedByContent, Format, Lists, Stored, WriteRefused, after
+from inspector.projections.base import Prompt
+from inspector.readers.catalogue import reader
+from inspector.rules.base import DISPATCH, Case, Finding, Severity, at_least, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.base import Strategy
+from inspector.strategies.promote_leaked_call import names, promoted_calls
+from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
+from inspector.strategies.truncate_before_incomplete import forgotten
+
+_ABOUT_SHOWN = 120
+"""Characters of what an entry keeps beside its message that a shown diff holds unfolded."""
+_ABOUT_KEPT = ("id", "parentId", "type", "stopReason")
+
+
+def is_named(alone: str, known: str) -> bool:
+    """Whether a session whose file was read alone is the one that its folder knows as `ID file.jsonl`, since two files have its id."""
+    return alone == known or (known.startswith(f"{alone} ") and known.endswith(".jsonl"))
+
+
+class NothingToDo(Exception):
+    """No strategy of the plan proposes an edit."""
+
+
+def digest(stored: Stored) -> str:
+    """SHA-256 (hex) over all records of the conversation: what a plan is bound to. The same bytes give the same digest."""
+    sha = hashlib.sha256()
+    for record in stored.records:
+        for part in (record.key.encode("utf-8", "surrogateescape"), record.value.type.encode(), record.value.data):
+            sha.update(len(part).to_bytes(8, "big"))
+            sha.update(part)
+    return sha.hexdigest()
+
+
+def compose(case: Case, strategies: Sequence[Strategy]) -> tuple[Edit, ...]:
+    """The strategies one after the other, folded to one list of edits against the base."""
+    return compose_effective(case, strategies)[0]
+
+
+def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple[Edit, ...], tuple[Strategy, ...]]:
+    """The edits of `compose`, and those of the strategies that change something after the ones before them: only these have a cost and a safety mark here."""
+    current, effective = case, []
+    for strategy in strategies:
+        later = apply(current.conversation, strategy.propose(current))
+        if later != current.conversation:
+            effective.append(strategy)
+        current = current.again(later)
+    return between(case.conversation, current.conversation), tuple(effective)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a preview: the case with what rules and provider say of it."""
+
+    case: Case
+    findings: tuple[Finding, ...]
+    prompt: Prompt
+    judgement: Judgement
+
+
+def look(case: Case, projection_name: str, profile_name: str) -> Side:
+    prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
+    return Side(case, tuple(findings(case, RULES)), prompt, judgement)
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """`op`: same, reindexed (only its numbers differ), changed, removed, inserted."""
+
+    op: str
+    before: Chunk | None
+    after: Chunk | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """`strategy` is the name of the one that has this cost; "" where it is the plan's own."""
+
+    strategy: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    plan: Plan
+    changes: tuple[Change, ...]
+    digest: str
+    before: Side
+    after: Side
+    rows: tuple[DiffRow, ...]
+    costs: tuple[Cost, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def cost(self) -> tuple[str, ...]:
+        """Each with its strategy where the plan names several, since what one of them leaves alone another changes."""
+        is_composed = len(self.plan.strategies) > 1
+        return tuple(f"{each.strategy}: {each.sentence}" if is_composed and each.strategy else each.sentence for each in self.costs)
+
+    @property
+    def bytes_written(self) -> int:
+        return sum(len(change.after.data) for change in self.changes if change.after is not None)
+
+    @property
+    def text_diff(self) -> str:
+        """Unified diff in notation, of the conversation before and after."""
+        return self._diff(notation.dump_chunk)
+
+    @property
+    def shown_diff(self) -> str:
+        """The same for a person: what entries keep beside their message is folded where it is long and not what changes."""
+        return self._diff(_told_short)
+
+    def _diff(self, told: Callable[[Chunk], str]) -> str:
+        old, new = self.before.case.conversation, self.after.case.conversation
+        before, after = ([told(chunk) for chunk in conversation.chunks] for conversation in (old, new))
+        return "\n".join(difflib.unified_diff(before, after, old.native_id, new.native_id, n=2, lineterm=""))
+
+
+def _told_short(chunk: Chunk) -> str:
+    """Two rows of one entry that differ there alone must not look alike, so that the digest of what is folded stands in its place."""
+    about = chunk.payload.get("entry")
+    text = jsontext.compact(about) if isinstance(about, Mapping) else ""
+    if len(text) <= _ABOUT_SHOWN or not isinstance(about, Mapping):
+        return notation.dump_chunk(chunk)
+    kept = {name: about[name] for name in _ABOUT_KEPT if name in about}
+    folded = {**kept, "folded": f"{len(about) - len(kept)} more, {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"}
+    return notation.dump_chunk(replace(chunk, payload={**chunk.payload, "entry": folded}))
+
+
+def preview(
+    case: Case, stored: Stored, format_: Format, plan: Plan, strategies: Sequence[Strategy], projection_name: str, profile_name: str
+) -> Preview:
+    """`case` is that of `stored`, as the chosen reader has it; `strategies` those of the plan that change something. Raises NothingToDo, WriteRefused, EditMismatch."""
+    if not plan.edits:
+        raise NothingToDo
+    changes = tuple(format_.write(plan, stored))
+    target = format_.target(plan)
+    found = [found.conversation for found in format_.read(after(stored.records, changes)) if is_named(found.conversation.native_id, target)]
+    # Nothing is left to find where a plan removes the only rows of a conversation that has no counter and no meta row.
+    written = found[0] if found else replace(stored.conversation, chunks=(), facts={})
+    if target == stored.conversation.native_id:
+        written = replace(written, facts={**written.facts, **_shared_facts(stored)})
+    before = look(case, projection_name, profile_name)
+    later = look(case.again(written), projection_name, profile_name)
+    final = apply(stored.conversation, plan.edits)
+    if len(final.chunks) != len(later.case.conversation.chunks):
+        # Readers differ in what ends a path: an entry of a type that one of them does not know, for example.
+        raise WriteRefused(
+            f"{case.reading.reader} would take another path from what is written than the plan's; plan it with another --reader, or choose another mode."
+        )
+    rows = _rows(stored.conversation, final, later.case.conversation)
+    return Preview(
+        plan,
+        changes,
+        plan.digest(changes),
+        before,
+        later,
+        rows,
+        (
+            *(Cost(strategy.name, strategy.cost) for strategy in strategies),
+            *(Cost("", sentence) for sentence in _other_path(case, target == stored.conversation.native_id)),
+        ),
+        (
+            *_idle(plan, strategies),
+            *(format_.follow_up(plan, stored) if isinstance(format_, Lists) else ()),
+            *_warnings(before, later, plan, case.reading.reader),
+            *_unsettled(rows, stored.conversation),
+            *_worse_elsewhere(before, later, projection_name),
+            *([hidden] if isinstance(format_, DetectedByContent) and (hidden := format_.warning(changes)) else []),
+        ),
+    )
+
+
+def _idle(plan: Plan, effective: Sequence[Strategy]) -> Iterator[str]:
+    for name in plan.strategies:
+        if name not in {strategy.name for strategy in effective}:
+            yield f"{name} changes nothing in this plan: leave it out."
+
+
+def _other_path(case: Case, is_same: bool) -> Iterator[str]:
+    """What becomes of the path that the reader takes by itself, where a person chose another: what is written last is the live one."""
+    chosen, walk = case.tree.fact(LEAF) if case.tree is not None else None, reader(case.reading.reader).path
+    if case.tree is None or chosen is None or walk is None:
+        return
+    own = walk(replace(case.tree, facts={name: fact for name, fact in case.tree.facts.items() if name != LEAF}))
+    if [chunk.key for chunk in own.chunks] == [chunk.key for chunk in case.conversation.chunks]:
+        return
+    end = f"the entry {spoken(own.chunks[-1].key.rpartition('.')[0])}" if own.chunks else "no entry"
+    if is_same:
+        yield f"The path to {spoken(chosen)} becomes the live one: the path that programs take now, which ends in {end}, stays in the file as another branch."
+    else:
+        yield f"The new session holds the path to {spoken(chosen)}, and not the one that programs take now, which ends in {end}."
+
+
+def _shared_facts(stored: Stored) -> dict[str, Fact]:
+    """Facts in records that the conversation shares with others (the index): no change of one conversation touches them."""
+    own = {record.key for record in stored.records}
+    return {name: fact for name, fact in stored.conversation.facts.items() if fact.key and fact.key not in own}
+
+
+def safety_of(strategies: Sequence[Strategy]) -> frozenset[Safety]:
+    return frozenset(mark for strategy in strategies for mark in strategy.safety)
+
+
+def diff_rows(before: Conversation, after: Conversation) -> tuple[DiffRow, ...]:
+    """Two states of one conversation, in the order of the later one."""
+    return _rows(before, after, after)
+
+
+def _rows(base: Conversation, final: Conversation, written: Conversation) -> tuple[DiffRow, ...]:
+    """Rows in the order of the result; `written` holds the same chunks as `final`, with the numbers that the store will have."""
+    as_written = dict(zip((chunk.key for chunk in final.chunks), written.chunks, strict=True))
+    old = {chunk.key: chunk for chunk in base.chunks}
+    rows: list[DiffRow] = []
+    waiting = [chunk for chunk in base.chunks if chunk.key not in as_written]
+    for key, chunk in as_written.items():
+        before = old.get(key)
+        while before is not None and waiting and waiting[0].seq < before.seq:
+            rows.append(DiffRow("removed", waiting.pop(0), None))
+        rows.append(DiffRow(_op(before, chunk), before, chunk))
+    return (*rows, *(DiffRow("removed", chunk, None) for chunk in waiting))
+
+
+def _op(before: Chunk | None, chunk: Chunk) -> str:
+    if before is None:
+        return "inserted"
+    if before.payload != chunk.payload or before.role != chunk.role or before.kind != chunk.kind:
+        return "changed"
+    same = (before.seq, before.msg_idx, before.chunk_idx) == (chunk.seq, chunk.msg_idx, chunk.chunk_idx)
+    return "same" if same else "reindexed"
+
+
+def _unsettled(rows: Sequence[DiffRow], base: Conversation) -> Iterator[str]:
+    """A signature may cover what stands before its block, and only its provider can tell."""
+    is_moved, before = False, None
+    for row in rows:
+        old, new = row.before, row.after
+        is_moved = is_moved or row.op in ("removed", "inserted", "changed") or _regrouped(before, row, base)
+        before = row
+        # What is moved comes as a new block with the old words.
+        if is_moved and new is not None and new.kind is Kind.THINKING and new.payload.get("signature"):
+            seq = f"seq {new.seq}" if old is None or old.seq == new.seq else f"seq {old.seq} (seq {new.seq} after the repair)"
+            yield f"What stands before the signed thinking at {seq} changes: whether its signature survives that, nobody can know offline."
+            return
+
+
+def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool:
+    """Whether two blocks share a message that did not, or the other way round; Dispatch's numbers do not tell messages apart."""
+    if base.format in DISPATCH or before is None or not (before.before and before.after and row.before and row.after):
+        return False
+    return (before.before.msg_idx == row.before.msg_idx) != (before.after.msg_idx == row.after.msg_idx)
+
+
+def _worse_elsewhere(before: Side, later: Side, projection_name: str) -> Iterator[str]:
+    """Of the profiles of one wire shape, those other than the chosen one that refuse the result and took what was before.
+
+    Not chat templates, of which each refuses much that its neighbour takes: who runs one chooses its profile.
+    """
+    judge = profile(before.judgement.profile)
+    for other in PROFILES:
+        if other.wire != judge.wire or other.name == judge.name or other in templates.OFFERED:
+            continue
+        refused = _verdict(later, judge, other, projection_name).violations
+        if refused and _verdict(before, judge, other, projection_name).sendable:
+            yield f"{other.name} would refuse the result, and does not refuse what is stored: {refused[0].text}"
+
+
+def _verdict(side: Side, judge: Profile, other: Profile, projection_name: str) -> Judgement:
+    """On the prompt that is there already, where both profiles want the same one."""
+    if other.projection == judge.projection:
+        return judgement_of(side.prompt, side.case.conversation, other.name)
+    return judged(side.case.reading, side.case.conversation, other.name, projection_name)[1]
+
+
+def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
+    """What stays broken, what gets worse, and what the next turn on an unfixed server does."""
+    warnings = []
+    for call, is_recorded in promoted_calls(before.case.conversation, later.case.conversation) if names(plan.strategies) else ():
+        seen = f"On resume the program sees the call {call.tool_name} with {jsontext.compact(call.payload.get('input'))[:500]}"
+        warnings.append(
+            f"{seen}, and the result that is recorded of it."
+            if is_recorded
+            else f"{seen}, closed as interrupted. Inspector runs nothing; the model may make the call again, and then the program runs it."
+        )
+    if TRUNCATES in plan.strategies:
+        warnings += forgotten(before.case.conversation, apply(before.case.conversation, plan.edits))
+    if later.case.conversation.format == "dispatch":
+        warnings.append("A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.")
+    for dropped in later.case.reading.dropped:
+        # What a compaction took the place of is meant to stay out.
+        if dropped.meant or "compact" in dropped.why:
+            continue
+        seqs = ", ".join(f"{seq}" for seq in dropped.seqs[:8])
+        warnings.append(f"After the repair {reader} still leaves out seq {seqs}: {dropped.why}.")
+    counts = [
+        {
+            code: len([found for found in side.findings if found.code == code and at_least(found.severity, Severity.WARNING)])
+            for code in {found.code for found in side.findings}
+        }
+        for side in (before, later)
+    ]
+    for code, count in sorted(counts[1].items()):
+        if count > counts[0].get(code, 0):
+            warnings.append(f"{code} is found {count} times after the repair, {counts[0].get(code, 0)} times before.")
+    if later.judgement.violations and not before.judgement.violations:
+        warnings.append(f"{later.judgement.profile} would refuse the result: {later.judgement.violations[0].text}")
+    return warnings

@@ -1,0 +1,120 @@
+"""Which of the strategies that a rule names repair a finding in this conversation: each is tried, since a rule knows only what may help."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from inspector.conversation.edits import Edit, EditMismatch, Plan, apply, between
+from inspector.planning.preview import is_named, safety_of
+from inspector.programs.catalogue import READ_ONLY, format_named
+from inspector.programs.formats import Change, Stored, WriteRefused, after
+from inspector.rules.base import Case, Finding, Severity, at_least, findings
+from inspector.rules.catalogue import rule
+from inspector.strategies.catalogue import strategy
+
+_NEW_ID = "00000000-0000-4000-8000-000000000000"
+"""In place of the id that a plan gives a new conversation: nothing of this is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A case, and what rules report on it: the key that each anchor had before it was moved, and the severity, by the code of the rule."""
+
+    case: Case
+    reported: dict[str, list[tuple[str, Severity]]] = field(default_factory=dict)
+
+    def keys(self, finding: Finding) -> list[str]:
+        """Of what the rule of `finding` reports as at least as severe."""
+        if finding.code not in self.reported:
+            found = findings(self.case, [rule(finding.code)])
+            self.reported[finding.code] = [(each.key.rpartition("moved:")[2], each.severity) for each in found]
+        return [key for key, severity in self.reported[finding.code] if at_least(severity, finding.severity)]
+
+
+@dataclass(slots=True)
+class _Trial:
+    """One strategy alone: its edits and what they make of the conversation; as the first mode of the format that can writes it, else why none can."""
+
+    edits: Sequence[Edit]
+    after: _Looked
+    written: tuple[Plan, Sequence[Change]] | str | None = None
+    read_back: _Looked | None = None
+
+
+def suggested(case: Case, found: Iterable[Finding], stored: Stored | None = None) -> tuple[Finding, ...]:
+    """`found`, each with those of its strategies that the format can write and after which the rule does not report it any more, or as less severe.
+
+    `stored` is the conversation of the case with its records; without it nothing is asked of its format. Of a conversation in a bundle that is the
+    format of the store that it comes from. Where no strategy is left, `unmended` says why.
+    """
+    before, trials = _Looked(case), dict[str, _Trial]()
+    return tuple(_suggested(before, finding, stored, trials) for finding in found)
+
+
+def _suggested(before: _Looked, finding: Finding, stored: Stored | None, trials: dict[str, _Trial]) -> Finding:
+    kept: list[str] = []
+    refusals: list[str] = []
+    for name in finding.repaired_by:
+        if name not in trials:
+            trials[name] = _tried(before.case, name)
+        trial = trials[name]
+        is_repaired = _is_gone(before, finding, trial.after)
+        # What rules on records look at, only the written form may show: another id, a line that is gone from the file.
+        shows_late = bool(trial.edits) and not is_repaired and finding.code.startswith("STORE")
+        if (is_repaired or shows_late) and stored is not None:
+            trial.written = trial.written or _written(before.case, trial.edits, name, stored)
+            if isinstance(trial.written, str):
+                refusals.append(trial.written)
+                continue
+            if shows_late:
+                trial.read_back = trial.read_back or _read_back(before.case, *trial.written, stored)
+                is_repaired = _is_gone(before, finding, trial.read_back)
+        kept += [name] if is_repaired or (shows_late and stored is None) else []
+    if len(kept) == len(finding.repaired_by):
+        return finding
+    names = ", ".join(finding.repaired_by)
+    none = f"{names} does not repair" if len(finding.repaired_by) == 1 else f"None of {names} repairs"
+    why = refusals[0] if refusals else f"{none} this place by itself; `repair --for PROFILE` looks for a sequence of strategies."
+    return replace(finding, repaired_by=tuple(kept), unmended="" if kept else why)
+
+
+def _tried(case: Case, name: str) -> _Trial:
+    try:
+        edits = tuple(strategy(name).propose(case))
+        later = case.again(apply(case.conversation, edits)) if edits else case
+    except EditMismatch:
+        # A store that has a key twice can be edited by nobody.
+        return _Trial((), _Looked(case))
+    return _Trial(between(case.conversation, later.conversation) if edits else (), _Looked(later))
+
+
+def _is_gone(before: _Looked, finding: Finding, later: _Looked) -> bool:
+    """Whether the rule does not report it any more, or only as less severe, and nothing else in its place."""
+    if later.case is before.case:
+        return False
+    new = later.keys(finding)
+    return finding.key not in new and len(new) < len(before.keys(finding))
+
+
+def _written(case: Case, edits: Sequence[Edit], name: str, stored: Stored) -> tuple[Plan, Sequence[Change]] | str:
+    format_ = format_named(case.conversation.format)
+    if not format_.modes:
+        return READ_ONLY[format_.name]
+    # A plan for a tree is about the path.
+    base = replace(stored, conversation=case.conversation) if case.tree is not None else stored
+    refusals: list[str] = []
+    for mode in format_.modes:
+        options = format_.options(mode.name, base, _NEW_ID)
+        plan = Plan("", base.conversation.native_id, mode.name, (name,), safety_of([strategy(name)]), "", tuple(edits), options)
+        try:
+            return plan, tuple(format_.write(plan, base))
+        except (WriteRefused, EditMismatch) as problem:
+            refusals.append(str(problem))
+    return refusals[0]
+
+
+def _read_back(case: Case, plan: Plan, changes: Sequence[Change], stored: Stored) -> _Looked:
+    """What the changes leave; a conversation without chunks where no row of it is left."""
+    format_ = format_named(case.conversation.format)
+    target = format_.target(plan)
+    found = [each.conversation for each in format_.read(after(stored.records, changes)) if is_named(each.conversation.native_id, target)]
+    return _Looked(case.again(found[0] if found else replace(stored.conversation, chunks=(), facts={})))

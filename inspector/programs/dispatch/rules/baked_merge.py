@@ -1,0 +1,85 @@
+"""MSG301: compaction stored messages as they were read merged, so that wrong roles and boundaries stand in the rows themselves."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from inspector.conversation.alignment import kept
+from inspector.conversation.model import Chunk, Kind, Message
+from inspector.conversation.queries import span_text, true_messages
+from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+
+# What no writer stores under a role by itself: append() gets messages from the user, from the model or from a tool.
+IMPOSSIBLE = {
+    "user": frozenset({Kind.THINKING, Kind.REDACTED_THINKING, Kind.TOOL_CALL, Kind.TOOL_RESULT, Kind.ERROR}),
+    "assistant": frozenset({Kind.TOOL_RESULT}),
+    "tool": frozenset({Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING, Kind.TOOL_CALL, Kind.IMAGE}),
+    "system": frozenset({Kind.THINKING, Kind.REDACTED_THINKING, Kind.TOOL_CALL, Kind.TOOL_RESULT}),
+}
+
+
+def check(case: Case) -> Iterator[Hit]:
+    if not case.conversation.fact("compactedFrom"):
+        return
+    places = kept(case.conversation, case.archive) if case.archive else {}
+    archived = true_messages(case.archive.chunks) if case.archive else ()
+    part_of = {chunk.key: number for number, part in enumerate(archived) for chunk in part.chunks}
+    for message in case.messages:
+        wrong = [chunk for chunk in message.chunks if chunk.kind in IMPOSSIBLE.get(message.role, ())]
+        held = _held(case, message, places, archived, part_of)
+        if wrong or len(held) > 1 or any(part.role != message.role for part in held):
+            yield Hit(message.chunks, _said(message, wrong, held), evidence=_evidence(held), ruled_out=_unknown(case, held))
+
+
+def _held(
+    case: Case, message: Message, places: Mapping[str, int], archived: Sequence[Message], part_of: Mapping[str, int]
+) -> list[Message]:
+    """The messages of the archive whose rows stand in this one, in the archive's order."""
+    if case.archive is None:
+        return []
+    keys = [case.archive.chunks[places[chunk.key]].key for chunk in message.chunks if chunk.key in places]
+    return [archived[number] for number in sorted({part_of[key] for key in keys if key in part_of})]
+
+
+def _said(message: Message, wrong: list[Chunk], held: list[Message]) -> str:
+    where = f"The {message.role} message at seq {span_text(message.seqs)}"
+    if not held:
+        kinds = " and ".join(sorted({chunk.kind.value for chunk in wrong}))
+        return f"{where} holds {kinds}, which nothing stores in a {message.role} message: compaction wrote back what was read merged."
+    if len(held) == 1:
+        return f"{where} is the {held[0].role} message of seq {span_text(held[0].seqs)} in the archive: compaction stored it under another role."
+    return f"{where} holds {len(held)} messages of the archive (seq {span_text([seq for part in held for seq in part.seqs])}): compaction stored them as one."
+
+
+def _evidence(held: list[Message]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (f"archive seq {span_text(part.seqs)}", f"{part.role}: {', '.join(chunk.kind for chunk in part.chunks)}"[:120]) for part in held[:8]
+    )
+
+
+def _unknown(case: Case, held: list[Message]) -> tuple[tuple[str, str], ...]:
+    if case.archive is None:
+        return (("where the messages began", "the archive is not in this store, so their boundaries and roles are not known for certain"),)
+    return () if held else (("where the messages began", "these rows are not found in the archive as they stand here"),)
+
+
+RULE = Rule(
+    code="MSG301",
+    state="P1",
+    name="baked-merge",
+    severity=Severity.ERROR,
+    silent=True,
+    fault=Fault.STORE,
+    summary="compaction stored a merged message, with its wrong role",
+    why=(
+        "Compaction writes back what load() returned. What was merged only when read is from then on merged in the rows: the wrong role is stored, "
+        "the boundary is gone, and no reader can mend it. The archive still has the rows as they were."
+    ),
+    example=(
+        "@compactedFrom archive\n1 system 0.0 text summary\n2 user 1.0 text go\n3 user 1.1 thinking hmm\n4 user 1.2 text done\n"
+        "archive 1 user 0.0 text go\narchive 2 assistant 0.0 thinking hmm\narchive 3 assistant 0.1 text done"
+    ),
+    check=check,
+    formats=DISPATCH,
+    references=("derived from replaceHistory() of Dispatch store.ts 71c635f",),
+    repaired_by=("realign-with-archive",),
+    fixed_in_code="Mend the grouping (MSG101) before the next compaction, or let compaction copy rows instead of messages.",
+)

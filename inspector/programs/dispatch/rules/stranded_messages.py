@@ -1,0 +1,60 @@
+"""STORE301: whole messages of the store's first generation, which the program of today never reads."""
+
+from collections.abc import Iterator
+
+from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+
+SHOWN = 8
+
+
+def check(case: Case) -> Iterator[Hit]:
+    stranded, chunks = case.conversation.stranded, case.conversation.chunks
+    if not stranded:
+        return
+    rows = (
+        "A whole-message row of the older generation is"
+        if len(stranded) == 1
+        else f"{len(stranded)} whole-message rows of the older generation are"
+    )
+    if not chunks:
+        seen = "the chat looks empty"
+    elif chunks[0].seq > 1:
+        seen = f"the chat begins at seq {chunks[0].seq}, and what was said before is out of sight"
+    else:
+        seen = "the chat shows only the chunk rows beside them"
+    evidence = [
+        (f"message {message.chunks[0].seq if message.chunks else '?'}", _words(message.role, [chunk.text for chunk in message.chunks]))
+        for message in stranded[:SHOWN]
+    ]
+    if len(stranded) > SHOWN:
+        evidence.append(("and", f"{len(stranded) - SHOWN} more messages"))
+    if chunks and chunks[0].seq == len(stranded) + 1:
+        evidence.append(
+            ("first chunk row", f"seq {chunks[0].seq}, one above the number of whole messages: the counter was taken over as it was")
+        )
+    yield Hit(chunks[:1], f"{rows} still stored and no longer read: {seen}.", evidence=tuple(evidence))
+
+
+def _words(role: str, texts: list[str]) -> str:
+    return f"{role or 'unreadable row'}: {' '.join(text[:120] for text in texts[:4])}"[:160]
+
+
+RULE = Rule(
+    code="STORE301",
+    state="G1",
+    name="stranded-messages",
+    severity=Severity.ERROR,
+    silent=True,
+    fault=Fault.STORE,
+    summary="messages of an older generation of the store are never read again",
+    why=(
+        "The upgrade to one row per chunk brought no migration: whole-message rows stay where they are and nothing reads them, while the counter is used on. "
+        "Users find their chats empty, and the model knows nothing of what was said."
+    ),
+    example='stranded 0 {"role":"user","chunks":[{"type":"text","text":"hello"}]}',
+    check=check,
+    formats=DISPATCH,
+    references=("derived from keys.ts and store.ts of Dispatch before and after 44e2717",),
+    repaired_by=("convert-stranded-messages",),
+    fixed_in_code="Turn whole-message rows into chunk rows when a conversation that has them is first opened.",
+)

@@ -1,0 +1,37 @@
+"""TOOL401: a result that the program made up, stored as if a tool had given it."""
+
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.programs.dispatch.readers import INTERRUPTED
+from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    chunks = [chunk for message in case.messages for chunk in queries.results(message) if chunk.text == INTERRUPTED]
+    if chunks:
+        what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"
+        yield Hit(
+            chunks,
+            f"{what} synthetic (seq {queries.span_text([chunk.seq for chunk in chunks])}): the text is the one that the loader makes up "
+            "for an interrupted call. No tool said it.",
+        )
+
+
+RULE = Rule(
+    code="TOOL401",
+    state="P4",
+    name="synthesised-result",
+    severity=Severity.NOTE,
+    silent=True,
+    fault=Fault.STORE,
+    summary="a stored result was made up by the program, not given by a tool",
+    why="Compaction writes back what the loader made up, and so does a repair of interrupted calls. That is in order; it is no evidence that the tool ran and failed.",
+    example=f'1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {{}}\n3 tool 2.0 tool-result a "{INTERRUPTED}" name=ls error=true',
+    check=check,
+    formats=DISPATCH,
+    references=("Dispatch reconcile.ts 904c6d7: the text is matched exactly",),
+    repaired_by=(),
+    unmended="It is what the loader makes up on every read, and marked as an error; the real result, where a trace holds it, comes in with recover-result-from-trace before it is baked.",
+    fixed_in_code="Mark a made-up result as such in the row, so that it can be told from one of a tool.",
+)

@@ -1,0 +1,35 @@
+"""STORE101: a row whose value is no JSON, or none that can be read."""
+
+from collections.abc import Iterator
+
+from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+
+NOT_JSON = frozenset({"not-json", "not-utf8", "not-text", "too-deep", "huge-integer"})
+
+
+def check(case: Case) -> Iterator[Hit]:
+    for chunk in case.conversation.chunks:
+        if chunk.damage in NOT_JSON:
+            yield Hit((chunk,), f"The row at seq {chunk.seq} cannot be read: {chunk.reason}.", evidence=(("bytes", f"{len(chunk.raw):,}"),))
+
+
+RULE = Rule(
+    code="STORE101",
+    state="J2",
+    name="unreadable-row",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="a row holds no readable JSON",
+    why=(
+        "In dispatch.db of today: loaders before b58fb83 throw on it, so the conversation cannot be opened; later ones skip it with a log line, "
+        "and a call or result is missing without notice; the history view of the frontend fails in every version. "
+        "In the old store (tables chunks and tabs): its program read the row as empty text, so what it said is missing without notice."
+    ),
+    example='1 user 0.0 text go\n2 - - unreadable "{broken" damage=not-json reason="not JSON"',
+    check=check,
+    formats=DISPATCH,
+    references=("Dispatch store tests, corrupt row",),
+    repaired_by=("rebuild-unreadable-row", "replace-unreadable-row"),
+    fixed_in_code="Skip and report a row that does not parse (b58fb83), in the history view as well. No program runs on the old store any more.",
+)

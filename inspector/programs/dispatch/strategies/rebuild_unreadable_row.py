@@ -1,0 +1,87 @@
+"""Gives damaged rows back what they must have held: numbers from the rows beside them, a lost chunk from a prompt that was traced."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Chunk, Kind
+from inspector.programs.dispatch.rows import read_chunk
+from inspector.programs.dispatch.strategies.suffixes import Suffix, suffix
+from inspector.programs.dispatch.strategies.traced_chunks import Found, found_between, name_of, prompts
+from inspector.programs.formats import Cell, Record
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """A row that is rebuilt may tell of the one on either side, so the rows are gone through, there and back, until nothing more comes of it."""
+    chunks = list(case.conversation.chunks)
+    damaged = [place for place, chunk in enumerate(chunks) if chunk.kind is Kind.UNREADABLE]
+    traced = prompts(case.trace) if any(lost(chunks[place]) for place in damaged) else []
+    names = [_name(chunk) for chunk in chunks] if traced else []
+    changed = True
+    while changed:
+        changed = False
+        for place in (*damaged, *reversed(damaged)):
+            if chunks[place].kind is not Kind.UNREADABLE:
+                continue
+            rebuilt = _from_own(chunks, place) or (_from_trace(chunks, place, names, traced) if traced else None)
+            if rebuilt is not None:
+                chunks[place], changed = rebuilt, True
+                if traced:
+                    names[place] = _name(rebuilt)
+    yield from (Replace(case.conversation.chunks[place], chunks[place]) for place in damaged if chunks[place].kind is not Kind.UNREADABLE)
+
+
+def _name(chunk: Chunk) -> str:
+    return name_of(chunk.payload) if chunk.kind is not Kind.UNREADABLE else ""
+
+
+def _from_own(chunks: Sequence[Chunk], place: int) -> Chunk | None:
+    """The row itself is whole where it is only stored as a BLOB, its chunk where only what stands behind it is missing or wrong."""
+    chunk = chunks[place]
+    if chunk.damage == "not-text":
+        as_text = read_chunk(Record(chunk.key, Cell(chunk.raw)), chunk.seq)
+        return as_text if not as_text.damage else None
+    wanted = suffix(chunks, place, chunk.payload) if chunk.payload else None
+    return _row(chunk, chunk.payload, wanted) if wanted else None
+
+
+def _from_trace(chunks: Sequence[Chunk], place: int, names: Sequence[str], traced: Sequence[Sequence[Found]]) -> Chunk | None:
+    """Only where nothing of the chunk can be read: a chunk of a newer version of the program is not ours to replace."""
+    if not lost(chunks[place]):
+        return None
+    found = found_between(names, place, traced)
+    wanted = suffix(chunks, place, found.payload, found.starts) if found else None
+    return _row(chunks[place], found.payload, wanted) if found and wanted else None
+
+
+def lost(chunk: Chunk) -> bool:
+    """Whether nothing of the row's content can be read, here or in the program. Rows over our own limits are not lost."""
+    return chunk.kind is Kind.UNREADABLE and not chunk.payload and chunk.damage not in ("too-deep", "huge-integer")
+
+
+def _row(chunk: Chunk, payload: Mapping[str, Any], wanted: Suffix) -> Chunk | None:
+    """The row with these, as it will be read; None where it would be damaged again."""
+    row = {"chunk": dict(payload), "role": wanted.role, "msgIdx": wanted.msg_idx, "chunkIdx": wanted.chunk_idx}
+    try:
+        spelled = jsontext.encode(jsontext.compact(row))
+    except (Unreadable, ValueError):
+        return None
+    rebuilt = read_chunk(Record(chunk.key, Cell(spelled)), chunk.seq)
+    return rebuilt if not rebuilt.damage else None
+
+
+STRATEGY = Strategy(
+    name="rebuild-unreadable-row",
+    safety=frozenset(),
+    summary="gives damaged rows back their role and numbers from the rows beside them, and a lost chunk from the one traced prompt that fits",
+    cost="Nothing that can be read is changed. A row for which more than one content or place would do stays as it is.",
+    noticed_by_user="What was missing in the history is there after a reload.",
+    argued_for="Numbers follow from the rows beside, since an append counts seq and chunkIdx in lockstep; a prompt body is what the program itself had loaded.",
+    argued_against="The damaged bytes are evidence of how they were damaged (undo and the audit page keep them). A prompt shows what was loaded then, not what was written since.",
+    write_kind="content",
+    propose=propose,
+)

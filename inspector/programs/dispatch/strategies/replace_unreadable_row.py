@@ -1,0 +1,57 @@
+"""Puts an error chunk where a row stands of which nothing can be read, so that loaders get past it and people see that something is missing."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Replace, Safety
+from inspector.conversation.model import Chunk, Kind
+from inspector.programs.dispatch.strategies.rebuild_unreadable_row import lost
+from inspector.programs.dispatch.strategies.suffixes import Suffix, after_previous, neighbour, within_next
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """From the last row to the first, since a row knows from the next one whether it stands in that message."""
+    chunks = list(case.conversation.chunks)
+    places = [place for place, chunk in enumerate(chunks) if lost(chunk)]
+    for place in reversed(places):
+        inside = within_next(chunks, place)
+        if inside is not None:
+            chunks[place] = _error(chunks[place], inside)
+    for place in places:
+        if chunks[place].kind is Kind.UNREADABLE:
+            chunks[place] = _error(chunks[place], _own_place(chunks, place))
+    yield from (Replace(case.conversation.chunks[place], chunks[place]) for place in places)
+
+
+def _own_place(chunks: Sequence[Chunk], place: int) -> Suffix:
+    """At the end of the message before: every reader groups the other rows as it did. Else a message of its own, with a number no neighbour has."""
+    previous = neighbour(chunks, place, -1)
+    behind = after_previous(previous) if previous is not None else None
+    taken = {chunk.msg_idx for chunk in (chunks[place - 1] if place else None, neighbour(chunks, place, 1)) if chunk is not None}
+    return behind or Suffix("assistant", next(index for index in (1, 2, 3) if index not in taken), 0)
+
+
+def _error(chunk: Chunk, suffix: Suffix) -> Chunk:
+    payload = {"type": "error", "message": f"unreadable row, {len(chunk.raw):,} bytes kept by Inspector"}
+    return replace(
+        chunk, role=suffix.role, kind=Kind.ERROR, payload=payload, msg_idx=suffix.msg_idx, chunk_idx=suffix.chunk_idx, damage="", reason=""
+    )
+
+
+STRATEGY = Strategy(
+    name="replace-unreadable-row",
+    safety=frozenset({Safety.LOSSY}),
+    summary="puts an error chunk that says so where a row stands of which nothing can be read",
+    cost=(
+        "The damaged bytes leave the store; undo and the audit page keep them. What the row held stays unknown. "
+        "The error chunk is one like any other: alone in its message it is named MSG201, in a history that is read merged MSG203, until renumber-messages and strip-error-chunks have run."
+    ),
+    noticed_by_user="The history view opens again and shows an error bubble in the place of the row.",
+    argued_for="Old loaders throw on such a row and the history view fails in every version. The row keeps its number, and the gap in the story is said.",
+    argued_against="A loader that skips the row needs no write, and the bytes may yet be read by somebody. Try rebuild-unreadable-row first.",
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+)

@@ -1,0 +1,48 @@
+"""TOOL605: a call that has its result is given another one by the client."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.pairing import answered
+from inspector.conversation.queries import span_text
+from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    made = {
+        chunk.key.partition(":")[2]
+        for message in case.reading.messages
+        for chunk in message.chunks
+        if message.synthetic and chunk.kind is Kind.TOOL_RESULT
+    }
+    twice = [(found.call, found.results[0]) for found in answered(case.messages) if found.results and found.call.key in made]
+    if twice:
+        results: list[Chunk] = [result for _, result in twice]
+        what = "A call that has its result" if len(twice) == 1 else f"{len(twice)} calls that have their results"
+        yield Hit(
+            results,
+            f"{what} (seq {span_text(sorted(chunk.seq for chunk in results))}) {'is' if len(twice) == 1 else 'are'} given another one by {case.reading.reader}: "
+            "the SDK joins the two and lets them pass, and providers refuse the second.",
+            evidence=tuple((f"seq {call.seq}", f"{call.tool_name[:60]} {call.call_id[:40]!r}") for call, _ in twice[:8]),
+        )
+
+
+RULE = Rule(
+    code="TOOL605",
+    state="GB5",
+    name="answered-again",
+    severity=Severity.ERROR,
+    silent=True,
+    fault=Fault.READER,
+    summary="the client puts a second result in for a call that has its own",
+    why=(
+        "Pull request 1934 adds results behind every message with calls, whether or not they follow; gbrain since #2820 does so where they do not follow at once. "
+        "Anthropic refuses two results of one call (AN-6), and others tell the model the same thing twice."
+    ),
+    example="@format gbrain\n@reader gbrain-head\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 user 2.0 text and?\n4 tool 3.0 tool-result a f",
+    check=check,
+    formats=GBRAIN,
+    references=("gbrain pull request 1934: row 8 of the conformance table", "AN-6 of the rules on Anthropic"),
+    unmended="The stored results are right where they stand; a late one is told by TOOL207.",
+    fixed_in_code="Look whether the history answers a call before a result is put in for it.",
+)

@@ -1,0 +1,51 @@
+"""STORE601: indexes of messages that were never given."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.queries import span_text
+from inspector.programs.gbrain.readers import by_row
+from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+
+GATEWAY = "the gateway loop before #2820 counted a row of results behind each message with calls, and wrote none"
+
+
+def check(case: Case) -> Iterator[Hit]:
+    rows = [(index, held) for index, held in by_row(case.conversation.chunks) if index is not None]
+    own: list[tuple[list[int], Chunk]] = []
+    other: list[tuple[list[int], Chunk]] = []
+    for (index, held), (following, behind) in pairwise(rows):
+        gone = list(range(index + 1, min(following, index + 50)))
+        calls = held[0].role == "assistant" and any(chunk.kind is Kind.TOOL_CALL for chunk in held)
+        if gone:
+            (own if len(gone) == 1 and calls else other).append((gone, behind[0]))
+    for found, is_own in ((own, True), (other, False)):
+        if found:
+            missing = [index for gone, _ in found for index in gone]
+            numbers = f"{'index' if len(missing) == 1 else 'indexes'} {span_text(missing)}"
+            why = f"{GATEWAY}." if is_own else "no path of gbrain leaves these out, so that rows were removed."
+            yield Hit(
+                [chunk for _, chunk in found], f"No message stands at {numbers}: {why}", severity=None if is_own else Severity.WARNING
+            )
+
+
+RULE = Rule(
+    code="STORE601",
+    state="GB6",
+    name="gapped-indexes",
+    severity=Severity.NOTE,
+    silent=True,
+    fault=Fault.STORE,
+    summary="indexes are missing between messages",
+    why=(
+        "A gap behind each message with calls is how jobs of the gateway loop before #2820 are known. Whoever counts rows to find the next index runs into one that is taken (STORE602); "
+        "a row of results in each gap mends both."
+    ),
+    example="@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 assistant 3.0 tool-call b body {}",
+    check=check,
+    formats=GBRAIN,
+    references=("gbrain #2820, 86962b242 (2026-07-16)",),
+    repaired_by=("insert-ledger-results", "insert-replay-result", "insert-recovered-result", "insert-plain-result"),
+    fixed_in_code="Write the row of results that the index was counted up for (#2820).",
+)

@@ -1,0 +1,41 @@
+"""TOOL603: a row of results that leaves calls of its turn without one."""
+
+from collections.abc import Iterator
+
+from inspector.programs.gbrain.readers import RECOVERED
+from inspector.programs.gbrain.rules.gbrain_calls import by_turn, calls_text, open_calls, path_text, runs_text
+from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    for found in by_turn([each for each in open_calls(case) if each.is_partial]):
+        row = found[0].row
+        held = sum(each.is_settled for each in found)
+        kept = "" if not held else f", though the ledger holds {'its outcome' if len(found) == 1 else f'the outcome of {held}'}"
+        yield Hit(
+            [each.call for each in found],
+            f"{calls_text(found)} no result, and the row behind has results (seq {row.results[0].seq}): gbrain writes those of a turn in one row, so that something else "
+            f"changed it. Since #2820 gbrain takes such a turn for answered and sends {RECOVERED!r}{kept}.{path_text(case)}",
+            evidence=runs_text(found),
+        )
+
+
+RULE = Rule(
+    code="TOOL603",
+    state="GB3",
+    name="partial-result-turn",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="the row of results behind a message does not answer all of its calls",
+    why=(
+        "Mapped one for one the history is refused. gbrain since #2820 does not look into the ledger where any result follows: the model is told that a result is unavailable, "
+        "though it may be there."
+    ),
+    example="@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 assistant 1.1 tool-call b body {}\n4 tool 2.0 tool-result a f",
+    check=check,
+    formats=GBRAIN,
+    references=("gbrain reconcileGatewayReplay and repairToolPairing",),
+    repaired_by=("insert-ledger-results", "insert-recovered-result", "insert-plain-result"),
+    fixed_in_code="Look into the ledger for each call that the row of results does not answer.",
+)

@@ -1,0 +1,50 @@
+"""TOOL601: calls whose outcome stands in the ledger, and not in the history that is sent."""
+
+from collections.abc import Iterator
+
+from inspector.programs.gbrain.facts import LEGACY, PATH
+from inspector.programs.gbrain.readers import HEAD
+from inspector.programs.gbrain.rules.gbrain_calls import by_turn, calls_text, open_calls, path_text, runs_text
+from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    """Of turns without any row of results: TOOL603 speaks of those that have one."""
+    for found in by_turn([each for each in open_calls(case) if each.is_settled and not each.is_partial]):
+        failed = sum(each.run is not None and each.run.status == "failed" for each in found)
+        ended = "complete" if not failed else "failed" if failed == len(found) else f"{len(found) - failed} complete, {failed} failed"
+        yield Hit(
+            [each.call for each in found],
+            f"{calls_text(found)} no result in the history, and the ledger holds {'its outcome' if len(found) == 1 else 'their outcomes'} ({ended}). "
+            f"{_retry(case)}{path_text(case)}",
+            evidence=runs_text(found),
+        )
+
+
+def _retry(case: Case) -> str:
+    if case.reading.reader == HEAD:
+        return "gbrain since #2820 puts it in on a retry and writes the row; versions before are refused by the SDK, every time."
+    if case.conversation.fact(PATH) == LEGACY:
+        return "A retry on the same path puts it in by itself; mapped one for one for the gateway, it is refused by the SDK every time."
+    return "A retry that maps the messages one for one is refused by the SDK, every time."
+
+
+RULE = Rule(
+    code="TOOL601",
+    state="GB1",
+    name="result-only-in-ledger",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="a call was run and its outcome is kept in the ledger, but the history has no result for it",
+    why=(
+        "gbrain's gateway loop noted runs of tools in a table of their own and, before #2820, wrote no row of results. A retry then sends calls without results, "
+        "AI_MissingToolResultsError ends it, and so does every later one. Nothing is lost: the outcomes are in the ledger."
+    ),
+    example='@format gbrain\n@execution 1.0 a head complete output={"h":3}\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}',
+    check=check,
+    formats=GBRAIN,
+    references=("gbrain pull request 1934", "gbrain #2820, 86962b242 (2026-07-16)"),
+    repaired_by=("insert-ledger-results",),
+    fixed_in_code="Write the row of results before the next request is made, and heal older jobs from the ledger when they are taken up (#2820).",
+)

@@ -1,0 +1,44 @@
+"""MSG501: words in a message of results, which the client leaves out."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.model import Kind
+from inspector.conversation.queries import span_text
+from inspector.programs.gbrain.facts import LEGACY, PATH
+from inspector.programs.gbrain.readers import BESIDE
+from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    for dropped in case.reading.dropped:
+        words = [chunk for chunk in dropped.chunks if chunk.kind is Kind.TEXT and chunk.text.strip()]
+        if dropped.why == BESIDE and words:
+            direct = case.conversation.fact(PATH) == LEGACY
+            own = " The job ran on the direct Anthropic path, which sends them; the gateway would not." if direct else ""
+            yield Hit(
+                words,
+                f"The words at seq {span_text([chunk.seq for chunk in words])} stand in a message of results: the gateway sends its results alone, and the model never sees them.{own}",
+                severity=Severity.NOTE if direct else None,
+                evidence=(("words", words[0].text[:160]),),
+            )
+
+
+RULE = Rule(
+    code="MSG501",
+    state="GB10",
+    name="words-beside-results",
+    severity=Severity.WARNING,
+    silent=True,
+    fault=Fault.READER,
+    summary="words that stand beside results in one message never reach the model",
+    why=(
+        "The direct Anthropic path writes a note behind the results of a turn that was cut off at the output cap (#2778). A job that goes on over the gateway loses it: the conversion to the SDK "
+        "makes a tool message of the results and keeps nothing else."
+    ),
+    example='@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 tool 2.0 tool-result a f\n4 user 2.1 text "Be brief."',
+    check=check,
+    formats=GBRAIN,
+    references=("gbrain toModelMessages, run", "gbrain #2778"),
+    unmended="The words are whole in the store. A row of their own would need an index behind the results that is free, and the index behind is the answer's.",
+    fixed_in_code="Make a user message of what stands behind the results of such a message.",
+)

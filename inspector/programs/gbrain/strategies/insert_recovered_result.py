@@ -1,0 +1,31 @@
+"""Puts a result in the words that gbrain has since #2820 right after each call that has none."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.edits import Edit, Safety
+from inspector.programs.gbrain.readers import RECOVERED
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+from inspector.strategies.insert_interrupted_result import Words, made_up
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    return made_up(case, Words(RECOVERED))
+
+
+STRATEGY = Strategy(
+    name="insert-recovered-result",
+    safety=frozenset({Safety.INVENTED}),
+    summary=f"inserts the result {RECOVERED!r}, as gbrain makes it up, right after each call that has none",
+    cost="One made-up result per call, marked as an error; never for a call whose run the ledger has as complete or failed.",
+    noticed_by_user="A failed tool run appears where the turn was interrupted.",
+    argued_for=(
+        "gbrain itself puts these words into a request for a call that nothing answers. Stored, they keep a tool from being run a second time, "
+        "and a job from ending because its tool is not idempotent."
+    ),
+    argued_against="Where the tool may safely run twice, gbrain's own second run gives the model a real output; leave the call open then.",
+    write_kind="W3",
+    propose=propose,
+    by_choice=True,
+    beyond_dispatch=True,
+)

@@ -1,0 +1,28 @@
+"""Puts a result in the words of gbrain's pull request 1934 right after each call that has none."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.edits import Edit, Safety
+from inspector.programs.gbrain.readers import UNAVAILABLE
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+from inspector.strategies.insert_interrupted_result import Words, made_up
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    return made_up(case, Words(UNAVAILABLE))
+
+
+STRATEGY = Strategy(
+    name="insert-replay-result",
+    safety=frozenset({Safety.INVENTED}),
+    summary=f"inserts the result {UNAVAILABLE!r}, as pull request 1934 of gbrain makes it up, right after each call that has none",
+    cost="One made-up result per call, marked as an error; never for a call whose run the ledger has as complete or failed.",
+    noticed_by_user="A failed tool run appears where the turn was interrupted.",
+    argued_for="It is what the proposed fix would show the model on every retry, written once. The tool is not run again.",
+    argued_against="The tool may have run in part or whole, which the words do not say; gbrain since #2820 would run it again instead, where it is idempotent.",
+    write_kind="W3",
+    propose=propose,
+    by_choice=True,
+    beyond_dispatch=True,
+)

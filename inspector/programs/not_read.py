@@ -1,0 +1,60 @@
+"""Programs and telemetry whose files are known and not read yet: by the tables of a database, or by how a file of theirs begins."""
+
+import re
+
+from inspector.programs.formats import Shape
+
+_TABLES: tuple[tuple[str, frozenset[str]], ...] = (
+    ("checkpoints of LangGraph", frozenset({"checkpoints", "writes"})),
+    ("sessions of the OpenAI Agents SDK", frozenset({"agent_sessions", "agent_messages"})),
+    ("sessions of opencode", frozenset({"session", "message", "part"})),
+    ("sessions of opencode before its version 1, or of Crush", frozenset({"goose_db_version", "sessions", "messages", "files"})),
+    ("sessions of goose", frozenset({"schema_version", "sessions", "messages"})),
+)
+
+TRAJECTORY = "a runtime trace of OpenClaw"
+
+# Quotes keep words of a conversation out, which are escaped there. All are written as compact lines, the members in this order.
+_HEADS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    (TRAJECTORY, re.compile(rb'^\s*\{[^\n]*"traceSchema"\s*:\s*"openclaw-trajectory"', re.MULTILINE)),
+    (
+        "a session of Claude Code",
+        re.compile(
+            rb'^\s*\{[^\n]*"(?:parentUuid|leafUuid|isSidechain)"\s*:|^\s*\{\s*"type"\s*:\s*"(?:file-history-snapshot|queue-operation)"',
+            re.MULTILINE,
+        ),
+    ),
+    (
+        "a session of Codex",
+        re.compile(
+            rb'^\s*\{\s*"timestamp"\s*:\s*"[^"\n]*"\s*,\s*(?:"ordinal"\s*:\s*\d+\s*,\s*)?'
+            rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted)"\s*,\s*"payload"\s*:',
+            re.MULTILINE,
+        ),
+    ),
+    ("an OpenTelemetry export (OTLP in JSON)", re.compile(rb'\A\s*\{\s*"resource_?(?:[sS]pans|[lL]ogs|[mM]etrics)"\s*:')),
+    ("an export of Jaeger", re.compile(rb'\A\s*\{\s*"data"\s*:\s*\[\s*\{\s*"traceID"\s*:')),
+    # Of an SDK's own exporters, of a list of spans, of a log with a span on each line.
+    (
+        "an export of spans",
+        re.compile(rb'\A\s*\[?\s*\{(?=.*"trace_?id"\s*:\s*"(?:0x)?[0-9a-f-]{16,36}").*"span_?id"\s*:\s*"', re.DOTALL | re.IGNORECASE),
+    ),
+    ("an index of saved requests", re.compile(rb'\A\s*\{[^\n]*"request_file"\s*:\s*"[^\n]*"response_file"\s*:\s*"')),
+    ("a chat of Gemini CLI", re.compile(rb'^\s*\{\s*"sessionId"\s*:\s*"[^"\n]*"\s*,\s*"projectHash"\s*:', re.MULTILINE)),
+)
+_LOOKED_AT = 4096
+"""Bytes at the start of a file: a first line of these programs may be longer than any limit, and its members come before its content."""
+
+WHY = "which Inspector does not read yet: `formats` lists what it reads"
+
+
+def of_head(head: bytes) -> str:
+    """What a file is that begins so, as `a session of Codex`; "" where nobody knows."""
+    start = head[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")
+    return next((what for what, pattern in _HEADS if pattern.search(start)), "")
+
+
+def of_shape(shape: Shape) -> str:
+    """The same of a database, or of a folder by the beginnings of some of its files."""
+    known = (what for what, tables in _TABLES if tables <= shape.tables.keys())
+    return next(known, "") or next((what for head in shape.heads if (what := of_head(head))), "")

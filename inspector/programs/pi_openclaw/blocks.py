@@ -1,0 +1,172 @@
+"""A message of a session as blocks: every spelling that pi stores, and those that OpenClaw reads besides."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from inspector.conversation.model import Kind
+from inspector.programs.request_bodies.shapes.base import Block, empty, extra, text_in, unknown, wrong
+
+WIRE = "pi"
+_CALLS = ("toolCall", "toolUse", "functionCall", "tool_call", "tool_use", "function_call")
+_RESULT_IDS = ("toolCallId", "toolUseId", "tool_call_id", "tool_use_id", "callId", "call_id")
+_SIGNATURES = ("thinkingSignature", "signature", "thought_signature")
+_CALL_SIGNATURES = ("thoughtSignature", "thought_signature")
+_ROLES = {"toolResult": "tool", "tool": "tool", "assistant": "assistant", "user": "user", "system": "system"}
+_SAID_TO_MODEL = ("custom", "hookMessage", "bashExecution", "branchSummary", "compactionSummary")
+"""Roles that pi turns into user messages; hookMessage is how version 2 spelled custom."""
+_SUMMARY = {
+    "compactionSummary": "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>",
+    "branchSummary": "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}</summary>",
+}
+
+
+def message_blocks(message: Mapping[str, Any]) -> Iterator[Block]:
+    """The blocks of a message; never none. `damage` is set where one is of a wrong type."""
+    stored = message.get("role")
+    role = _ROLES.get(stored, "user" if stored in _SAID_TO_MODEL else "") if isinstance(stored, str) else ""
+    if role == "tool":
+        yield _result(message)
+    elif stored == "bashExecution":
+        yield Block(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _rest(message, "role", "timestamp"))
+    elif stored in ("branchSummary", "compactionSummary"):
+        # No entry but a message: what the model gets of it stands in no other place, as with a command.
+        words = _SUMMARY[stored].format(_str(message.get("summary")))
+        yield Block(role, Kind.TEXT, {"type": "text", "text": words} | _rest(message, "role", "timestamp"))
+    else:
+        blocks = list(_content(role, message.get("content"))) or [empty(role, message.get("content"), (), "content" in message)]
+        if not isinstance(stored, str) or stored not in _ROLES:
+            beside = _rest(message, "content", "timestamp").get("extra", {})
+            first = blocks[0]
+            payload = {**first.payload, "extra": {**first.payload.get("extra", {}), "message": beside}, "wire": WIRE}
+            blocks[0] = Block(first.role, first.kind, payload, first.at, first.whole, first.damage, first.reason)
+        yield from blocks
+
+
+def bash_text(message: Mapping[str, Any]) -> str:
+    """What pi says to the model of a command that the user ran."""
+    output, code = message.get("output"), message.get("exitCode")
+    said = f"```\n{output}\n```" if isinstance(output, str) and output else "(no output)"
+    if message.get("cancelled") is True:
+        said += "\n\n(command cancelled)"
+    elif isinstance(code, int) and code:
+        said += f"\n\nCommand exited with code {code}"
+    if message.get("truncated") is True and isinstance(message.get("fullOutputPath"), str):
+        said += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
+    return f"Ran `{message.get('command')}`\n{said}"
+
+
+def plain_text(content: Any) -> str:
+    """The words of a string or of the text blocks of a list, joined by LF as the adapters do."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(block["text"] for block in blocks if isinstance(block, dict) and text_in(block, "text"))
+
+
+def _rest(value: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    return extra(value, WIRE, *known)
+
+
+def _content(role: str, content: Any) -> Iterator[Block]:
+    if isinstance(content, str):
+        if content:
+            yield _text(role, {"text": content}, {"extra": {"string": True}, "wire": WIRE}, ("content",))
+    elif isinstance(content, list):
+        for index, item in enumerate(content):
+            at = ("content", index)
+            yield _block(role, item, at) if isinstance(item, dict) else wrong(role, item, WIRE, at, "the block is no object")
+    elif content is not None:
+        payload = {"type": "control", "block": content, "wire": WIRE}
+        yield Block(role, Kind.UNREADABLE, payload, ("content",), True, "wrong-type", "content is neither text nor a list of blocks")
+
+
+def _text(role: str, value: Mapping[str, Any], more: Mapping[str, Any], at: tuple[str | int, ...]) -> Block:
+    kind = Kind.SYSTEM if role == "system" else Kind.TEXT
+    return Block(role, kind, {"type": kind.value, "text": value["text"], **more}, at)
+
+
+def _block(role: str, value: dict[str, Any], at: tuple[str | int, ...]) -> Block:
+    kind = value.get("type")
+    if kind == "text" and text_in(value, "text"):
+        return _text(role, value, _rest(value, "type", "text"), at)
+    if kind == "thinking" and text_in(value, "thinking"):
+        return _thinking(role, value, at)
+    if kind == "redacted_thinking" and text_in(value, "data"):
+        return Block(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value["data"]} | _rest(value, "type", "data"), at)
+    if kind == "image" and text_in(value, "data", "mimeType"):
+        url = f"data:{value['mimeType']};base64,{value['data']}"
+        return Block(role, Kind.IMAGE, {"type": "image", "url": url} | _rest(value, "type", "data", "mimeType"), at)
+    if isinstance(kind, str) and kind in _CALLS:
+        return _call(role, value, at)
+    if kind in ("text", "thinking", "redacted_thinking", "image"):
+        return wrong(role, value, WIRE, at, f"the {kind} block lacks a member, or has one of a wrong type")
+    return unknown(role, value, WIRE, at)
+
+
+def _thinking(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Block:
+    name = _first(value, _SIGNATURES)
+    if value.get("redacted") is True and name:
+        # Pi keeps what is redacted where others have the signature.
+        return Block(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value[name]} | _rest(value, "type", name), at)
+    signed = {"signature": value[name]} if name else {}
+    rest = _rest(value, "type", "thinking", name)
+    return Block(role, Kind.THINKING, {"type": "thinking", "text": value["thinking"], **signed, **rest, **_spelled(name, _SIGNATURES)}, at)
+
+
+def _call(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Block:
+    """A call; where its arguments are no object and no text, `noInput` says what they are and input is {}: half-written calls look so."""
+    name = "arguments" if "arguments" in value else "input"
+    given = value.get(name)
+    payload: dict[str, Any] = {"type": "tool-call", "toolCallId": _str(value.get("id")), "toolName": _str(value.get("name"))}
+    is_input = isinstance(given, dict | str)
+    payload["input"] = given if is_input else {}
+    if not is_input:
+        payload["noInput"] = "missing" if name not in value else "null" if given is None else "wrong-type"
+    signature = _first(value, _CALL_SIGNATURES)
+    if signature:
+        payload["signature"] = value[signature]
+    known = [each for each in ("id", "name") if isinstance(value.get(each), str)]
+    return Block(
+        role,
+        Kind.TOOL_CALL,
+        payload | _rest(value, "type", signature, *known, name if is_input else "") | _spelled(str(value.get("type")), _CALLS),
+        at,
+    )
+
+
+def _result(message: Mapping[str, Any]) -> Block:
+    """`blocks` where the content is anything but one text block without further members; a plain string has `extra.string`."""
+    content, name = message.get("content"), _first(message, _RESULT_IDS)
+    payload: dict[str, Any] = {
+        "type": "tool-result",
+        "toolCallId": message[name] if name else "",
+        "toolName": _str(message.get("toolName")),
+        "content": plain_text(content),
+        "isError": message.get("isError") is True,
+    } | _spelled(name, _RESULT_IDS)
+    if isinstance(content, str):
+        payload |= {"extra": {"string": True}, "wire": WIRE}
+    elif isinstance(content, list):
+        plain = (
+            len(content) == 1 and isinstance(content[0], dict) and content[0].keys() == {"type", "text"} and content[0]["type"] == "text"
+        )
+        payload |= {} if plain and text_in(content[0], "text") else {"blocks": content, "wire": WIRE}
+    elif content is None:
+        payload |= {"blocks": [], "empty": "null" if "content" in message else "missing", "wire": WIRE}
+    else:
+        payload |= {"blocks": [content], "wire": WIRE}
+        return Block("tool", Kind.UNREADABLE, payload, (), False, "wrong-type", "content is neither text nor a list of blocks")
+    return Block("tool", Kind.TOOL_RESULT, payload)
+
+
+def _first(value: Mapping[str, Any], names: Sequence[str]) -> str:
+    return next((name for name in names if isinstance(value.get(name), str)), "")
+
+
+def _spelled(name: str, names: Sequence[str]) -> dict[str, str]:
+    """Pi knows only the first of the names; OpenClaw reads them all."""
+    return {"spelling": name} if name and name != names[0] else {}
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,200 @@
+"""The entries of a session file as chunks: the file is read as pi would migrate it, and nothing of it is changed.
+
+Version 1 has no ids: pi chains its lines in order under random ids; here the id of such an entry is `line:N`, so that it stays the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from inspector.conversation.model import Chunk, Kind
+from inspector.programs.pi_openclaw.blocks import message_blocks, plain_text
+from inspector.programs.pi_openclaw.lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, Line, Part, keeps_ids, scan
+
+_NEVER_ABOUT = ("content", "output", "command", "summary")
+_WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_YEAR_3000 = 32_503_680_000_000
+
+
+@dataclass(slots=True)
+class Session:
+    """One file: its header ({} where it has none), all its chunks, the entries themselves, and the lines in each state by their index.
+
+    An entry is the mapping that its chunks hold under `entry`: the fields of its line and of its message, without the content; `fused` is
+    the number of a record that shares its line with others, which no program reads.
+    """
+
+    header: Mapping[str, Any] = field(default_factory=dict)
+    chunks: list[Chunk] = field(default_factory=list)
+    entries: list[Mapping[str, Any]] = field(default_factory=list)
+    states: dict[str, list[int]] = field(default_factory=dict)
+    lines: int = 0
+    bom: bool = False
+    crlf: int = 0
+    ended: bool = True
+    begins_with_header: bool = False
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What a line needs to know of those before it. `places` are the ids by the index that version 1 counts with, header included."""
+
+    session: Session
+    begun: bool = False
+    foreign: bool = False
+    """Whether a line of JSON that is no object stands first: the programs take it for the header that it is not."""
+    chained: bool = False
+    last: str | None = None
+    places: list[str | None] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    keys: set[str] = field(default_factory=set)
+
+
+def read_session(data: bytes) -> Session:
+    """Everything of the file, in one pass over its lines."""
+    session = Session(bom=data.startswith(BOM), ended=data.endswith(b"\n") or not data)
+    progress = _Progress(session)
+    for line in scan(data):
+        session.lines += 1
+        session.crlf += line.raw.endswith(b"\r")
+        for state in line.states:
+            session.states.setdefault(state, []).append(line.index)
+        for part in line.parts:
+            session.chunks += _chunks(line, part, progress)
+    return session
+
+
+def moment(value: Any) -> int | None:
+    """Epoch milliseconds of an ISO time or of a number of them; None for what is no time."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value) if 0 < value < _YEAR_3000 else None
+    if not isinstance(value, str):
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+        since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH
+    except (ValueError, OverflowError):
+        return None
+    return since // timedelta(milliseconds=1) if since >= timedelta(0) else None
+
+
+def _chunks(line: Line, part: Part, progress: _Progress) -> list[Chunk]:
+    session, value = progress.session, part.value
+    place = f"line:{line.index}" + (f"/{part.number}" if part.number else "")
+    first = len(session.chunks) + 1
+    if value is None:
+        if not part.number and part.damage == "not-object":
+            progress.places.append(None)
+            progress.foreign = progress.foreign or not progress.begun
+        return [_unreadable(place, first, line, part)]
+    begins, progress.begun = not progress.begun, True
+    if begins:
+        is_header = value.get("type") == HEADER
+        progress.chained = not keeps_ids(value) if is_header else not isinstance(value.get("id"), str)
+        if is_header:
+            session.header, session.begins_with_header = value, not (part.number or progress.foreign)
+            progress.places.append(None)
+            return []
+    if value.get("type") == HEADER:
+        progress.places.append(None)
+        return [Chunk(f"{place}.0", first, "", Kind.CONTROL, {"type": "control", "header": value}, line.index, None, line.raw)]
+    entry = _entry(value, place, part, progress)
+    if part.number:
+        entry["fused"] = part.number
+    else:
+        progress.places.append(_id(entry) or None)
+    if NOT_UTF8 in line.states:
+        entry["notUtf8"] = True
+    session.entries.append(entry)
+    return _of_entry(entry, value, _key(entry, place, part, progress), first, line)
+
+
+def _unreadable(place: str, seq: int, line: Line, part: Part) -> Chunk:
+    torn = "" if line.ended else "; the file ends in it, without a line end"
+    reason = f"{part.reason}, in the line at byte {line.offset:,}{torn}"
+    return Chunk(f"{place}.0", seq, "", Kind.UNREADABLE, {}, line.index, None, line.raw, part.damage, reason)
+
+
+def _entry(value: Mapping[str, Any], place: str, part: Part, progress: _Progress) -> dict[str, Any]:
+    message = value.get("message")
+    is_message = value.get("type") == "message" and isinstance(message, dict)
+    entry: dict[str, Any] = {name: item for name, item in value.items() if not (is_message and name == "message")}
+    if progress.chained:
+        # Pi overwrites whatever ids stand in a file of version 1.
+        entry |= {f"stored{name[0].upper()}{name[1:]}": value[name] for name in ("id", "parentId") if name in value}
+        entry |= {"id": place, "parentId": progress.last}
+        # It never parsed a fused line, and so its chain goes on behind it.
+        progress.last = progress.last if part.number else place
+        index = value.get("firstKeptEntryIndex")
+        if value.get("type") == "compaction" and isinstance(index, int) and 0 <= index < len(progress.places):
+            entry["firstKeptEntryId"] = progress.places[index]
+    if is_message and isinstance(message, dict):
+        more = {}
+        for name, item in message.items():
+            if name == "timestamp":
+                entry["messageTimestamp"] = item
+            elif name in entry:
+                more[name] = item
+            elif name not in _NEVER_ABOUT:
+                entry[name] = item
+        if more:
+            entry["more"] = more
+    return entry
+
+
+def _id(entry: Mapping[str, Any]) -> str:
+    value = entry.get("id")
+    return value if isinstance(value, str) else ""
+
+
+def _key(entry: Mapping[str, Any], place: str, part: Part, progress: _Progress) -> str:
+    """The id; `#2` behind it for the second entry that has it. Ids may be spelled like that themselves, so that every key is tried."""
+    key = base = place if part.number else _id(entry) or place
+    while key in progress.keys:
+        progress.counts[base] = progress.counts.get(base, 1) + 1
+        key = f"{base}#{progress.counts[base]}"
+    progress.keys.add(key)
+    return key
+
+
+def _of_entry(entry: Mapping[str, Any], value: Mapping[str, Any], key: str, first: int, line: Line) -> list[Chunk]:
+    parent = entry.get("parentId")
+    at = moment(entry.get("messageTimestamp"))
+    at = moment(entry.get("timestamp")) if at is None else at
+
+    def chunk(
+        place: int, role: str, kind: Kind, payload: Mapping[str, Any], damage: str = "", reason: str = "", index: int | None = None
+    ) -> Chunk:
+        return Chunk(
+            *(f"{key}.{place}", first + place, role, kind, {**payload, "entry": entry}, line.index, index, line.raw),
+            *(damage, reason, at, parent if isinstance(parent, str) else None),
+        )
+
+    message = value.get("message")
+    if NO_ID in line.states and not _id(entry):
+        words = plain_text(message.get("content")) if isinstance(message, dict) else ""
+        reason = f"it has no id, in the line at byte {line.offset:,}: pi's path ends at such a line, so that nothing is read where it is the last"
+        return [chunk(0, "", Kind.UNREADABLE, {"type": "control", **({"text": words} if words else {})}, NO_ID, reason)]
+    if entry.get("type") != "message":
+        # Without an index of a block, so that no reader of true messages takes an entry between two messages for one.
+        return [chunk(0, "", Kind.CONTROL, {"type": "control", **_words(entry)})]
+    if not isinstance(message, dict):
+        return [chunk(0, "", Kind.UNREADABLE, {}, "wrong-type", f"its message is no object, in the line at byte {line.offset:,}")]
+    return [
+        chunk(place, block.role, block.kind, block.payload, block.damage, block.reason, place)
+        for place, block in enumerate(message_blocks(message))
+    ]
+
+
+def _words(entry: Mapping[str, Any]) -> dict[str, str]:
+    kind = entry.get("type")
+    if kind == "custom_message":
+        words: Any = plain_text(entry.get("content"))
+    else:
+        words = entry.get(_WORDS[kind]) if isinstance(kind, str) and kind in _WORDS else None
+    return {"text": words} if isinstance(words, str) and words else {}
+
+
+__all__ = ["FUSED", "Session", "moment", "read_session"]

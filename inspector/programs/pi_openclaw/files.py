@@ -1,0 +1,71 @@
+"""Sessions that are files with a tree of entries in them, as pi began them and OpenClaw went on."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from inspector.conversation.edits import Plan
+from inspector.programs.formats import Cell, Change, Record, Shape, Stored, Table, WriteMode
+from inspector.programs.pi_openclaw import folder as session_folder
+from inspector.programs.pi_openclaw import listing as session_listing
+from inspector.programs.pi_openclaw import writing as session_writing
+from inspector.programs.pi_openclaw.detection import of_head, of_heads, of_names
+
+
+class SessionFiles:
+    default_projection = "anthropic"
+    default_profile = "anthropic-2026-07"
+    # Never looked at: this format reads files.
+    table = Table("", "", "")
+    keeps_times = True
+    # OpenClaw takes one. pi takes none, and a file of OpenClaw's that is named alone may be told as one of pi's.
+    lock_suffix = ".lock"
+
+    def __init__(self, name: str, title: str, default_reader: str, control_rows: bool = False) -> None:
+        """`control_rows`: whether it knows leaf and reset rows."""
+        self.name, self.title, self.default_reader = name, title, default_reader
+        self._control_rows = control_rows
+        self.modes: tuple[WriteMode, ...] = session_writing.LISTED_MODES if control_rows else session_writing.MODES
+
+    def sniff(self, shape: Shape) -> float:
+        if shape.tables:
+            return 0.0
+        if not shape.files:
+            name, sure = of_head(shape.head)
+        else:
+            name, sure = max(of_names(shape.files), of_heads(shape.heads), key=lambda found: found[1])
+        return sure if name == self.name else 0.0
+
+    def wants(self, key: str) -> bool:
+        return session_folder.is_wanted(key)
+
+    def read(self, records: Iterable[Record]) -> Iterator[Stored]:
+        """Every session file, whole: all its branches in the order of the file."""
+        return session_folder.read_folders(records, self.name, control_rows=self._control_rows)
+
+    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
+        return session_writing.options(mode, stored, fresh_id)
+
+    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
+        """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
+        return session_writing.write(plan, stored)
+
+    def listing(self, mode: str, stored: Stored, now: int) -> dict[str, str]:
+        """pi lists every file of a folder; OpenClaw what its sessions.json names."""
+        return session_listing.options(mode, now) if self._control_rows else {}
+
+    def follow_up(self, plan: Plan, stored: Stored) -> tuple[str, ...]:
+        if not self._control_rows or plan.mode != session_writing.NEW or not stored.records:
+            return ()
+        return (session_listing.follow_up(plan, stored.conversation, stored.records[0].key),)
+
+    def target(self, plan: Plan) -> str:
+        """Native id of the conversation that holds the result."""
+        return session_writing.target(plan)
+
+    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
+        """None: a session is found by its file."""
+        return ()
+
+    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
+        """The file must be byte-equal when a plan is written; a lock, where the program has one, is asked for while that is done."""
+        watch: dict[str, Cell | None] = {record.key: record.value for record in stored.records}
+        return {}, watch

@@ -1,0 +1,231 @@
+"""What stands beside session files: OpenClaw's sessions.json, lock files, and copies that are material for a recovery, never sessions."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Conversation, Fact
+from inspector.programs.formats import Record, Stored
+from inspector.programs.pi_openclaw.entries import read_session
+from inspector.programs.pi_openclaw.facts import facts_of, title_of
+
+INDEX, LOCK = "sessions.json", ".jsonl.lock"
+_RECOVERY = re.compile(
+    r"(?P<stem>.+?)(?:(?P<deleted>\.jsonl\.deleted\..+)|(?P<reset>\.jsonl\.reset\..+)|(?P<backup>(?:\.jsonl)?\.bak-.+)"
+    r"|(?P<corrupted>(?:\.jsonl)?\.corrupt-.+)|(?P<trajectory>\.trajectory\.jsonl)|(?P<checkpoint>\.checkpoint\..+\.jsonl))"
+)
+_COPIES = {
+    "deleted": ("of a deleted session", "of deleted sessions"),
+    "reset": ("of a reset session", "of reset sessions"),
+    "backup": ("backup", "backups"),
+    "corrupted": ("of a corrupted session", "of corrupted sessions"),
+    "checkpoint": ("from before a compaction", "from before compactions"),
+}
+"""Of one, of several. The trajectory is no copy: it says what happened while the program ran."""
+SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_NAMED = 10
+INDEX_UNREADABLE = "sessions.json cannot be read"
+_UNLISTED = "sessions.json has no entry for this session: OpenClaw's own list does not show it."
+
+
+@dataclass(slots=True)
+class Folder:
+    """The files of one folder by what they are; `recovery` by the name of the session that they are copies of."""
+
+    sessions: list[Record] = field(default_factory=list)
+    locks: dict[str, Record] = field(default_factory=dict)
+    recovery: dict[str, list[str]] = field(default_factory=dict)
+    index: Record | None = None
+
+
+def is_wanted(key: str) -> bool:
+    """Whether a file is read at all; a file that was named alone always is."""
+    name = key.rpartition("/")[2]
+    return "/" not in key or name == INDEX or name.endswith((".jsonl", LOCK)) or _RECOVERY.fullmatch(name) is not None
+
+
+def is_session(key: str) -> bool:
+    """By the name of the file. One that was named alone is a session whatever it is called: a copy can so be looked at."""
+    name = key.rpartition("/")[2]
+    return name != INDEX and ("/" not in key or (name.endswith(".jsonl") and not _RECOVERY.fullmatch(name)))
+
+
+def copies(keys: Iterable[str]) -> dict[str, list[str]]:
+    """Keys of files that OpenClaw sets aside when it deletes, resets, repairs or compacts a session, by kind; none of them is a session."""
+    found: dict[str, list[str]] = {}
+    for key in keys:
+        kind = _kind(key)
+        if kind in _COPIES:
+            found.setdefault(kind, []).append(key)
+    return found
+
+
+def counted(found: Mapping[str, Sequence[str]]) -> str:
+    """Such copies as `2 of deleted sessions, 1 backup`."""
+    return ", ".join(f"{len(keys):,} {_COPIES[kind][len(keys) > 1]}" for kind, keys in found.items())
+
+
+def trajectories(keys: Iterable[str]) -> list[str]:
+    return [key for key in keys if _kind(key) == "trajectory"]
+
+
+def _kind(key: str) -> str:
+    copy = _RECOVERY.fullmatch(key.rpartition("/")[2]) if "/" in key else None
+    return (copy.lastgroup or "") if copy else ""
+
+
+def read_folders(records: Iterable[Record], format_name: str, control_rows: bool) -> Iterator[Stored]:
+    """Sessions in the order of their files; then, without any line, those that only a sessions.json names."""
+    folders: dict[str, Folder] = {}
+    for record in records:
+        _put(folders.setdefault(record.key.rpartition("/")[0], Folder()), record)
+    found: list[tuple[str, Folder, Record, Conversation]] = []
+    for folder in folders.values():
+        for record in folder.sessions:
+            session = read_session(record.value.data)
+            facts = facts_of(session, record.key, control_rows)
+            stem = record.key.rpartition("/")[2].removesuffix(".jsonl")
+            native = facts["id"].value if "id" in facts and isinstance(session.header.get("id"), str) else None
+            conversation = Conversation(native or stem, format_name, tuple(session.chunks), facts, title_of(session))
+            found.append((stem, folder, record, conversation))
+    natives = _natives([(conversation.native_id, record.key) for _, _, record, conversation in found])
+    indexes = {id(folder): _index(folder.index) for folder in folders.values()}
+    for native, (stem, folder, record, conversation) in zip(natives, found, strict=True):
+        entries, problem = indexes[id(folder)]
+        facts = {**conversation.facts, **_beside(stem, folder), **_indexed(stem, conversation.native_id, folder, entries, problem)}
+        yield Stored(Conversation(native, format_name, conversation.chunks, facts, conversation.title), (record,))
+    for folder in folders.values():
+        known = {stem for stem, held, _, _ in found if held is folder}
+        known |= {conversation.native_id for _, held, _, conversation in found if held is folder}
+        yield from _gone(folder, indexes[id(folder)][0], known, format_name, set(natives))
+
+
+def _put(folder: Folder, record: Record) -> None:
+    name = record.key.rpartition("/")[2]
+    if name == INDEX:
+        folder.index = record
+    elif is_session(record.key):
+        folder.sessions.append(record)
+    elif name.endswith(LOCK):
+        folder.locks[name.removesuffix(LOCK)] = record
+    elif copy := _RECOVERY.fullmatch(name):
+        folder.recovery.setdefault(copy["stem"], []).append(record.key)
+
+
+def _natives(ids: Sequence[tuple[str, str]]) -> list[str]:
+    """Ids, with the file behind those that several files have: the id of a conversation names one thing."""
+    counts = Counter(native for native, _ in ids)
+    made = [native if counts[native] == 1 else f"{native} {key.rpartition('/')[2]}" for native, key in ids]
+    again = Counter(made)
+    return [name if again[name] == 1 else f"{native} {key}" for name, (native, key) in zip(made, ids, strict=True)]
+
+
+def _beside(stem: str, folder: Folder) -> dict[str, Fact]:
+    """The lock, and the names of copies: of this session, and on each session those of sessions that are gone."""
+    facts: dict[str, Fact] = {}
+    if lock := folder.locks.get(stem):
+        facts |= {name: Fact(name, value, lock.key) for name, value in _lock(lock).items()}
+    if own := folder.recovery.get(stem):
+        facts["recovery"] = Fact("recovery", _names(own), own[0])
+    stems = {record.key.rpartition("/")[2].removesuffix(".jsonl") for record in folder.sessions}
+    if others := [key for of, keys in folder.recovery.items() if of not in stems for key in keys]:
+        facts["recoveryOfOthers"] = Fact("recoveryOfOthers", _names(others), others[0])
+    return facts
+
+
+def _names(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
+    return ", ".join(key.rpartition("/")[2] for key in keys[:_NAMED]) + more
+
+
+def _lock(record: Record) -> dict[str, str]:
+    found = _object(record)
+    if isinstance(found, str):
+        return {"lock": f"there is a lock file that cannot be read ({found}); OpenClaw takes it for stale"}
+    pid, since = found.get("pid"), found.get("createdAt")
+    if not isinstance(pid, int) or isinstance(pid, bool):
+        return {"lock": "there is a lock file that names no process; OpenClaw takes it for stale"}
+    return {"lock": f"held by process {pid} since {since if isinstance(since, str) else 'an unknown time'}", "lockPid": str(pid)}
+
+
+def _object(record: Record) -> dict[str, Any] | str:
+    """The object of a JSON file, or why there is none."""
+    try:
+        found = jsontext.parse(jsontext.decode(record.value.data))
+    except Unreadable as problem:
+        return problem.reason
+    return found if isinstance(found, dict) else "JSON, but no object"
+
+
+def _index(record: Record | None) -> tuple[Mapping[str, Any], str]:
+    """The entries of sessions.json by session key, and what is wrong with the file."""
+    if record is None:
+        return {}, ""
+    found = _object(record)
+    return ({}, f"{INDEX_UNREADABLE} ({found}): OpenClaw's list of sessions is empty.") if isinstance(found, str) else (found, "")
+
+
+def _indexed(stem: str, native: str, folder: Folder, entries: Mapping[str, Any], problem: str) -> dict[str, Fact]:
+    if folder.index is None:
+        return {}
+    key = folder.index.key
+    if problem:
+        return {"index": Fact("index", problem, key)}
+    own = {name: entry for name, entry in entries.items() if isinstance(entry, dict) and _is_of(entry, stem, native)}
+    if not own:
+        return {"index": Fact("index", _UNLISTED, key)}
+    facts = {"sessionKey": Fact("sessionKey", ", ".join(own), key)}
+    entry = next(iter(own.values()))
+    updated = entry.get("updatedAt")
+    if isinstance(updated, int | float) and not isinstance(updated, bool):
+        facts["indexUpdatedAt"] = Fact("indexUpdatedAt", jsontext.compact(updated), key)
+    if said := " ".join(_disagreements(own, stem, native)):
+        facts["index"] = Fact("index", said, key)
+    return facts
+
+
+def _is_of(entry: Mapping[str, Any], stem: str, native: str) -> bool:
+    return entry.get("sessionId") in (stem, native) or _file(entry) == stem
+
+
+def _file(entry: Mapping[str, Any]) -> str:
+    path = entry.get("sessionFile")
+    return re.split(r"[/\\]", path)[-1].removesuffix(".jsonl") if isinstance(path, str) else ""
+
+
+def _disagreements(own: Mapping[str, Mapping[str, Any]], stem: str, native: str) -> Iterator[str]:
+    for name, entry in own.items():
+        given = entry.get("sessionId")
+        if given != native:
+            yield f"sessions.json ({name}) says sessionId {_shown(given)}, the header of the file {native}."
+        if _file(entry) and _file(entry) != stem:
+            yield f"sessions.json ({name}) names the file {_file(entry)}.jsonl, this one is {stem}.jsonl."
+        if not isinstance(given, str) or not SAFE_ID.fullmatch(given):
+            yield f"sessions.json ({name}): OpenClaw drops an entry whose sessionId is {_shown(given)}."
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else jsontext.compact(value)
+
+
+def _gone(folder: Folder, entries: Mapping[str, Any], known: set[str], format_name: str, taken: set[str]) -> Iterator[Stored]:
+    """What sessions.json lists without a file. Such a conversation has no records: only the index names it."""
+    if folder.index is None:
+        return
+    for name, entry in entries.items():
+        if not isinstance(entry, dict):
+            continue
+        given, file = entry.get("sessionId"), _file(entry)
+        native = given if isinstance(given, str) and given else file or name
+        if {given if isinstance(given, str) else "", file} & known or native in taken:
+            continue
+        taken.add(native)
+        said = f"sessions.json ({name}) names this session; its file {file or native}.jsonl is not among the files that were read."
+        facts = {"index": said, "sessionKey": name, "reachable": "0/0"}
+        yield Stored(
+            Conversation(native, format_name, (), {each: Fact(each, value, folder.index.key) for each, value in facts.items()}, name), ()
+        )

@@ -1,0 +1,123 @@
+"""What a write keeps account of: ids that are given out, references that follow them, and which stored rows already are what the path needs."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from inspector.conversation.edits import Plan
+from inspector.programs.formats import Stored
+from inspector.programs.pi_openclaw.encoding import REFERENCES, Place, iso, new_line, stored_line
+from inspector.programs.pi_openclaw.entries import moment
+from inspector.programs.pi_openclaw.file import File, Stood, entry_key
+from inspector.programs.pi_openclaw.path import FIRST_KEPT, Planned, Step
+
+
+@dataclass(slots=True)
+class Ledger:
+    """`names`: the id that an old one has from now on. `taken`: every id that no new one may have. `spoken`: the assistant nearby."""
+
+    file: File
+    path: Planned
+    now: str
+    seed: str
+    in_openclaw: bool
+    taken: set[str]
+    after_removed: Mapping[str, str]
+    names: dict[str, str] = field(default_factory=dict)
+    spoken: Mapping[str, Any] = field(default_factory=dict)
+    count: int = 0
+
+    @classmethod
+    def of(cls, plan: Plan, stored: Stored, file: File, path: Planned) -> "Ledger":
+        taken = {str(each.entry.get(name)) for each in file.stood.values() for name in ("id", "storedId")}
+        times = [each for stood in file.stood.values() if (each := time_of(stood.entry)) is not None]
+        now = iso(max(moment(plan.options.get("now")) or 0, *times, 0))
+        made = cls(
+            file,
+            path,
+            now,
+            plan.options.get("fresh_id", ""),
+            stored.conversation.format == "openclaw",
+            taken,
+            _after_removed(stored, file, path.steps),
+        )
+        speakers = [step.chunks[0].payload.get("entry") for step in path.steps if step.chunks[0].role == "assistant"]
+        made.spoken = next((each for each in speakers if isinstance(each, Mapping) and each.get("model")), {})
+        return made
+
+    def fresh(self) -> str:
+        """The next new id: 8 hexadecimal digits, as pi draws them, that the file does not hold."""
+        while True:
+            self.count += 1
+            made = hashlib.sha256(f"{self.seed} {self.count}".encode()).hexdigest()[:8]
+            if made not in self.taken:
+                self.taken.add(made)
+                return made
+
+    def named(self, step: Step, own: str) -> dict[str, str]:
+        """The references of a step that name another id than they did."""
+        if step.base is None:
+            return {}
+        told = step.chunks[0].payload.get("entry")
+        entry = told if isinstance(told, Mapping) else step.base.entry
+        found = {name: value for name in REFERENCES if isinstance(value := entry.get(name), str)}
+        if step.first_kept is not None:
+            found[FIRST_KEPT] = step.first_kept
+        changed: dict[str, str] = {}
+        for name, value in found.items():
+            kept = self.after_removed.get(value, value) if name == FIRST_KEPT else value
+            new = own if kept in ("", step.base.id) and name == FIRST_KEPT else self.names.get(kept, kept)
+            if new != step.base.entry.get(name):
+                changed[name] = new
+        return changed
+
+    def line(self, step: Step, id_: str, parent: str | None, timestamp: str | None, before: str, on_its_own: bool = False) -> str:
+        """The text of a step; a new row, which has no time of its own, takes that of the row `before` it."""
+        if step.chunks[0].role == "assistant" and isinstance(entry := step.chunks[0].payload.get("entry"), Mapping) and entry.get("model"):
+            self.spoken = entry
+        place = Place(id_, parent, timestamp, self.named(step, id_), on_its_own)
+        if step.base is None:
+            return new_line(step, replace(place, timestamp=timestamp or before), self.spoken)
+        return stored_line(self.file, step, place)
+
+    def stands(self, step: Step, parent: str | None, is_first: bool) -> bool:
+        """Whether the stored row of a step is already what the path needs."""
+        base = step.base
+        if base is None or step.copied or not step.same or base.number or not base.id or self.file.ids[base.id] != 1:
+            return False
+        if self.in_openclaw and base.entry.get("appendMode") is not None:
+            return False
+        return self.follows(base, parent, is_first) and not self.named(step, base.id)
+
+    def follows(self, base: Stood, parent: str | None, is_first: bool) -> bool:
+        """A root may name a parent that is nowhere: pi begins the path there, OpenClaw hangs the row onto what is its leaf by then."""
+        if base.parent == parent:
+            return True
+        is_root = is_first and base.parent is not None and self.file.ids[base.parent] == 0
+        return is_root and (not self.in_openclaw or base is next(iter(self.file.stood.values())))
+
+
+def time_of(entry: Any) -> int | None:
+    return moment(entry.get("timestamp")) if isinstance(entry, Mapping) and isinstance(entry.get("timestamp"), str) else None
+
+
+def row_time(step: Step, before: str) -> str:
+    value = step.base.entry.get("timestamp") if step.base and not step.copied else None
+    return value if isinstance(value, str) and moment(value) is not None else before
+
+
+def _after_removed(stored: Stored, file: File, steps: Sequence[Step]) -> dict[str, str]:
+    """For each entry that leaves the path the next one that stays ("" = none): where a compaction's pointer goes that named it."""
+    kept = {step.base.key for step in steps if step.base}
+    found: dict[str, str] = {}
+    following = ""
+    for key in reversed(list(dict.fromkeys(entry_key(chunk) for chunk in stored.conversation.chunks))):
+        stood = file.stood.get(key)
+        if stood is None or not stood.id:
+            continue
+        if key in kept:
+            following = stood.id
+        else:
+            found[stood.id] = following
+    return found

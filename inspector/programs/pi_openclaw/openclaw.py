@@ -1,0 +1,12 @@
+"""Sessions of OpenClaw's JSONL era: pi's file with control rows, beside a sessions.json, lock files and copies of what was reset."""
+
+from inspector.programs.pi_openclaw.files import SessionFiles
+
+NAME = "openclaw"
+
+OPENCLAW = SessionFiles(
+    NAME,
+    "OpenClaw sessions (JSONL files with sessions.json, alone or in folders)",
+    "openclaw-2026.9",
+    control_rows=True,
+)

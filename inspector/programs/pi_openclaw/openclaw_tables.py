@@ -1,0 +1,133 @@
+"""The tables of OpenClaw's store of one agent that are read, schemas 4 to 23, and their rows sorted by session.
+
+The same file holds credentials (auth_profile_store), caches and memories: none of these tables is ever read, nor the blobs of archives.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.programs.formats import USER_VERSION, Record, Rows
+
+Row = Mapping[str, Any]
+
+EVENTS, IDENTITIES, ACTIVE = "transcript_events", "transcript_event_identities", "session_transcript_active_events"
+WINDOWS, OLD_WINDOWS, NODES, OLD_NODES = "session_windows", "sessions", "session_nodes", "session_entries"
+INDEX, WATERMARKS, PENDING = "session_transcript_index_state", "transcript_rewrite_watermarks", "session_pending_inputs"
+COLD, ARCHIVES, META = "session_transcript_cold_archives", "session_transcript_archives", "schema_meta"
+
+_WINDOW = (
+    *("session_id", "session_key", "previous_session_id", "reason", "created_at", "updated_at", "transcript_updated_at"),
+    *("started_at", "ended_at", "status", "model_provider", "model", "parent_session_key", "display_name"),
+)
+_NODE = (
+    *("session_key", "current_session_id", "session_id", "entry_json", "entry_valid", "updated_at", "status", "parent_session_key"),
+    *("fork_source_session_key", "fork_source_session_id", "fork_source_entry_id", "label", "display_name", "archived_at"),
+)
+_COLD = ("session_id", "generation", "archive_name", "archive_sha256", "event_count", "raw_bytes", "last_seq", "archived_at", "storage")
+
+TABLES = (
+    Rows(USER_VERSION, ("user_version",), ""),
+    Rows(META, ("meta_key", "role", "schema_version", "agent_id", "app_version"), "meta_key", optional=True),
+    Rows(WINDOWS, _WINDOW, "session_id", optional=True),
+    Rows(OLD_WINDOWS, _WINDOW, "session_id", optional=True),
+    Rows(NODES, _NODE, "session_key", optional=True),
+    Rows(OLD_NODES, _NODE, "session_key", optional=True),
+    Rows(EVENTS, ("session_id", "seq", "event_json", "event_zstd", "event_utf8_bytes", "created_at"), "session_id", "seq"),
+    Rows(IDENTITIES, ("session_id", "event_id", "seq", "event_type", "parent_id"), "session_id", "event_id", optional=True),
+    Rows(WATERMARKS, ("session_id", "generation"), "session_id", optional=True),
+    Rows(
+        INDEX,
+        ("session_id", "indexed_seq", "leaf_event_id", "needs_rebuild", "active_event_count", "active_message_count"),
+        "session_id",
+        optional=True,
+    ),
+    Rows(ACTIVE, ("session_id", "active_position", "event_seq"), "session_id", "active_position", optional=True),
+    Rows(COLD, _COLD, "session_id", optional=True),
+    Rows(
+        ARCHIVES,
+        ("session_id", "generation", "reason", "encoding", "archive_name", "archive_sha256"),
+        "session_id",
+        "generation",
+        optional=True,
+    ),
+    Rows(PENDING, ("seq", "session_id", "state", "accepted_at"), "session_id", "seq", optional=True),
+)
+_OF_STORE = (META, USER_VERSION)
+_OF_KEY = (NODES, OLD_NODES)
+
+
+@dataclass(slots=True)
+class Held:
+    """The rows of one session by their table, each with its record. `node` is that of its session key, `is_current` where it names this session."""
+
+    rows: dict[str, list[tuple[Row, Record]]] = field(default_factory=dict)
+    node: tuple[Row, Record] | None = None
+    is_current: bool = False
+
+    def of(self, *tables: str) -> list[tuple[Row, Record]]:
+        return [found for table in tables for found in self.rows.get(table, ())]
+
+    def one(self, *tables: str) -> tuple[Row, Record] | None:
+        return next(iter(self.of(*tables)), None)
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """Those that are of no other session, in the byte order of their keys, which is that of our own database."""
+        own = [record for table in self.rows for _, record in self.rows[table]]
+        own += [self.node[1]] if self.node and self.is_current else []
+        return tuple(sorted(own, key=lambda record: record.key.encode("utf-8", "surrogateescape")))
+
+
+@dataclass(slots=True)
+class Tables:
+    """All sessions by their id; `store` are the rows about the file itself."""
+
+    sessions: dict[str, Held] = field(default_factory=dict)
+    store: list[tuple[Row, Record]] = field(default_factory=list)
+
+
+def sorted_rows(records: Iterable[Record]) -> Tables:
+    """Sessions in the byte order of their ids: those of windows, of events, and those that only a session key names."""
+    found = Tables()
+    nodes: dict[str, tuple[Row, Record]] = {}
+    for record in records:
+        table, row = record.key.partition(":")[0], row_of(record)
+        if table in _OF_STORE:
+            found.store.append((row, record))
+        elif table in _OF_KEY:
+            nodes.setdefault(text(row.get("session_key")), (row, record))
+        else:
+            found.sessions.setdefault(text(row.get("session_id")), Held()).rows.setdefault(table, []).append((row, record))
+    for row, record in nodes.values():
+        held = found.sessions.setdefault(current_of(row), Held())
+        held.node, held.is_current = held.node or (row, record), True
+    for held in found.sessions.values():
+        window = held.one(WINDOWS, OLD_WINDOWS)
+        held.node = held.node or (nodes.get(text(window[0].get("session_key"))) if window else None)
+    found.sessions = dict(sorted(found.sessions.items(), key=lambda item: item[0].encode("utf-8", "surrogatepass")))
+    return found
+
+
+def current_of(node: Row) -> str:
+    """The session that a session key names now; up to schema 13 the column is called session_id."""
+    return text(node.get("current_session_id", node.get("session_id")))
+
+
+def row_of(record: Record) -> Row:
+    try:
+        row = jsontext.parse(jsontext.decode(record.value.data))
+    except Unreadable:
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def text(value: Any) -> str:
+    """A column as text; "" for NULL. Blobs and numbers, which hostile files hold, as JSON."""
+    return value if isinstance(value, str) else "" if value is None else jsontext.compact(value)
+
+
+def whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

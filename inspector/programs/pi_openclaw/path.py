@@ -1,0 +1,151 @@
+"""The final path of a plan as steps: which stored entry each is, whether it says what is stored, and which rows must be new."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.conversation.edits import Edit, Set, apply
+from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.conversation.tree import LEAF
+from inspector.programs.formats import WriteRefused
+from inspector.programs.pi_openclaw.file import File, Stood, block_of, entry_key
+
+PARENT, FIRST_KEPT = "parentId", "firstKeptEntryId"
+_SETTABLE = (PARENT, FIRST_KEPT)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of the final path. `base`: the stored entry that it is, or (`copied`) that lends its text. `same`: it says what is stored.
+
+    `first_kept` is where a compaction's pointer is set by the plan.
+    """
+
+    chunks: tuple[Chunk, ...]
+    base: Stood | None
+    copied: bool
+    same: bool
+    first_kept: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """`is_new`: the path is another than the stored one, in what it says or in where it goes."""
+
+    final: Conversation
+    steps: tuple[Step, ...]
+    is_new: bool
+
+
+def planned(conversation: Conversation, edits: Iterable[Edit], file: File) -> Planned:
+    """The path after `edits` as steps. Raises WriteRefused, EditMismatch."""
+    plain: list[Edit] = []
+    sets: list[Set] = []
+    for edit in edits:
+        of_entry = isinstance(edit, Set) and (edit.target != "conversation" or edit.field == LEAF)
+        sets += [edit] if of_entry and isinstance(edit, Set) else []
+        plain += [] if of_entry else [edit]
+        if isinstance(edit, Set) and not (of_entry and edit.field in (*_SETTABLE, LEAF)):
+            raise WriteRefused(f"A session file has no place for {edit.field}; leave the strategy that sets it out of the plan.")
+    final = apply(conversation, plain)
+    chunks = final.chunks
+    for edit in sets:
+        chunks = _led(chunks, edit, file)
+    final = replace(final, chunks=chunks)
+    pointers = {edit.target: edit.new for edit in sets if edit.field == FIRST_KEPT}
+    steps = tuple(_pointed(step, pointers) for step in _steps(chunks, file))
+    unchanged = [step.base.key for step in steps if step.base and step.same and not step.copied and step.first_kept is None]
+    is_new = unchanged != list(dict.fromkeys(entry_key(chunk) for chunk in conversation.chunks)) or len(unchanged) != len(steps)
+    return Planned(final, steps, is_new)
+
+
+def _pointed(step: Step, pointers: Mapping[str, str | None]) -> Step:
+    new = pointers.get(step.base.id) if step.base else None
+    return step if new is None or step.base is None or step.base.entry.get(FIRST_KEPT) == new else replace(step, first_kept=new)
+
+
+def _led(chunks: Sequence[Chunk], edit: Set, file: File) -> tuple[Chunk, ...]:
+    """The path with another way to the entry that the edit names: up to its new parent as the file has it, where the path has no own version."""
+    if edit.field == FIRST_KEPT:
+        return tuple(chunks)
+    behind: list[Chunk] = []
+    if edit.field == PARENT:
+        at = next((number for number, chunk in enumerate(chunks) if _id_of(chunk) == edit.target), None)
+        if at is None:
+            raise WriteRefused(f"The entry {edit.target} is not on the path that the plan is about; choose a leaf behind it first.")
+        behind = list(chunks[at:])
+    if edit.new is None:
+        return tuple(behind)
+    own: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        own.setdefault(_id_of(chunk), []).append(chunk)
+    # What the plan puts on the path behind an entry goes along with it.
+    lead: list[Chunk] = []
+    for stood in _way(edit.new, file):
+        lead += own.get(stood.id, list(stood.chunks))
+    keys = {chunk.key for chunk in lead}
+    if keys & {chunk.key for chunk in behind}:
+        raise WriteRefused(f"{edit.new} comes behind {edit.target}, so it cannot become its parent; choose another parent.")
+    return (*lead, *behind)
+
+
+def _way(id_: str, file: File) -> list[Stood]:
+    by_id = {each.id: each for each in file.stood.values() if each.id}
+    path: list[Stood] = []
+    seen: set[str] = set()
+    at: str | None = id_
+    while at is not None and at in by_id and at not in seen:
+        seen.add(at)
+        path.append(by_id[at])
+        at = by_id[at].parent
+    if not path:
+        raise WriteRefused(f"The file holds no entry {id_}; choose one that it holds.")
+    return path[::-1]
+
+
+def _id_of(chunk: Chunk) -> str:
+    entry = chunk.payload.get("entry")
+    value = entry.get("id") if isinstance(entry, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def _steps(chunks: Sequence[Chunk], file: File) -> list[Step]:
+    groups: list[list[Chunk]] = []
+    for chunk in chunks:
+        if groups and _joins(groups[-1][-1], chunk) and not _share_a_line(groups[-1][-1], chunk, file):
+            groups[-1].append(chunk)
+        else:
+            groups.append([chunk])
+    used: set[str] = set()
+    return [_step(group, file, used) for group in groups]
+
+
+def _joins(before: Chunk, chunk: Chunk) -> bool:
+    """Whether two chunks are of one message. Entries that are no messages, and results, stand alone."""
+    if before.msg_idx is None or not before.role or Kind.TOOL_RESULT in (before.kind, chunk.kind):
+        return False
+    return (before.msg_idx, before.role) == (chunk.msg_idx, chunk.role)
+
+
+def _share_a_line(before: Chunk, chunk: Chunk, file: File) -> bool:
+    """Two records of one fused line have its number, and are two messages all the same."""
+    one, other = block_of(before, file), block_of(chunk, file)
+    return one is not None and other is not None and one[0].line == other[0].line and one[0] is not other[0]
+
+
+def _step(group: Sequence[Chunk], file: File, used: set[str]) -> Step:
+    found = [(chunk, held[0]) for chunk in group if (held := block_of(chunk, file)) is not None]
+    first = next(((chunk, stood) for chunk, stood in found if _alike(chunk, stood)), None)
+    if first is None:
+        return Step(tuple(group), None, False, False)
+    chunk, base = first
+    copied = chunk.key not in file.origin or base.key in used
+    used.add(base.key)
+    stored = [(each.role, each.kind, each.payload) for each in base.chunks]
+    same = stored == [(each.role, each.kind, each.payload) for each in group] and all(stood is base for _, stood in found)
+    return Step(tuple(group), base, copied, same)
+
+
+def _alike(chunk: Chunk, stood: Stood) -> bool:
+    """Whether the line of `stood` can be what is written over: a result has its content elsewhere than other messages."""
+    stored = stood.chunks[0]
+    return (chunk.kind is Kind.TOOL_RESULT) == (stored.kind is Kind.TOOL_RESULT) and bool(chunk.role) == bool(stored.role)

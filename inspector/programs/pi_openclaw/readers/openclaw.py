@@ -1,0 +1,148 @@
+"""OpenClaw's session readers and the repair that they run before every request: versions as rows of a table."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+
+from inspector.conversation.model import Conversation, Dropped, Reading
+from inspector.conversation.tree import spoken
+from inspector.programs.pi_openclaw.readers.context import Context, Rules, context_of
+from inspector.programs.pi_openclaw.readers.openclaw_policy import policy_of
+from inspector.programs.pi_openclaw.readers.openclaw_sent import sent, told, warnings_of_end
+from inspector.programs.pi_openclaw.readers.pairing_2026_1 import pairing_2026_1
+from inspector.programs.pi_openclaw.readers.pairing_2026_7 import pairing_2026_7
+from inspector.programs.pi_openclaw.readers.pairing_2026_9 import pairing_2026_9
+from inspector.programs.pi_openclaw.readers.pairing_pr3565 import pairing_pr3565
+from inspector.programs.pi_openclaw.readers.paths import REBASED, WALK, manager_path, pi_path, scanned_path
+from inspector.programs.pi_openclaw.readers.result_pairing import Paired, Pairing, strict_problems
+from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, Row, rows, target_of, word
+from inspector.programs.pi_openclaw.readers.walk import closes, few, header_problem, warnings_of
+from inspector.readers.base import Reader
+
+SENT = "sent"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`guarded`: the walk ends at a cycle. `recovers`: puts a header before a file that has none."""
+
+    name: str
+    since: str
+    path: Callable[[Conversation], Conversation]
+    pairing: Pairing
+    resets: bool
+    guarded: bool
+    recovers: bool
+    note: str
+
+
+VERSIONS = (
+    Version(
+        *("openclaw-pr3565", "as PR 3565 proposed, on 2026.1.30", pi_path, pairing_pr3565, False, False, False),
+        "Proposed and never merged: forgets everything from the first call on that has no result anywhere in the history, the user's newest "
+        "message too; a late result hides such a gap, and is then dropped, so that the request is refused all the same.",
+    ),
+    Version(
+        *("openclaw-2026.1", "2026.1.30, with the session manager of pi 0.50.7", pi_path, pairing_2026_1, False, False, False),
+        "Moves a result within its span, makes up those that are missing (of failed turns too), drops what stands outside its span; loses the "
+        "second result of an id that is used again, and lets a duplicate at the very end through.",
+    ),
+    Version(
+        *("openclaw-2026.7", "2026.7.1, with its own session manager", manager_path, pairing_2026_7, False, True, True),
+        "Pulls a late result to its call, prefers a real result to a made-up one, leaves failed turns as they are; loses or misplaces results of "
+        "an id that is used again.",
+    ),
+    Version(
+        *("openclaw-2026.9", "2026.9.6 as in production", scanned_path, pairing_2026_9, True, True, True),
+        "Pairs by occurrence; rebases entries whose parent is missing; drops failed turns with their results, and results that stand before "
+        "their call or whose owner is not certain.",
+    ),
+)
+
+
+def read_as(version: Version, path: Conversation) -> Reading:
+    held = rows(path)
+    if failure := _failure(version, path, held):
+        return Reading(version.name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
+    context = context_of(held, Rules(resets=version.resets, mirrors=True))
+    paired = version.pairing(context.sent)
+    return _reading(version.name, path, held, context, paired, ())
+
+
+def read_as_sent(version: Version, path: Conversation) -> Reading:
+    """With every pass that comes before a request, by the policy for the model that answers next."""
+    held, name = rows(path), f"{version.name}+{SENT}"
+    if failure := _failure(version, path, held):
+        return Reading(name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
+    context = context_of(held, Rules(resets=version.resets, mirrors=True))
+    provider, model, api = map(word, target_of(held))
+    policy = policy_of(provider, api, model)
+    passed = sent(context.sent, policy)
+    passed.report = MappingProxyType({**told(policy, provider, api, model), **passed.report})
+    return _reading(name, path, held, context, passed, warnings_of_end(passed.messages, policy))
+
+
+def _reading(name: str, path: Conversation, held: Sequence[Row], context: Context, paired: Paired, more: Sequence[str]) -> Reading:
+    warnings = (*_of_walk(path, held), *context.warnings, *few(strict_problems(paired.messages)), *more)
+    return Reading(
+        *(name, tuple(context.messages), tuple(paired.messages), (*context.dropped, *paired.dropped), paired.report),
+        warnings=warnings,
+    )
+
+
+def _failure(version: Version, path: Conversation, held: Sequence[Row]) -> str:
+    if header_problem(path, reads_marks=True) and not version.recovers:
+        return "the first record is no session header: the file is overwritten by an empty session when it is opened"
+    if not version.guarded and (id_ := closes(held)):
+        return f"the parents form a cycle at the entry {spoken(id_[:40])}: the session manager walks it in an endless loop until its memory is full"
+    return ""
+
+
+def _of_walk(path: Conversation, held: Sequence[Row]) -> list[str]:
+    found: list[str] = []
+    if path.fact(WALK) == "cycle" and not held:
+        found.append(
+            "the parents form a cycle: the active path is empty, though the context builder of the same release still returns messages"
+        )
+    found += warnings_of(held, path.fact("id"))
+    rebased = set((path.fact(REBASED) or "").split("\n")) - {""}
+    for before, row in pairwise(held):
+        if row.id in rebased and row.parent != before.id:
+            found.append(
+                f"the parent of {spoken(row.id[:40])} is missing or from before a reset: the active path goes on from the leaf of that moment, "
+                f"the context builder of the same release begins at this entry"
+            )
+    return list(few(found))
+
+
+def _reader(version: Version) -> Reader:
+    return Reader(
+        version.name,
+        OPENCLAW,
+        f"OpenClaw {version.since}: its session reader, then {'truncation' if version.pairing is pairing_pr3565 else 'repairToolUseResultPairing'}",
+        version.note,
+        "the published packages 2026.1.30, 2026.7.1 and 2026.9.6, run over 25 shapes of calls and results",
+        lambda path: read_as(version, path),
+        proposed=version.pairing is pairing_pr3565,
+        variants=((SENT, "with every pass that comes before a request, by the policy for the model"),) if version is VERSIONS[-1] else (),
+        path=version.path,
+    )
+
+
+def _variant(version: Version) -> Reader:
+    return Reader(
+        f"{version.name}+{SENT}",
+        OPENCLAW,
+        f"OpenClaw {version.since}: what it sends, after all passes over the history",
+        "By api, provider and model of the last answer: blank content, thinking, calls that cannot be replayed, pairing, ids, order of turns. "
+        "Not what plugins of providers do, nor images, nor the cut to a number of turns.",
+        "the published package 2026.9.6, its functions run one by one over the rows of their tables",
+        lambda path: read_as_sent(version, path),
+        path=version.path,
+    )
+
+
+READERS = tuple(_reader(version) for version in VERSIONS)
+AS_SENT = _variant(VERSIONS[-1])
+"""A variant, not another client: what `openclaw-2026.9` reads, as it leaves the program."""

@@ -1,0 +1,82 @@
+"""`repairToolUseResultPairing` of OpenClaw 2026.1.30: by span, defects included."""
+
+from collections.abc import Sequence
+
+from inspector.conversation.model import Dropped, Message
+from inspector.programs.pi_openclaw.readers.result_pairing import (
+    KEYS_OF_2026_1,
+    MISSING,
+    TYPES_OF_CALL,
+    Paired,
+    calls_of,
+    counts_of,
+    duplicate_of,
+    given_id,
+    made_up,
+    orphan_of,
+    single,
+    still_gone,
+)
+
+
+def pairing_2026_1(messages: Sequence[Message]) -> Paired:
+    """Spans end at the next assistant; one set of seen ids; failed turns get made-up results too. A duplicate at the very end survives."""
+    source = single(messages)
+    out: list[Message] = []
+    dropped: list[Dropped] = []
+    seen: set[str] = set()
+    added = duplicates = orphans = at = 0
+    changed = False
+
+    def push(message: Message, id_: str) -> None:
+        nonlocal duplicates
+        if id_ in seen:
+            duplicates += 1
+            if not message.synthetic:
+                dropped.append(duplicate_of(message))
+            return
+        seen.add(id_)
+        out.append(message)
+
+    while at < len(source):
+        message = source[at]
+        at += 1
+        calls = calls_of(message, TYPES_OF_CALL)
+        if not calls:
+            if message.role == "tool":
+                orphans += 1
+                dropped.append(orphan_of(message))
+            else:
+                out.append(message)
+            continue
+        wanted = {call.call_id for call in calls}
+        span: dict[str, Message] = {}
+        rest: list[Message] = []
+        while at < len(source) and source[at].role != "assistant":
+            following = source[at]
+            at += 1
+            id_ = given_id(following.chunks[0], KEYS_OF_2026_1) if following.role == "tool" else ""
+            if following.role != "tool":
+                rest.append(following)
+            elif id_ not in wanted:
+                orphans += 1
+                dropped.append(orphan_of(following))
+            elif id_ in seen:
+                duplicates += 1
+                dropped.append(duplicate_of(following))
+            elif id_ in span:
+                # Not counted: with nothing behind it the span looks unchanged, and the stored list is sent as it is.
+                dropped.append(duplicate_of(following))
+            else:
+                span[id_] = following
+        out.append(message)
+        changed |= bool(span and rest)
+        for call in calls:
+            if call.call_id not in span:
+                added += 1
+            push(span.get(call.call_id) or made_up(call, MISSING, call.tool_name or "unknown"), call.call_id)
+        out += rest
+    changed |= bool(added or duplicates or orphans)
+    if not changed:
+        return Paired(source, [], counts_of(0, 0, 0, False))
+    return Paired(out, still_gone(dropped, out), counts_of(added, duplicates, orphans, changed))

@@ -1,0 +1,63 @@
+"""How pi makes every call have its result before a request: `transformMessages`, its second pass."""
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from inspector.conversation.model import Chunk, Dropped, Message
+from inspector.programs.pi_openclaw.readers.result_pairing import (
+    FAILED,
+    NO_RESULT,
+    Paired,
+    Pairing,
+    calls_of,
+    given_id,
+    made_up,
+    single,
+    stop_reason,
+)
+
+
+def pi_pairing(at_end: bool, holds_system: bool) -> Pairing:
+    """Failed turns go, their results stay; results are made up before the next user or assistant message, and `at_end`."""
+
+    def paired(messages: Sequence[Message]) -> Paired:
+        out: list[Message] = []
+        dropped: list[Dropped] = []
+        pending: list[Chunk] = []
+        given: set[str] = set()
+        held: list[Message] = []
+        added = 0
+
+        def close() -> None:
+            nonlocal added
+            missing = [call for call in pending if call.call_id not in given]
+            added += len(missing)
+            out.extend(made_up(call, NO_RESULT, call.tool_name) for call in missing)
+            out.extend(held)
+            pending.clear()
+            given.clear()
+            held.clear()
+
+        for message in single(messages):
+            if message.role == "assistant":
+                close()
+                if stop_reason(message) in FAILED:
+                    why = f"its turn ended as {stop_reason(message)!r}: left out whole; results of its calls are not"
+                    dropped.append(Dropped(message.chunks, why))
+                    continue
+                if found := calls_of(message, ("toolCall",), blank=True):
+                    pending[:] = found
+                    given.clear()
+            elif message.role == "tool":
+                given.add(given_id(message.chunks[0], ("toolCallId",)))
+            elif message.role == "user":
+                close()
+            elif message.role == "system" and holds_system and pending:
+                held.append(message)
+                continue
+            out.append(message)
+        if at_end:
+            close()
+        return Paired(out, dropped, MappingProxyType({"syntheticResults": added, "skippedAssistants": len(dropped)}))
+
+    return paired

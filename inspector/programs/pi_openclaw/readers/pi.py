@@ -1,0 +1,148 @@
+"""pi's session reader and the repair that it runs before every request (`transformMessages`): versions as rows of a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
+from inspector.conversation.tree import spoken
+from inspector.programs.pi_openclaw.readers.context import Rules, context_of
+from inspector.programs.pi_openclaw.readers.pairing_pi import pi_pairing
+from inspector.programs.pi_openclaw.readers.paths import pi_path
+from inspector.programs.pi_openclaw.readers.pi_ids import normalised
+from inspector.programs.pi_openclaw.readers.result_pairing import strict_problems
+from inspector.programs.pi_openclaw.readers.rows import PI, Row, model_of, rows, spelling, target_of
+from inspector.programs.pi_openclaw.readers.walk import closes, empty_though, few, header_problem, warnings_of
+from inspector.readers.base import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`at_end`: makes up results for the last turn too. `foreign`: what becomes of thinking of another model ("text" or "dropped").
+    `null_content`: reads content that is null as none. `overwrites`: what happens to a file without a header."""
+
+    name: str
+    since: str
+    at_end: bool
+    edits: bool
+    system: bool
+    null_content: bool
+    overwrites: bool
+    foreign: str
+
+
+VERSIONS = (
+    Version("pi-0.68", "0.68.0 to 0.68.1", False, False, False, False, True, "text"),
+    Version("pi-0.69", "0.69.0 to 0.80.2", True, False, False, False, True, "text"),
+    Version("pi-0.87", "0.87.0 to 1.2", True, True, True, True, False, "text"),
+    Version("pi-1.5", "1.3.0 to 1.5.2", True, True, True, True, False, "dropped"),
+)
+
+
+def read_as(version: Version, path: Conversation) -> Reading:
+    held = rows(path)
+    if failure := _failure(version, path, held):
+        return Reading(version.name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
+    context = context_of(held, Rules(edits=version.edits, system=version.system))
+    grouped = tuple(context.messages)
+    if not version.null_content and (null := next((message for message in context.sent if _is_null(message)), None)):
+        failure = f"TypeError: the content of an answer (seq {null.chunks[0].seq}) is null, which pi reads as none only since 0.80.6: every request fails"
+        return Reading(version.name, grouped, (), (Dropped(path.chunks, failure),), failure=failure)
+    messages, lost = _own_thinking(context.sent, held, version.foreign)
+    paired = pi_pairing(version.at_end, version.system)(normalised(messages, target_of(held)))
+    above = [*warnings_of(held, path.fact("id")), *few(_unread_ids(context.sent))]
+    if held and not held[-1].id and held[-1].about:
+        above.append("the last line has no id: pi's path begins and ends there, and what stands before it is hidden")
+    if empty_though(path):
+        above.append("the last line is no entry: pi has no leaf then, and its context is empty")
+    warnings = (*above, *context.warnings, *few(strict_problems(paired.messages)))
+    dropped = (*context.dropped, *lost, *paired.dropped)
+    return Reading(version.name, grouped, tuple(paired.messages), dropped, paired.report, warnings=warnings)
+
+
+def _failure(version: Version, path: Conversation, held: Sequence[Row]) -> str:
+    if header_problem(path, reads_marks=version.overwrites):
+        if version.overwrites:
+            return "the first record is no session header: up to pi 0.80.2 the file is overwritten by an empty session when it is opened"
+        return "Session file is not a valid pi session: the first record is no session header"
+    if id_ := closes(held):
+        return f"the parents form a cycle at the entry {spoken(id_[:40])}: pi walks it in an endless loop until its memory is full"
+    return ""
+
+
+def _unread_ids(messages: Sequence[Message]) -> list[str]:
+    """OpenClaw stores and reads other names for the id of a result; pi knows one."""
+    return [
+        f"the result at seq {chunk.seq} has its id under {name[:40]!r}, and pi reads toolCallId alone: it goes out without an id, and its call "
+        f"counts as one without a result"
+        for message in messages
+        for chunk in message.chunks
+        if chunk.kind is Kind.TOOL_RESULT and (name := spelling(chunk, "toolCallId")) != "toolCallId"
+    ]
+
+
+def _is_null(message: Message) -> bool:
+    return message.role == "assistant" and message.chunks[0].payload.get("empty") in ("null", "missing")
+
+
+def _own_thinking(messages: Sequence[Message], path: Sequence[Row], foreign: str) -> tuple[list[Message], list[Dropped]]:
+    """Thinking of another model than the path's last becomes text or goes; so does thinking that is blank and unsigned."""
+    target = target_of(path)
+    result: list[Message] = []
+    lost: list[Dropped] = []
+    for message in messages:
+        if message.role == "assistant":
+            own = model_of(message.chunks[0]) == target
+            kept = [new for chunk in message.chunks if (new := _thought(chunk, own, foreign)) is not None]
+            if gone := tuple(chunk for chunk in message.chunks if _thought(chunk, own, foreign) is None):
+                why = "it is blank and has no signature" if own else "it is of another model than the one that answers now"
+                lost.append(Dropped(gone, f"thinking that is left out: {why}"))
+            if gone or any(new is not old for new, old in zip(kept, message.chunks, strict=True)):
+                # A message needs a chunk: one whose thinking is all gone is sent without content.
+                message = Message(message.role, tuple(kept) or (_empty(message.chunks[0]),), message.synthetic)
+        result.append(message)
+    return result, lost
+
+
+def _thought(chunk: Chunk, own: bool, foreign: str) -> Chunk | None:
+    if chunk.kind is Kind.REDACTED_THINKING:
+        return chunk if own else None
+    if chunk.kind is not Kind.THINKING:
+        return chunk
+    if own and chunk.payload.get("signature"):
+        return chunk
+    if not chunk.text.strip() or (not own and foreign == "dropped"):
+        return None
+    return chunk if own else _as_text(chunk)
+
+
+def _as_text(chunk: Chunk) -> Chunk:
+    payload = {"type": "text", "text": chunk.text, "entry": chunk.payload.get("entry")}
+    return _with(chunk, Kind.TEXT, payload)
+
+
+def _empty(chunk: Chunk) -> Chunk:
+    return _with(chunk, Kind.CONTROL, {"type": "control", "empty": "[]", "entry": chunk.payload.get("entry")})
+
+
+def _with(chunk: Chunk, kind: Kind, payload: dict[str, object]) -> Chunk:
+    return Chunk(
+        chunk.key, chunk.seq, chunk.role, kind, payload, chunk.msg_idx, chunk.chunk_idx, chunk.raw, at=chunk.at, parent=chunk.parent
+    )
+
+
+def _reader(version: Version) -> Reader:
+    ends = "also for the last turn" if version.at_end else "but not for the last turn"
+    edits = "applies context edits" if version.edits else "ignores context edits"
+    return Reader(
+        version.name,
+        PI,
+        f"pi {version.since}: its session reader, then transformMessages",
+        f"Makes up results for calls without one, {ends}; leaves orphans, duplicates and late results; {edits}. Thinking of another model is "
+        + ("left out." if version.foreign == "dropped" else "sent as text."),
+        "pi-ai 0.68.1, 0.69.0, 0.87.1 and 1.5.2 as published; measured on 0.73.1, 0.87.1 and 1.5.2",
+        lambda path: read_as(version, path),
+        path=pi_path,
+    )
+
+
+READERS = tuple(_reader(version) for version in VERSIONS)

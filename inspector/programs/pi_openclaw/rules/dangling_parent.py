@@ -1,0 +1,88 @@
+"""TREE101: an entry whose parent is in no line, so that what stood above it is hidden."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.model import Chunk
+from inspector.conversation.tree import Entry, entries
+from inspector.programs.pi_openclaw.readers.paths import REBASED
+from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_tree import Tree, bounded, counted, is_user, name, tree_of, whole, words_of
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+
+def dangling(case: Case, tree: Tree) -> Iterator[Entry]:
+    """Not those that hang from the header, nor those whose parent is a record of a fused line, which STORE502 names.
+
+    Of the path only its first entry, and those for which the reader itself found another parent: a strategy may have led the rest elsewhere.
+    """
+    known = {case.conversation.fact("id"), *fused_ids(case), *tree.by_id}
+    rebased = set((case.conversation.fact(REBASED) or "").split("\n"))
+    met = {entry.index for place, entry in enumerate(tree.path) if not place or entry.id in rebased}
+    led = {entry.index for entry in tree.path if entry.parent is None or entry.parent in known}
+    for entry in tree.all:
+        if entry.parent is None or entry.parent in known:
+            continue
+        if entry.index not in tree.on_path or (entry.index in met and entry.index not in led):
+            yield entry
+
+
+def fused_ids(case: Case) -> set[str]:
+    return {entry.id for entry in entries(whole(case)) if "fused" in entry.about and entry.id}
+
+
+def check(case: Case) -> Iterator[Hit]:
+    tree = tree_of(case)
+    calls = {chunk.call_id: chunk for chunk in whole(case).chunks if chunk.call_id and chunk.kind == "tool-call"}
+    hidden = [is_user(entry) and entry.index not in tree.on_path for entry in tree.all]
+    above = [0]
+    for each in hidden:
+        above.append(above[-1] + each)
+    found = list(dangling(case, tree))
+    again = {words_of(entry) for entry in tree.path} if any(entry.index not in tree.on_path for entry in found) else set()
+    yield from bounded(_hit(tree, entry, above[entry.index], calls, again) for entry in found)
+
+
+def _hit(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], again: set[str]) -> Hit:
+    before = tree.all[entry.index - 1] if entry.index else None
+    evidence = [("parent", (entry.parent or "")[:60])]
+    if entry.parent in calls:
+        evidence.append(("what it names", f"the id of a tool call at seq {calls[entry.parent].seq}, which is no entry"))
+    if before is not None:
+        evidence.append(
+            ("the entry before it in the file", f"{before.id[:60] or 'without id'} (seq {before.chunks[0].seq}): its likely parent")
+        )
+    said = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line"
+    if before is None:
+        return Hit(entry.chunks, f"{said}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
+    if entry.index not in tree.on_path and words_of(entry) in again:
+        text = f"{said}; what it says is on the path by a line of its own, and this one is an old branch, of which nothing is missing."
+        return Hit(entry.chunks, text, severity=Severity.NOTE)
+    if entry.index not in tree.on_path:
+        text = f"{said}; it is not on the path, and a branch that ends in it begins here."
+        return Hit(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))
+    if entry.index != tree.path[0].index:
+        text = f"{said}: this reader goes on from the leaf of that moment, other programs begin here and forget what stands above."
+    else:
+        text = f"{said}: the path begins here and hides what stands above, {counted(turns, 'message')} of the user among it; {tree.reach}."
+    return Hit(entry.chunks, text, evidence=(*evidence, *effects("dangling")))
+
+
+RULE = Rule(
+    code="TREE101",
+    state="OP1",
+    name="dangling-parent",
+    severity=Severity.ERROR,
+    silent=True,
+    fault=Fault.STORE,
+    summary="an entry names a parent that is in no line, so what stood above it is hidden",
+    why=(
+        "The parent never reached the disk, or its line is torn, or was deleted without its children being led elsewhere. The programs walk from parent to parent "
+        "and stop there without a word: the session opens, and has forgotten all that was said before."
+    ),
+    example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 user 3.0 text and? parent=lost\n4 assistant 4.0 text what?",
+    check=check,
+    formats=SESSIONS,
+    references=("pi #11460", "openclaw 2026.9.6 tree scan, a stale parent"),
+    repaired_by=("reparent-orphan-entry",),
+    fixed_in_code="Take an entry back out of memory when its write failed, so that nothing is hung below what is not on the disk.",
+)

@@ -1,0 +1,72 @@
+"""STORE504: a line that is no entry: no JSON at all, no object, without an id, or with a message of no known shape."""
+
+from collections.abc import Iterator, Mapping
+
+from inspector.conversation.jsontext import compact
+from inspector.conversation.model import Chunk
+from inspector.conversation.tree import Entry
+from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_tree import bounded, name, tree_of, whole
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+_ELSEWHERE = ("torn", "nul")
+
+
+def check(case: Case) -> Iterator[Hit]:
+    """Not the last row: where that is no entry, TREE107 says what follows."""
+    chunks = whole(case).chunks
+    last = tree_of(case).all[-1:]
+    ending = {chunk.key for entry in last if not entry.id for chunk in entry.chunks} | {
+        chunk.key for chunk in chunks[-1:] if chunk.damage == "not-object"
+    }
+    damaged = (chunk for chunk in chunks if chunk.damage and chunk.damage not in _ELSEWHERE and chunk.key not in ending)
+    yield from bounded(_hit(chunk) for chunk in damaged)
+    yield from bounded(_of_no_role(entry) for entry in tree_of(case).all if entry.type == "message" and not _has_role(entry))
+
+
+def _hit(chunk: Chunk) -> Hit:
+    if chunk.damage == "no-id":
+        text = f"The row at seq {chunk.seq} has no id: nothing can hang below it, and no path leads to it."
+        return Hit((chunk,), text, evidence=_begins(chunk))
+    if isinstance(chunk.payload.get("entry"), Mapping):
+        what = f"A block of the message at seq {chunk.seq}" if chunk.chunk_idx is not None else f"The entry at seq {chunk.seq}"
+        return Hit((chunk,), f"{what} is of no shape that programs know: {chunk.reason}.", evidence=_begins(chunk))
+    return Hit(
+        (chunk,),
+        f"The line at seq {chunk.seq} is no entry: {chunk.reason}. Programs skip it without a word.",
+        evidence=(*_begins(chunk), *effects("line")),
+    )
+
+
+def _has_role(entry: Entry) -> bool:
+    return any(chunk.role or chunk.damage for chunk in entry.chunks)
+
+
+def _of_no_role(entry: Entry) -> Hit:
+    role = compact(entry.about.get("role"))[:40]
+    text = (
+        f"The message {name(entry)} has the role {role}, which no program knows: pi hands it on as it is, OpenClaw 2026.7 drops the line."
+    )
+    return Hit(entry.chunks, text)
+
+
+def _begins(chunk: Chunk) -> tuple[tuple[str, str], ...]:
+    return (("begins with", repr(chunk.raw[:80])[2:-1]),) if chunk.raw else ()
+
+
+RULE = Rule(
+    code="STORE504",
+    state="OP14",
+    name="foreign-line",
+    severity=Severity.WARNING,
+    silent=True,
+    fault=Fault.STORE,
+    summary="a line of the session file is no entry that programs know",
+    why="Another program, a log line or a hand put it there. The programs skip it without a word; whoever wrote it believes that it counts.",
+    example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "Error: x" damage=not-json reason="not JSON"\n3 assistant 3.0 text done',
+    check=check,
+    formats=SESSIONS,
+    references=("pi session reader, measured on 0.73.1 and 0.87.1",),
+    unmended="It does no harm where it stands, and may say what happened: read it, and leave it.",
+    fixed_in_code="Write logs to another file than the session.",
+)

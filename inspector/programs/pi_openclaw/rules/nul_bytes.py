@@ -1,0 +1,37 @@
+"""STORE503: NUL bytes in a line, as a loss of power leaves them."""
+
+from collections.abc import Iterator
+
+from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_tree import bounded, whole
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    yield from bounded(
+        Hit(
+            (chunk,),
+            f"The line at seq {chunk.seq} cannot be read: {chunk.reason}. Programs skip it without a word.",
+            evidence=effects("line"),
+        )
+        for chunk in whole(case).chunks
+        if chunk.damage == "nul"
+    )
+
+
+RULE = Rule(
+    code="STORE503",
+    state="OP13",
+    name="nul-bytes",
+    severity=Severity.ERROR,
+    silent=True,
+    fault=Fault.STORE,
+    summary="a line of the session file holds NUL bytes",
+    why="The length of the file reached the disk and its bytes did not, before the power went. What was written last is gone, and what was hung below it has no parent.",
+    example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "" damage=nul reason="512 of its 512 bytes are NUL"',
+    check=check,
+    formats=SESSIONS,
+    references=("a count in claude-code #81843: 6 of 10,949 files",),
+    unmended="The bytes are gone; look among the copies beside the file, and lead the entries below to the entry before it by hand, on a copy.",
+    fixed_in_code="Sync a file before its new length counts.",
+)

@@ -1,0 +1,55 @@
+"""TREE106: a call without its result on the path, whose real result stands on another branch."""
+
+from collections.abc import Iterator
+
+from inspector.programs.pi_openclaw.rules.session_calls import on_other_branches
+from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_tree import bounded
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    entry_of = {chunk.key: chunk.key.rpartition(".")[0] for chunk in case.conversation.chunks}
+    yield from bounded(
+        Hit(
+            (found.call, found.result),
+            f"The call of {found.call.tool_name[:60]} at seq {found.call.seq} (entry {entry_of[found.call.key][:40]!r}) {found.instead}; its real one stands at "
+            f"seq {found.result.seq} (entry {found.entry.id[:40]!r}), on another branch. No text must be made up for it: lead the path through that entry.",
+            evidence=(
+                ("the result", found.result.text[:160] or "(nothing)"),
+                ("on the path, but for it", _next(case, found.call.key)),
+                *effects("other-branch"),
+            ),
+        )
+        for found in on_other_branches(case)
+    )
+
+
+def _next(case: Case, key: str) -> str:
+    """What the path has behind the message of the call."""
+    for message, behind in zip(case.messages, case.messages[1:], strict=False):
+        if any(chunk.key == key for chunk in message.chunks):
+            first = behind.chunks[0]
+            return f"{behind.role} at seq {first.seq} (entry {first.key.rpartition('.')[0][:40]!r})"
+    return "nothing: the path ends with the call"
+
+
+RULE = Rule(
+    code="TREE106",
+    state="OP6",
+    name="result-on-another-branch",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="the result of a call stands on another branch than the live path",
+    why=(
+        "The next entry was hung below the call instead of below its result, by a second process or by a leaf that was not moved on. The file is complete, the path is not: "
+        "programs make up a result for a call whose real one they have on disk."
+    ),
+    example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call c ls {} entry=a1\n3 tool 3.0 tool-result c f entry=r1\n4 user 4.0 text and? parent=a1",
+    check=check,
+    formats=SESSIONS,
+    references=("openclaw #4553, #64287, #98790", "the review of openclaw pull request 3565"),
+    repaired_by=("reparent-to-result",),
+    fixed_in_code="Append below the result that was written last, and write the results of a batch one below the other.",
+)

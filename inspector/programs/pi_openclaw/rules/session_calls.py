@@ -1,0 +1,164 @@
+"""Calls of sessions and their results, occurrence by occurrence: which have none, and where in the file the missing one stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Kind, Message
+from inspector.conversation.pairing import Answered
+from inspector.conversation.tree import Entry
+from inspector.programs.pi_openclaw.readers.rows import mapping
+from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
+from inspector.programs.pi_openclaw.rules.session_tree import Tree, tree_of
+from inspector.rules.base import GBRAIN, Case, answered, keys_read, once, passed_over
+from inspector.rules.synthetic_texts import is_synthetic
+
+FAILED = ("error", "aborted")
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The result of a call that the path does not hold, and the entry it stands in; `instead` says what the path has for it."""
+
+    call: Chunk
+    result: Chunk
+    entry: Entry
+    instead: str
+
+
+def is_session(case: Case) -> bool:
+    return case.conversation.format in SESSIONS
+
+
+def stop_reason(message: Message) -> str:
+    value = mapping(message.chunks[0].payload.get("entry")).get("stopReason")
+    return value if isinstance(value, str) else ""
+
+
+def has_failed(message: Message) -> bool:
+    """Whether programs leave the answer out as one that failed; only sessions say so."""
+    return message.role == "assistant" and stop_reason(message) in FAILED
+
+
+def read_messages(case: Case) -> tuple[Message, ...]:
+    """What a request can hold before any repair, failed answers left out: with summaries and texts of extensions, without what was compacted or is passed over."""
+    skipped = passed_over(case.conversation, case.reading)
+    return tuple(
+        message for message in case.reading.grouped if not has_failed(message) and not all(chunk.key in skipped for chunk in message.chunks)
+    )
+
+
+@once
+def unanswered(case: Case) -> list[tuple[int, Chunk]]:
+    """Calls without a result, each with the index of its message.
+
+    Of sessions only those of which TOOL102 is to speak: not those of failed answers (TOOL209), nor those whose result has lost its id (TOOL202) or
+    stands on another branch (TREE106), nor those that were compacted away. Of gbrain none: the ledger tells more of them (TOOL601 to TOOL603).
+    """
+    if case.conversation.format in GBRAIN:
+        return []
+    if not is_session(case):
+        return queries.unanswered_calls(case.messages)
+    elsewhere = {found.call.key for found in on_other_branches(case)} | {call.key for call, _ in without_id(case)}
+    return [(found.message, found.call) for found in _open(case) if not found.results and found.call.key not in elsewhere]
+
+
+@once
+def _open(case: Case) -> list[Answered]:
+    """Calls of what a request can hold that have no real result on the path."""
+    keys = keys_read(case)
+    return [
+        found
+        for found in answered(case)
+        if all(is_synthetic(result) for result in found.results)
+        and not has_failed(case.messages[found.message])
+        and (not keys or found.call.key in keys)
+    ]
+
+
+@once
+def without_id(case: Case) -> list[tuple[Chunk, Chunk]]:
+    """A result without an id directly behind an answer with one call, which has no other: the two, call first."""
+    found = []
+    for index, message in enumerate(case.messages[:-1]):
+        calls = queries.calls(message) if message.role == "assistant" else []
+        results = queries.results(case.messages[index + 1])
+        if len(calls) == 1 and len(results) == 1 and not results[0].call_id:
+            found.append((calls[0], results[0]))
+    taken = {call.key for call, _ in found}
+    free = {each.call.key for each in answered(case) if each.call.key in taken and not each.results}
+    return [(call, result) for call, result in found if call.key in free]
+
+
+@once
+def on_other_branches(case: Case) -> list[Elsewhere]:
+    """Real results of calls of the path that stand on another branch below their own call."""
+    missing = _open(case)
+    if not missing or case.tree is None:
+        return []
+    wanted = {found.call.call_id for found in missing if found.call.call_id}
+    tree = tree_of(case)
+    results = _below(tree, wanted)
+    own = {entry.chunks[0].key: entry.index for entry in tree.path}
+    found: list[Elsewhere] = []
+    for each in missing:
+        caller = own.get(case.messages[each.message].chunks[0].key, -1)
+        if (caller, each.call.call_id) in results:
+            entry, chunk = results[caller, each.call.call_id]
+            instead = f"has only a made-up result on the path (seq {each.results[0].seq})" if each.results else "has no result on the path"
+            found.append(Elsewhere(each.call, chunk, entry, instead))
+    return found
+
+
+def _below(tree: Tree, wanted: set[str]) -> dict[tuple[int, str], tuple[Entry, Chunk]]:
+    """The first real result off the path of each call, by the index of its entry and its id: of the nearest such call above the result.
+
+    Where the way up is lost, the only call of that id is the one. Every entry is passed once, however many branches use an id again.
+    """
+    callers: dict[str, set[int]] = {}
+    children: dict[int, list[Entry]] = {}
+    stack: list[tuple[Entry, bool]] = []
+    for entry in tree.all:
+        parent = tree.parent(entry)
+        if parent is None:
+            stack.append((entry, True))
+        else:
+            children.setdefault(parent.index, []).append(entry)
+        for id_ in _called(entry, wanted):
+            callers.setdefault(id_, set()).add(entry.index)
+    only = {id_: next(iter(found)) for id_, found in callers.items() if len(found) == 1}
+    above: dict[str, list[int]] = {}
+    found: dict[tuple[int, str], tuple[Entry, Chunk]] = {}
+    while stack:
+        entry, enters = stack.pop()
+        for id_ in _called(entry, wanted):
+            if enters:
+                above.setdefault(id_, []).append(entry.index)
+            else:
+                above[id_].pop()
+        if not enters:
+            continue
+        for chunk in entry.chunks:
+            if chunk.kind is Kind.TOOL_RESULT and chunk.call_id in wanted and entry.index not in tree.on_path and not is_synthetic(chunk):
+                owner = (above.get(chunk.call_id) or [only.get(chunk.call_id, -1)])[-1]
+                earlier = found.get((owner, chunk.call_id))
+                if earlier is None or entry.index < earlier[0].index:
+                    found[owner, chunk.call_id] = entry, chunk
+        stack.append((entry, False))
+        stack += [(child, True) for child in children.get(entry.index, ())]
+    return found
+
+
+def _called(entry: Entry, wanted: set[str]) -> set[str]:
+    return {chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in wanted}
+
+
+@once
+def failed_turns(case: Case) -> list[tuple[Message, Sequence[Chunk]]]:
+    """Answers that failed with calls in them, each with the results of these calls; of what a request can hold."""
+    keys = keys_read(case)
+    by_message: dict[int, list[Chunk]] = {}
+    for found in answered(case):
+        if has_failed(case.messages[found.message]) and (not keys or found.call.key in keys):
+            by_message.setdefault(found.message, []).extend(found.results)
+    return [(case.messages[index], results) for index, results in by_message.items()]

@@ -1,0 +1,60 @@
+"""STORE505: a lock file beside a session, left behind or held for long."""
+
+import re
+from collections.abc import Iterator
+
+from inspector.programs.pi_openclaw.entries import moment
+from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
+from inspector.programs.pi_openclaw.rules.session_tree import whole
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+STALE_MS = 30 * 60 * 1000
+_SINCE = re.compile(r"since (\S+)")
+
+
+def check(case: Case) -> Iterator[Hit]:
+    """A lock that is younger than OpenClaw's own limit is that of a program at work."""
+    lock = whole(case).fact("lock")
+    if lock is None:
+        return
+    pid, since = whole(case).fact("lockPid"), _SINCE.search(lock)
+    at = moment(since[1]) if since else None
+    if pid is None:
+        yield Hit((), f"Beside the session {lock}.")
+        return
+    if at is None or case.taken_at is None:
+        yield Hit((), f"The session is locked: {lock[:120]}. How long ago that was cannot be told.", evidence=(("process", pid[:20]),))
+        return
+    age = case.taken_at - at
+    if age >= STALE_MS:
+        yield Hit(
+            (),
+            f"The session is locked: {lock[:120]}, {_long(age)} before it was read. OpenClaw takes a lock for stale after 30 minutes, or when that process is gone.",
+            evidence=(("process", pid[:20]), ("age", _long(age))),
+        )
+
+
+def _long(milliseconds: int) -> str:
+    minutes = milliseconds // 60_000
+    for size, name in ((24 * 60, "days"), (60, "hours")):
+        if minutes >= 2 * size:
+            return f"{minutes // size:,} {name}"
+    return f"{minutes} minutes"
+
+
+RULE = Rule(
+    code="STORE505",
+    state="OP15",
+    name="stale-lock",
+    severity=Severity.NOTE,
+    silent=False,
+    fault=Fault.STORE,
+    summary="a lock file stands beside the session, and seems to be left behind",
+    why="A gateway that died holding the lock lets every later one wait, and then fail with `session file locked`. Taking away the lock of one that lives lets two write at once.",
+    example='@format openclaw\n@lock "there is a lock file that names no process; OpenClaw takes it for stale"\n1 user 1.0 text go',
+    check=check,
+    formats=SESSIONS,
+    references=("openclaw #18140, #86801, #10170",),
+    unmended="Look whether that process still runs; only when it does not, take the lock file away by hand.",
+    fixed_in_code="Look whether the holder lives, with its start time, before a lock is waited for.",
+)

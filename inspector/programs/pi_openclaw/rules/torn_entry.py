@@ -1,0 +1,48 @@
+"""STORE501: a line of a session that is cut off, so that its entry is lost."""
+
+from collections.abc import Iterator
+
+from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_tree import bounded, whole
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+SHOWN = 80
+
+
+def check(case: Case) -> Iterator[Hit]:
+    """Not fragments that share a line with whole records: STORE502 says so."""
+    chunks = whole(case).chunks
+    last = chunks[-1] if chunks else None
+    yield from bounded(
+        Hit(
+            (chunk,),
+            f"The {'last line' if chunk is last else 'line'} at seq {chunk.seq} is torn ({chunk.reason}): programs skip it without a word"
+            + ("." if chunk is last else ", and entries that hang below it lose all that stands above."),
+            evidence=(
+                ("bytes", f"{len(chunk.raw):,}"),
+                ("begins with", repr(chunk.raw[:SHOWN])[2:-1]),
+                *((("ends with", repr(chunk.raw[-SHOWN:])[2:-1]),) if len(chunk.raw) > SHOWN else ()),
+                *effects("line"),
+            ),
+        )
+        for chunk in chunks
+        if chunk.damage == "torn" and "/" not in chunk.key.rpartition(".")[0]
+    )
+
+
+RULE = Rule(
+    code="STORE501",
+    state="OP11",
+    name="torn-entry",
+    severity=Severity.ERROR,
+    silent=True,
+    fault=Fault.STORE,
+    summary="a line of the session file is cut off or damaged",
+    why="A crash or a full disk in the middle of a write, or two processes at once. The programs skip such a line without a word: its message is lost, and its children have no parent.",
+    example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "{\\"type\\":\\"mess" damage=torn reason="not JSON"',
+    check=check,
+    formats=SESSIONS,
+    references=("a count in claude-code #81843: 21 of 10,949 files", "openclaw #77228"),
+    unmended="What is cut off is nowhere in this file; look among the copies beside it. Where entries below it have lost what stood above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
+    fixed_in_code="Write a line and its end at once, and put an LF before the first line that is added to a file that ends without one.",
+)

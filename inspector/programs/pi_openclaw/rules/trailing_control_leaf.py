@@ -1,0 +1,67 @@
+"""TREE107: a file that ends with a row that is no message, where that changes or endangers what is read."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.tree import LEAF
+from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry
+from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, name, tree_of, whole
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+_POINTING = ("label", "context_edit")
+
+
+def check(case: Case) -> Iterator[Hit]:
+    tree = tree_of(case)
+    if whole(case).fact(LEAF) is not None:
+        return
+    weight = Severity.WARNING if case.conversation.format == PI else Severity.NOTE
+    if ends_without_entry(whole(case)):
+        chunk = next(chunk for chunk in reversed(whole(case).chunks) if chunk.damage == "not-object")
+        yield Hit(
+            (chunk,),
+            f"The last line (seq {chunk.seq}) is JSON, but no object: pi has no leaf, and its context is empty.",
+            severity=weight,
+            evidence=effects("no-id"),
+        )
+        return
+    if not tree.all:
+        return
+    last = tree.all[-1]
+    if not last.id:
+        text = f"The last row (seq {last.chunks[0].seq}) has no id: pi has no leaf then, and its context is empty."
+        yield Hit(last.chunks, text, severity=weight, evidence=effects("no-id"))
+        return
+    if last.type not in SETTINGS or last.index not in tree.on_path:
+        return
+    newest = next((entry for entry in reversed(tree.all) if entry.type not in SETTINGS and entry.type != "leaf"), None)
+    parent = tree.parent(last)
+    if newest is not None and newest.index not in tree.on_path and parent is not None and parent.index < newest.index:
+        yield Hit(
+            last.chunks,
+            f"The file ends with a {last.type} {name(last)} that hangs below {name(parent)}: it is the leaf, and hides {name(newest)}, which was written before it.",
+        )
+    elif last.type in _POINTING:
+        text = f"The file ends with a {last.type} {name(last)}, which is the leaf; nothing is hidden by it."
+        yield Hit(last.chunks, text, severity=Severity.NOTE)
+
+
+RULE = Rule(
+    code="TREE107",
+    state="OP7",
+    name="trailing-control-leaf",
+    severity=Severity.WARNING,
+    silent=True,
+    fault=Fault.STORE,
+    summary="the file ends with a row that is no message, and the path ends with it",
+    why=(
+        "pi takes the last line for the leaf, whatever it is. A row without an id leaves it without any, so that the session opens empty; "
+        "a label or an edit that hangs further up hides what was said since."
+    ),
+    example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 - 3.- control entry=- about={"type":"note"}',
+    check=check,
+    formats=SESSIONS,
+    references=("pi session reader, measured on 0.73.1 and 0.87.1",),
+    unmended="Nothing is lost: write on in the session from the right leaf, and the row is no longer the last one; or take it out by hand, on a copy.",
+    fixed_in_code="Take the last entry that has an id for the leaf, and hang labels below the leaf of the moment.",
+)

@@ -1,0 +1,55 @@
+"""Removes answers that ended in an error or were aborted, with the results of their calls."""
+
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.edits import Edit, Remove, Safety
+from inspector.conversation.model import Message
+from inspector.programs.pi_openclaw.readers.result_pairing import FAILED, stop_reason
+from inspector.rules.base import Case, answered
+from inspector.strategies.arrangement import is_tree
+from inspector.strategies.base import Strategy
+from inspector.strategies.drop_empty_blocks import is_empty
+
+
+def is_failed(message: Message) -> bool:
+    return message.role == "assistant" and stop_reason(message) in FAILED
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Those that hold a call, or nothing: words alone hurt no request. Results elsewhere on the path go with their call."""
+    if not is_tree(case):
+        return
+    gone = {
+        index
+        for index, message in enumerate(case.messages)
+        if is_failed(message) and (queries.calls(message) or all(is_empty(chunk) for chunk in message.chunks))
+    }
+    for index in sorted(gone):
+        yield from (Remove(chunk) for chunk in case.messages[index].chunks)
+    # A result may stand inside of a message that goes as a whole.
+    held = {chunk.key for index in gone for chunk in case.messages[index].chunks}
+    for found in answered(case):
+        if found.message in gone:
+            yield from (Remove(result) for result in found.results if result.key not in held)
+
+
+STRATEGY = Strategy(
+    name="drop-failed-turns",
+    safety=frozenset({Safety.LOSSY}),
+    summary="removes answers that ended in an error or were aborted and hold calls or nothing, with the results of their calls",
+    cost="What the answer said before it failed, and what its tools returned, leave the path; the old branch keeps them.",
+    noticed_by_user="The failed attempt is gone; what was asked stands there without an answer.",
+    argued_for=(
+        "OpenClaw's #4598 took this way: both programs leave such an answer out of each request, and pi then sends its results without their call, which is refused for ever. "
+        "Its calls may be half-written."
+    ),
+    argued_against=(
+        "The output of a tool that really ran is lost, though a client that sends the path as it is stored has no trouble with it. "
+        "Results must go with their call: to drop only one of the two is what made the orphans."
+    ),
+    write_kind="W2",
+    propose=propose,
+    by_choice=True,
+    beyond_dispatch=True,
+)

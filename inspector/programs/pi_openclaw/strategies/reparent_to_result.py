@@ -1,0 +1,67 @@
+"""Leads the path over the branch that holds the real result of a call."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Insert, Remove
+from inspector.conversation.model import Chunk
+from inspector.programs.pi_openclaw.readers.rows import mapping
+from inspector.programs.pi_openclaw.strategies.branches import results_elsewhere
+from inspector.rules.base import Case, answered
+from inspector.rules.synthetic_texts import is_synthetic
+from inspector.strategies.base import Strategy
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """The stored entry itself comes onto the path, under its own key: writing that is giving what follows it another parent.
+
+    An entry that belongs to what another branch said in between is copied instead, so that that branch stays as it is.
+    """
+    if case.tree is None:
+        return
+    elsewhere = results_elsewhere(case.tree, case.conversation)
+    chunks = case.conversation.chunks
+    place = {chunk.key: number for number, chunk in enumerate(chunks)}
+    # What is put behind one place, so that the next one for it comes behind these.
+    last: dict[str, str] = {}
+    for found in answered(case) if elsewhere else ():
+        made_up = [result for result in found.results if is_synthetic(result)]
+        if len(made_up) != len(found.results) or not elsewhere.get(found.call.key):
+            continue
+        result = elsewhere[found.call.key][0]
+        behind = sorted(place[key] for key in found.batch)
+        batch = [case.messages[found.message].chunks[-1], *(chunks[at] for at in behind if not is_synthetic(chunks[at]))]
+        # Behind what stands before it in the file, so that no entry gets a parent on a later line.
+        after = [batch[0], *(chunk for chunk in batch[1:] if chunk.seq < result.seq)][-1].key
+        following = next((chunks[at] for at in range(place[after] + 1, len(chunks)) if chunks[at] not in made_up), None)
+        is_sibling = result.parent in {_id(chunk) for chunk in batch}
+        own = result if is_sibling and (following is None or result.seq < following.seq) else replace(result, key=f"moved:{result.key}")
+        yield from (Remove(chunk) for chunk in made_up)
+        yield Insert(last.get(after, after), own)
+        last[after] = own.key
+
+
+def _id(chunk: Chunk) -> str:
+    """The id of its entry; "" of what has none, which is nobody's parent."""
+    value = mapping(chunk.payload.get("entry")).get("id")
+    return value if isinstance(value, str) else ""
+
+
+STRATEGY = Strategy(
+    name="reparent-to-result",
+    safety=frozenset(),
+    summary="leads the path over the branch that holds the real result of a call, by giving what follows the call that result for its parent",
+    cost="No content changes: only which entry follows which. A made-up result in that place leaves the path; the other branches stay.",
+    noticed_by_user="The output of the tool is shown where its call was, and the model knows it.",
+    argued_for=(
+        "OpenClaw's pull request 3565 saw that calls and results end up on different branches; the result is in the file, so that nothing has to be made up or forgotten. "
+        "Users who chained such siblings by hand got their sessions back whole."
+    ),
+    argued_against=(
+        "What was said on this path was said without knowing the output. Where several branches hold a result of the call the first in the file is taken; "
+        "look at the tree where they differ."
+    ),
+    write_kind="W3",
+    propose=propose,
+    beyond_dispatch=True,
+)

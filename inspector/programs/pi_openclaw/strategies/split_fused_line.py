@@ -1,0 +1,31 @@
+"""Brings records back that share a line with others, which no program reads."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.edits import Edit, Insert
+from inspector.programs.pi_openclaw.rules.fused_records import coming_back
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Each is written as a line of its own; the line that they share stays, and is read by nobody, as before."""
+    for after, found in coming_back(case):
+        for entry in found:
+            for chunk in entry.chunks:
+                yield Insert(after, chunk)
+                after = chunk.key
+
+
+STRATEGY = Strategy(
+    name="split-fused-line",
+    safety=frozenset(),
+    summary="brings back the records of a line that holds two of them, where the path names them or goes on in them",
+    cost="No content changes: records that were hidden are on the path again, with what stood above them.",
+    noticed_by_user="Messages that had vanished are back, and the model knows them.",
+    argued_for="Both records are whole; only the line end between them is missing, which pi up to 0.84.3 left out behind a file without one.",
+    argued_against="What was said after the loss was said without these messages. Where the program went on from an older entry they are a branch of their own, and are left there.",
+    write_kind="W3",
+    propose=propose,
+    beyond_dispatch=True,
+)

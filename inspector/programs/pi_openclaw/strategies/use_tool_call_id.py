@@ -1,0 +1,34 @@
+"""Stores the id of a result under `toolCallId`, the only name of it that pi reads."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.model import Kind
+from inspector.programs.pi_openclaw.readers.rows import SPELLING, spelling
+from inspector.rules.base import Case
+from inspector.strategies.arrangement import is_tree
+from inspector.strategies.base import Strategy
+
+_NAME = "toolCallId"
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    for chunk in case.conversation.chunks if is_tree(case) else ():
+        if chunk.kind is Kind.TOOL_RESULT and spelling(chunk, _NAME) != _NAME:
+            yield Replace(chunk, replace(chunk, payload={name: value for name, value in chunk.payload.items() if name != SPELLING}))
+
+
+STRATEGY = Strategy(
+    name="use-tool-call-id",
+    safety=frozenset(),
+    summary="stores the id of a result under toolCallId, where the session has it under another name such as toolUseId",
+    cost="No content changes: only the name of one member of each such result.",
+    noticed_by_user="Nothing: ids are not shown.",
+    argued_for="pi reads toolCallId alone. It sends such a result without an id and adds a synthetic one for the call, and providers reject the request.",
+    argued_against="OpenClaw reads both names, so a session that only OpenClaw resumes needs no write.",
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+    beyond_dispatch=True,
+)

@@ -1,0 +1,111 @@
+"""The written bytes of a session file, read again: whether every program takes the path that the plan promised.
+
+OpenClaw's own file repair put a result under its call and left the next entry where it was, so that nothing changed; a row put at the end
+without that entry hides the latest turn. Neither gets past this.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inspector.conversation.js_json import stringify
+from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.tree import spoken
+from inspector.programs.formats import WriteRefused
+from inspector.programs.pi_openclaw.file import File, Stood, opened
+
+_INSTEAD = "write another mode, or leave out strategies one by one, and report this with the plan"
+
+
+def verified(
+    before: File | None,
+    data: bytes,
+    path: Sequence[str],
+    final: Sequence[Chunk],
+    changed: frozenset[int] = frozenset(),
+    in_openclaw: bool = False,
+) -> None:
+    """Raises WriteRefused unless `data` is what was promised.
+
+    `path`: ids from root to leaf; `final`: the chunks that must stand on it; `changed`: numbers of lines of `before` that may differ;
+    `in_openclaw`: OpenClaw must take the path too, which puts the last compaction or reset above its first row before it.
+    """
+    file = opened(data)
+    if not file.session.begins_with_header or file.lines[0].strip()[:1] != b"{":
+        _refuse("its first line would be no session header")
+    if not data.endswith(b"\n"):
+        _refuse("it would not end with a line end")
+    _refuse_other_lines(before, file, changed)
+    last = file.last
+    if last is None or not last.id or not path or last.id != path[-1]:
+        _refuse("its last row would not be the end of the path, so that the latest turn would be hidden")
+    entries = _walked(file, last)
+    if [each.id for each in entries] != list(path):
+        _refuse("the path from its last row would be another one, so that the repair would have no effect")
+    if any(file.ids[each.id] != 1 for each in entries):
+        _refuse("an id on its path would be there twice")
+    above = [each for each in file.stood.values() if each.type in ("compaction", "reset") and each.line < entries[0].line]
+    if in_openclaw and above:
+        raise WriteRefused(
+            f"OpenClaw would put the {above[-1].type} of line {above[-1].line + 1:,} before the repaired path, whose first row comes behind it; "
+            "write a new session (--mode new-session)."
+        )
+    found = [chunk for each in entries for chunk in each.chunks]
+    for number, (wanted, got) in enumerate(zip(final, found, strict=False)):
+        if not _alike(_told(wanted), _told(got)):
+            _refuse(f"block {number + 1} of its path ({wanted.key}) would read back otherwise than planned")
+    if len(final) != len(found):
+        _refuse(f"its path would hold {len(found):,} blocks, and {len(final):,} are planned")
+
+
+def _refuse(what: str) -> None:
+    raise WriteRefused(f"The file would not read back as planned: {what}; {_INSTEAD}.")
+
+
+def _refuse_other_lines(before: File | None, file: File, changed: frozenset[int]) -> None:
+    """Every line that the plan does not name must still be there, byte for byte and in its order; no id may have become a double."""
+    if before is None:
+        return
+    kept = [line for number, line in enumerate(before.lines) if number not in changed and line]
+    new = iter(file.lines)
+    if not all(any(line == found for found in new) for line in kept):
+        _refuse("a line that no strategy names would be gone or changed")
+    doubled = [id_ for id_, count in file.ids.items() if count > max(1, before.ids[id_])]
+    if doubled:
+        _refuse(f"the id {doubled[0]} would be there twice")
+
+
+def _walked(file: File, last: Stood | None) -> list[Stood]:
+    by_id = {each.id: each for each in file.stood.values() if each.id and not each.number}
+    path: list[Stood] = []
+    at = last
+    while at is not None:
+        path.append(at)
+        parent = by_id.get(at.parent) if at.parent is not None else None
+        # With every parent on an earlier line there is no cycle, and the walk ends.
+        if parent is not None and parent.line >= at.line:
+            raise WriteRefused(
+                f"The entry {spoken(at.id, at.line)} would stand in the file before its parent {spoken(parent.id, parent.line)}, since the file holds "
+                "entries of this path in another order; write a new session (--mode new-session), in which each comes behind its parent."
+            )
+        at = parent
+    return path[::-1]
+
+
+def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """JavaScript rounds long integers and joins halves of characters, so that only the spelling tells whether two values are one."""
+    try:
+        return one == other or stringify(list(one)) == stringify(list(other))
+    except ValueError:
+        return False
+
+
+def _told(chunk: Chunk) -> tuple[Any, ...]:
+    """What a program takes from a chunk; an entry that is no message keeps its type."""
+    if not chunk.role and chunk.kind is not Kind.UNREADABLE:
+        entry = chunk.payload.get("entry") or {}
+        return "", chunk.kind, chunk.text, entry.get("type")
+    payload = chunk.payload
+    return (
+        *(chunk.role, chunk.kind, chunk.text, chunk.call_id, chunk.tool_name, payload.get("input"), chunk.is_error),
+        *(payload.get("signature"), payload.get("data")),
+    )

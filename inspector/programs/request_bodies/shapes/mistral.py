@@ -1,0 +1,15 @@
+"""Messages of Mistral's chat API: OpenAI's, with thinking as a part and a name on results."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.programs.request_bodies.shapes.base import WireShape
+from inspector.programs.request_bodies.shapes.openai_chat import OWNED, blocks
+from inspector.projections.base import MISTRAL
+
+
+def _thinking(body: Mapping[str, Any]) -> str | None:
+    return "enabled" if body.get("prompt_mode") == "reasoning" else None
+
+
+SHAPE = WireShape(MISTRAL, ("messages",), OWNED, lambda message: blocks(message, MISTRAL), _thinking)

@@ -1,0 +1,126 @@
+"""A rollouts crash file as evidence: the very list that was refused, as a conversation that ends with the error, and the session it belongs to.
+
+The file holds JSON whatever its suffix says. Its `messages` are the request after merging, so indexes in the error text count there.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Chunk, Conversation, Fact, Kind
+from inspector.programs.formats import Record, Stored
+from inspector.programs.request_bodies.shapes import anthropic
+from inspector.programs.rollouts.lines import milliseconds
+
+PREFIX = "crash:"
+READ_ONLY = "A crash file is evidence of what was refused and is never written: repair the session that it names."
+
+
+def native_id(key: str) -> str:
+    return PREFIX + key.rpartition("/")[2].removesuffix(".txt")
+
+
+def read_crash(record: Record, format_name: str) -> Stored:
+    """The conversation of one crash file; one that is no JSON object is a single unreadable chunk."""
+    try:
+        found = jsontext.parse(jsontext.decode(record.value.data))
+        if not isinstance(found, dict):
+            raise Unreadable("not-object", "the crash file is JSON, but no object")
+    except Unreadable as problem:
+        data = record.value.data
+        chunk = Chunk(f"{record.key}#0", 1, "", Kind.UNREADABLE, {}, raw=data, damage=problem.damage, reason=problem.reason)
+        return Stored(Conversation(native_id(record.key), format_name, (chunk,), {}, "A crash file that cannot be read"), (record,))
+    listed = found.get("messages")
+    chunks = api_chunks(record.key, listed if isinstance(listed, list) else [])
+    error = {"type": "error", "message": _text(found.get("error_message")), "code": _text(found.get("error_type"))}
+    trace = {"traceback": found["traceback"]} if isinstance(found.get("traceback"), str) else {}
+    raw = jsontext.encode(jsontext.compact({name: found.get(name) for name in ("error_type", "error_message")}))
+    at = milliseconds(found.get("timestamp"))
+    chunks.append(Chunk(f"{record.key}#error", len(chunks) + 1, "", Kind.ERROR, {**error, **trace}, raw=raw, at=at))
+    facts = _facts(record.key, found, at)
+    title = f"Crash: {_text(found.get('error_message')) or 'without an error text'}"
+    return Stored(Conversation(native_id(record.key), format_name, tuple(chunks), facts, title[:120]), (record,))
+
+
+def _facts(key: str, found: Mapping[str, Any], at: int | None) -> dict[str, Fact]:
+    values = {name: _text(found.get(stored)) for name, stored in _NAMES.items()}
+    listed = found.get("messages")
+    values["messages"] = str(len(listed)) if isinstance(listed, list) else ""
+    values["lastActivityAt"] = "" if at is None else str(at)
+    return {name: Fact(name, value, key) for name, value in values.items() if value}
+
+
+_NAMES = {
+    "error": "error_message",
+    "errorType": "error_type",
+    "provider": "provider",
+    "model": "model",
+    "namedSession": "session_id",
+    "crashedAt": "timestamp",
+}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else jsontext.compact(value)
+
+
+def api_chunks(key: str, messages: Sequence[Any]) -> list[Chunk]:
+    """Chunks of an Anthropic list: msg_idx is the element, chunk_idx the block; results have role tool, whatever message they stand in."""
+    chunks: list[Chunk] = []
+    for index, message in enumerate(messages):
+        raw = jsontext.encode(jsontext.compact(message))
+        if not isinstance(message, dict):
+            reason = f"element {index} of messages is no object"
+            chunks.append(Chunk(f"{key}#{index}.0", len(chunks) + 1, "", Kind.UNREADABLE, {}, index, 0, raw, "wrong-type", reason))
+            continue
+        for place, block in enumerate(anthropic.SHAPE.read(message)):
+            held = raw if block.whole else jsontext.encode(jsontext.compact(message["content"][place]))
+            name, seq = f"{key}#{index}.{place}", len(chunks) + 1
+            chunks.append(Chunk(name, seq, block.role, block.kind, block.payload, index, place, held, block.damage, block.reason))
+    return chunks
+
+
+def marks(chunks: Iterable[Chunk]) -> set[str]:
+    """What tells one history from another: ids of calls, and signatures."""
+    found = {f"id {chunk.call_id}" for chunk in chunks if chunk.call_id}
+    return found | {f"signature {value}" for chunk in chunks if isinstance(value := chunk.payload.get("signature"), str) and value}
+
+
+def linked(crash: Conversation, sessions: Sequence[Conversation], by_mark: Mapping[str, set[str]]) -> tuple[str, str] | None:
+    """(native id of the session, what tells: session_id, content or time); None where nothing tells, or several would do.
+
+    The Anthropic provider writes no session_id. `by_mark` is which sessions hold a mark.
+    """
+    named = crash.fact("namedSession")
+    if named is not None and any(each.native_id == named for each in sessions):
+        return named, "session_id"
+    counts: dict[str, int] = {}
+    for mark in marks(crash.chunks):
+        for native in by_mark.get(mark, ()):
+            counts[native] = counts.get(native, 0) + 1
+    if counts:
+        most = max(counts.values())
+        best = sorted(native for native, count in counts.items() if count == most)
+        held = {each.native_id: each for each in sessions}
+        # Children hold copies of their parents' messages. One that a repair made, or that is younger than the crash, is not where it happened.
+        early = [native for native in best if not _is_repaired(held[native]) and not _made_after(held[native], crash)]
+        if len(early or best) == 1:
+            return (early or best)[0], "content"
+    at = crash.fact("lastActivityAt")
+    around = [each.native_id for each in sessions if at is not None and _spans(each, int(at))]
+    return (around[0], "time") if len(around) == 1 else None
+
+
+def _is_repaired(session: Conversation) -> bool:
+    return '"inspector":' in (session.fact("tags") or "")
+
+
+def _made_after(session: Conversation, crash: Conversation) -> bool:
+    made, at = session.fact("createdAt"), crash.fact("lastActivityAt")
+    return made is not None and at is not None and int(made) > int(at)
+
+
+def _spans(session: Conversation, at: int) -> bool:
+    times = [chunk.at for chunk in session.chunks if chunk.at is not None]
+    return bool(times) and min(times) <= at <= max(times)

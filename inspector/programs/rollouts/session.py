@@ -1,0 +1,91 @@
+"""What a session.json says, as facts; everything that it lacks or spells oddly is simply no fact."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Chunk, Fact, Kind
+from inspector.programs.formats import Record
+from inspector.programs.rollouts.lines import milliseconds
+from inspector.programs.rollouts.loading import session_problem
+
+ZONE = "times in this store are local and name no zone; they are read as UTC"
+KEYS = (
+    *("session_id", "parent_id", "branch_point", "endpoint", "environment", "environment_state"),
+    *("status", "reward", "tags", "created_at", "updated_at"),
+)
+SESSION_FACT = "session"
+_TITLE = 80
+
+
+def content(record: Record | None) -> dict[str, Any]:
+    """The object of a session.json; {} where it cannot be read."""
+    if record is None:
+        return {}
+    try:
+        found = jsontext.parse(jsontext.decode(record.value.data))
+    except Unreadable:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else jsontext.compact(value)
+
+
+def session_facts(record: Record | None, found: dict[str, Any]) -> dict[str, Fact]:
+    """Facts of the session alone, without those of its messages."""
+    key = record.key if record else ""
+    facts: dict[str, Fact] = {}
+
+    def put(name: str, value: Any) -> None:
+        if value is not None and value != "":
+            facts[name] = Fact(name, text_of(value), key)
+
+    problem = session_problem(record.value.data if record else None)
+    endpoint = found.get("endpoint") if isinstance(found.get("endpoint"), dict) else {}
+    put("status", found.get("status"))
+    for name in ("model", "provider", "api_base"):
+        put(name, (endpoint or {}).get(name))
+    put("thinking", _thinking((endpoint or {}).get("thinking")))
+    put("parent", found.get("parent_id"))
+    put("compactedFrom", found.get("parent_id"))
+    put("branchPoint", found.get("branch_point"))
+    for name, stored in (("createdAt", "created_at"), ("updatedAt", "updated_at")):
+        moment = milliseconds(found.get(stored))
+        put(name, None if moment is None else str(moment))
+    put("tags", found.get("tags") or None)
+    put("reward", found.get("reward"))
+    put("unknownKeys", ", ".join(sorted(name for name in found if name not in KEYS)) or None)
+    put("sessionProblem", problem or None)
+    # Whole only where it has to be mended: a repair sets this fact, and the writer spells session.json after it.
+    put(SESSION_FACT, found if problem and found else None)
+    return facts
+
+
+def _thinking(value: Any) -> str | None:
+    if isinstance(value, dict):
+        return "disabled" if value.get("type") == "disabled" else "enabled"
+    return {True: "enabled", False: "disabled"}.get(value) if isinstance(value, bool) else None
+
+
+def is_era_b(found: dict[str, Any]) -> bool:
+    endpoint = found.get("endpoint")
+    return isinstance(endpoint, dict) and ("thinking_budget" in endpoint or "extra" in endpoint)
+
+
+def activity(facts: dict[str, Fact], chunks: Iterable[Chunk], key: str) -> dict[str, Fact]:
+    """When anything last happened: an append does not touch updated_at, so the messages count as well."""
+    times = [chunk.at for chunk in chunks if chunk.at is not None]
+    times += [int(fact.value) for name in ("createdAt", "updatedAt") if (fact := facts.get(name)) and fact.value]
+    if not times:
+        return {}
+    return {"lastActivityAt": Fact("lastActivityAt", str(max(times)), key), "timeZone": Fact("timeZone", ZONE, key)}
+
+
+def title_of(chunks: Iterable[Chunk]) -> str:
+    """The start of what the user said first: the store has no titles."""
+    first = next((chunk.text for chunk in chunks if chunk.role == "user" and chunk.kind is Kind.TEXT and chunk.text.strip()), "")
+    line = " ".join(first.split())
+    return line if len(line) <= _TITLE else f"{line[:_TITLE]}…"

@@ -1,0 +1,103 @@
+"""A message of rollouts as its loader takes it: each field of a wrong type brought to the nearest right one."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
+from inspector.programs.rollouts.loading import BLOCKS
+
+_TEXTS = {"text": "text", "thinking": "thinking", "image": "image_url", "toolCall": "name"}
+_MS = 100_000_000_000
+"""Epoch numbers above this are milliseconds, below it seconds."""
+
+
+def loadable(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The message with nothing in it that the loader refuses; what it takes is the same object. A missing role stays missing."""
+    found = dict(message)
+    for name in ("provider", "api", "model", "tool_call_id"):
+        if not isinstance(found.get(name), str | None):
+            found[name] = str(found[name]) if isinstance(found[name], int) and name == "tool_call_id" else None
+    if not isinstance(found.get("timestamp"), str | None):
+        found["timestamp"] = _moment(found["timestamp"])
+    if not isinstance(found.get("details"), dict | None):
+        found["details"] = {"value": found["details"]}
+    content = found.get("content")
+    if isinstance(content, dict):
+        content = [content] if "type" in content or "text" in content else _text(content)
+    elif not isinstance(content, str | list | None):
+        content = _text(content)
+    if isinstance(content, list):
+        content = [made for block in content if (made := _block(block)) is not None] or ([] if not content else _REDACTED)
+    if "content" in found:
+        found["content"] = content
+    return found
+
+
+# An answer of nothing but encrypted thinking must not become an empty one, on which the converter dies.
+_REDACTED: list[dict[str, Any]] = [{"type": "text", "text": "[redacted thinking]", "text_signature": None}]
+
+
+def _block(block: Any) -> dict[str, Any] | None:
+    """None for what has no place in this store and no words: encrypted thinking."""
+    if not isinstance(block, dict):
+        return _words(block if isinstance(block, str) else _text(block))
+    kind = block.get("type", "text")
+    match kind:
+        case "redacted_thinking":
+            return None
+        case "tool_use":
+            rest = {name: value for name, value in block.items() if name not in ("type", "id", "name", "input")}
+            return _fitted(
+                "toolCall", {"type": "toolCall", "id": block.get("id"), "name": block.get("name"), "arguments": block.get("input"), **rest}
+            )
+        case "image_url" if isinstance(block.get("image_url"), dict) and isinstance(block["image_url"].get("url"), str):
+            return {"type": "image", "image_url": block["image_url"]["url"], "detail": None}
+        case str() if kind in BLOCKS:
+            return _fitted(kind, block)
+    return _words(_text(block))
+
+
+def _fitted(kind: str, block: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(block)
+    if kind == "toolCall" and not isinstance(found.get("arguments", {}), dict):
+        found |= _arguments(found["arguments"])
+    for name, wanted in BLOCKS[kind].items():
+        if name not in found or isinstance(found[name], wanted):
+            continue
+        if type(None) in wanted:
+            found[name] = None
+        elif name in ("id", "name", *_TEXTS.values()):
+            found[name] = "" if found[name] is None else _text(found[name])
+    return found
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    """As rollouts itself stores what does not parse: no arguments, and the text beside them."""
+    if value is None:
+        return {"arguments": {}}
+    text = value if isinstance(value, str) else _text(value)
+    try:
+        parsed = jsontext.parse(text)
+    except Unreadable as problem:
+        return {"arguments": {}, "parse_error": problem.reason, "raw_arguments": text}
+    if isinstance(parsed, dict):
+        return {"arguments": parsed}
+    return {"arguments": {}, "parse_error": "the arguments are no object", "raw_arguments": text}
+
+
+def _moment(value: Any) -> str | None:
+    try:
+        seconds = float(value) / (1000 if float(value) > _MS else 1)
+        return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _words(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text, "text_signature": None}
+
+
+def _text(value: Any) -> str:
+    return jsontext.compact(value)

@@ -1,0 +1,81 @@
+"""Rewrites the parts of a session.json that today's rollouts does not load: the endpoint of era B, unknown keys in it, an unknown status."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.edits import Edit, Safety, Set
+from inspector.conversation.jsontext import Unreadable
+from inspector.programs.rollouts.loading import ENDPOINT, STATUSES, session_problem
+from inspector.programs.rollouts.session import SESSION_FACT
+from inspector.rules.base import ROLLOUTS, Case
+from inspector.strategies.base import Strategy
+
+# In the order in which the program writes them, with what it writes where nothing was chosen.
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(ENDPOINT[:-2]),
+    "provider": "anthropic",
+    "model": "",
+    "api_base": "",
+    "max_tokens": 8192,
+    "temperature": 1.0,
+    "max_retries": 10,
+    "timeout": 120.0,
+}
+_OF_ERA_B = ("thinking", "thinking_budget", "extra")
+_BUDGET = 1024
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    conversation = case.conversation
+    held, problem = conversation.fact(SESSION_FACT), conversation.fact("sessionProblem")
+    if conversation.format != ROLLOUTS or not held or not problem:
+        return
+    try:
+        session = jsontext.parse(held)
+    except Unreadable:
+        return
+    mended = migrated(session) if isinstance(session, dict) else session
+    if mended == session:
+        return
+    text = jsontext.compact(mended)
+    yield Set("conversation", SESSION_FACT, held, text)
+    yield Set("conversation", "sessionProblem", problem, session_problem(jsontext.encode(text)) or None)
+    if mended.get("status") != session.get("status"):
+        yield Set("conversation", "status", conversation.fact("status"), mended["status"])
+
+
+def migrated(session: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(session)
+    endpoint = found.get("endpoint")
+    if isinstance(endpoint, dict) and any(name not in ENDPOINT for name in endpoint):
+        found["endpoint"] = _endpoint(endpoint)
+    if found.get("status") not in STATUSES:
+        found["status"] = "pending"
+    return found
+
+
+def _endpoint(old: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: value for name, value in old.items() if name in _DEFAULTS}
+    if any(name in old for name in _OF_ERA_B[1:]):
+        budget = old.get("thinking_budget")
+        enabled = {"type": "enabled", "budget_tokens": budget if isinstance(budget, int) and budget > 0 else _BUDGET}
+        known["thinking"] = (
+            known.get("thinking") if isinstance(known.get("thinking"), dict) else enabled if old.get("thinking") is True else None
+        )
+        known["extra_params"] = old.get("extra") if isinstance(old.get("extra"), dict) and old["extra"] else known.get("extra_params")
+    return {**_DEFAULTS, **known}
+
+
+STRATEGY = Strategy(
+    name="migrate-endpoint",
+    safety=frozenset({Safety.LOSSY}),
+    summary="writes the endpoint of an older session as today's rollouts takes it, and gives an unknown status the one of a session that can go on",
+    cost="Keys of the endpoint that the program does not know, and a status that it does not know, leave session.json (undo and the audit page keep them). No message changes.",
+    noticed_by_user="The session can be resumed again, with the model and the thinking budget that it had.",
+    argued_for="The messages are intact; nothing but a few keys beside them keeps the session from loading.",
+    argued_against="What an unknown key meant is not known here: a newer version of the program may read it as it is.",
+    write_kind="content",
+    propose=propose,
+    beyond_dispatch=True,
+)

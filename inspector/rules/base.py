@@ -1,0 +1,320 @@
+"""What a rule is, what it yields, and the case that it looks at."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from inspector.conversation import pairing, queries
+from inspector.conversation.model import Chunk, Conversation, Kind, Message, Reading
+from inspector.conversation.tree import PATH
+from inspector.programs.pi_openclaw.readers.rows import is_mirror, mapping
+from inspector.readers.catalogue import reader_of
+from inspector.traces import observe
+from inspector.traces.model import Trace
+
+SHOWN_SEQS = 50
+DISPATCH = ("dispatch", "dispatch-g0")
+"""Formats of rules that know the one program's loader, counters and compaction."""
+ROLLOUTS = "rollouts"
+ANTHROPIC_BLOCKS = (ROLLOUTS, "anthropic-request", "bedrock-request")
+"""Formats whose messages are lists of blocks that Anthropic's models get in that order, with signatures."""
+GBRAIN = ("gbrain", "gbrain-export")
+"""Formats of rules that know gbrain's replay: messages in one table, runs of tools in another."""
+_ITEMS = "openai-responses-request"
+_HELD_UNTIL = ("lockUntil", "leaseUntil")
+"""Facts that say until when a worker holds a job: epoch milliseconds."""
+_RUNNING = {ROLLOUTS: "pending"}
+"""The status that a conversation has while a turn runs, where it is not `active`."""
+# rollouts' times name no zone and are read as UTC: the moment may have been half a day later.
+_ZONE_MS = 12 * 60 * 60 * 1000
+# A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
+RUNNING_MS = 15 * 60 * 1000
+# A tool may run for hours while its turn is open in the trace; a crash leaves the turn open for ever.
+OPEN_TURN_MS = 6 * 60 * 60 * 1000
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Fault(StrEnum):
+    """Where it is wrong. `reader`: the bytes are fine and the loading code is not; mended in code first."""
+
+    STORE = "store"
+    READER = "reader"
+    WIRE = "wire"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a rule may know. What is absent is None, and rules say what they could not know.
+
+    `messages` are the true messages but for those that are `passed_over`, `reading` is what the chosen reader makes of the same chunks; `taken_at` is
+    when the store was read (epoch ms). `archive` is what the conversation was compacted from; `bleeding` are ids of other conversations
+    whose rows the program's own key listing returns with this one's.
+    """
+
+    conversation: Conversation
+    messages: tuple[Message, ...]
+    reading: Reading
+    trace: Trace | None = None
+    taken_at: int | None = None
+    archive: Conversation | None = None
+    bleeding: tuple[str, ...] = ()
+    tree: Conversation | None = None
+    """The whole file, where `conversation` is one path through a tree: where a missing thing may stand."""
+    made: dict[Callable[["Case"], Any], Any] = field(init=False, default_factory=dict, repr=False, compare=False)
+    """What `once` keeps; another case starts with nothing."""
+
+    def again(self, conversation: Conversation, reader_name: str = "") -> "Case":
+        """The same surroundings around another content of the conversation."""
+        # Whose rows an id is mistaken for goes with the id: a fork has another one.
+        bleeding = self.bleeding if conversation.native_id == self.conversation.native_id else ()
+        # A child that was made of this conversation has this one for its parent.
+        own = conversation.native_id != self.conversation.native_id and conversation.fact("compactedFrom") == self.conversation.native_id
+        archive = self.conversation if own else self.archive
+        case = case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, archive, bleeding)
+        return replace(case, tree=self.tree) if case.tree is None else case
+
+    def view(self, conversation: Conversation) -> Conversation:
+        """What this case's reader looks at of a whole content: of a tree, its path."""
+        return self.again(conversation).conversation
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn seems to be under way: its open tail is no damage."""
+        held = self.held_until
+        if held is not None and self.taken_at is not None:
+            # A lease is a call in flight, whatever the status says; a lock that has run out is that of a worker that is gone.
+            return held > self.taken_at
+        if self.conversation.fact("status") != _RUNNING.get(self.conversation.format, "active") or self.conversation.fact("crashes"):
+            return False
+        last = self.conversation.fact("lastActivityAt")
+        if self.taken_at is None or last is None or not last.removeprefix("-").isdecimal():
+            return True
+        is_open = self.trace is not None and bool(observe.open_turns(self.trace))
+        unknown = _ZONE_MS if self.conversation.format == ROLLOUTS else 0
+        return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS) + unknown
+
+    @property
+    def held_until(self) -> int | None:
+        """When the lock or lease of the worker that holds it ends or ended (epoch ms); None where the store notes none."""
+        found = [value for name in _HELD_UNTIL if (value := self.conversation.fact(name)) is not None]
+        return max((int(value) for value in found if len(value) < 20 and value.removeprefix("-").isdecimal()), default=None)
+
+
+T = TypeVar("T")
+
+
+def once(work: Callable[[Case], T]) -> Callable[[Case], T]:
+    """`work`, done once for each case however many rules and strategies ask. What it gives is shared: nobody changes it."""
+
+    @wraps(work)
+    def asked(case: Case) -> T:
+        if work not in case.made:
+            case.made[work] = work(case)
+        return cast(T, case.made[work])
+
+    return asked
+
+
+@once
+def answered(case: Case) -> tuple[pairing.Answered, ...]:
+    """Every call of the case with its results (`pairing.answered`)."""
+    return pairing.answered(case.messages)
+
+
+def _more_calls(before: Message, after: Message) -> bool:
+    """Words behind a call are refused, so that only calls go on with a turn."""
+    return bool(queries.calls(before)) and all(chunk.kind is Kind.TOOL_CALL for chunk in after.chunks)
+
+
+def _any_calls(before: Message, after: Message) -> bool:
+    return bool(queries.calls(before) and queries.calls(after))
+
+
+_GOES_ON: dict[str, Callable[[Message, Message], bool]] = {
+    "anthropic-request": _more_calls,
+    "bedrock-request": _more_calls,
+    "gemini-request": _any_calls,
+}
+"""Of formats whose provider takes neighbors of the assistant as one turn: whether the second message goes on with the calls of the first.
+Anthropic and Gemini accepted a call in each of two messages and both results behind them; clients of Bedrock merge such messages."""
+
+
+@once
+def answered_together(case: Case) -> frozenset[str]:
+    """Keys of the calls in a message, and of their results behind a later one, that the provider takes as one turn with its results behind it."""
+    goes_on = _GOES_ON.get(case.conversation.format)
+    if goes_on is None:
+        return frozenset()
+    joined: list[Message] = []
+    for message in case.messages:
+        if joined and message.role == joined[-1].role == "assistant" and goes_on(joined[-1], message):
+            joined[-1] = Message(message.role, joined[-1].chunks + message.chunks)
+        else:
+            joined.append(message)
+    if len(joined) == len(case.messages):
+        return frozenset()
+    pairs = pairing.answered(joined)
+    return frozenset(
+        key for found in pairs for result in found.results if result.key in found.batch for key in (found.call.key, result.key)
+    )
+
+
+@once
+def keys_read(case: Case) -> frozenset[str]:
+    """Keys of the chunks that the reader takes, before any repair of its own."""
+    return frozenset(chunk.key for message in case.reading.grouped for chunk in message.chunks)
+
+
+def case_of(
+    conversation: Conversation,
+    reader_name: str,
+    trace: Trace | None = None,
+    taken_at: int | None = None,
+    archive: Conversation | None = None,
+    bleeding: tuple[str, ...] = (),
+) -> Case:
+    """The case of a conversation as `reader_name` reads it: of a tree, the path that it takes. Raises UnknownReader, also for a reader of another program."""
+    client, tree = reader_of(reader_name, conversation.format), None
+    # What a strategy made of a path is a path already.
+    if client.path is not None and conversation.fact(PATH) is None:
+        tree, conversation = conversation, client.path(conversation)
+    reading = client.read(conversation)
+    skipped = passed_over(conversation, reading)
+    messages = stored_messages(conversation)
+    if skipped:
+        messages = tuple(message for message in messages if not all(chunk.key in skipped for chunk in message.chunks))
+    return Case(conversation, messages, reading, trace, taken_at, archive, bleeding, tree)
+
+
+def stored_messages(conversation: Conversation) -> tuple[Message, ...]:
+    """All true messages, those that a reader passes over too."""
+    return answers(conversation, queries.true_messages(conversation.chunks))
+
+
+def passed_over(conversation: Conversation, reading: Reading) -> frozenset[str]:
+    """Keys of chunks that a program does not see between the messages around them: what the reader skips, and what no program sends, whoever reads it."""
+    skipped = {chunk.key for dropped in reading.dropped if dropped.skipped for chunk in dropped.chunks}
+    if conversation.fact(PATH) is not None:
+        skipped |= {chunk.key for chunk in conversation.chunks if is_mirror(mapping(chunk.payload.get("entry")))}
+    return frozenset(skipped)
+
+
+def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages, where each item of an answer stands alone in the list (Responses) put together to answers: their calls are one batch."""
+    if conversation.format != _ITEMS:
+        return tuple(messages)
+    found: list[Message] = []
+    for message in messages:
+        if found and message.role == found[-1].role == "assistant":
+            found[-1] = Message(message.role, found[-1].chunks + message.chunks)
+        else:
+            found.append(message)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place where a rule fires. `fault`, `severity`, `repaired_by` and `unmended` override the rule's own where this place differs.
+
+    `evidence` and `ruled_out` are rows of two texts: what, and what shows it.
+    """
+
+    chunks: Sequence[Chunk]
+    message: str
+    fault: Fault | None = None
+    severity: Severity | None = None
+    evidence: tuple[tuple[str, str], ...] = ()
+    ruled_out: tuple[tuple[str, str], ...] = ()
+    repaired_by: tuple[str, ...] | None = None
+    unmended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`state` is the maintainers' name for it; `example` is a conversation in notation on which the rule fires."""
+
+    code: str
+    state: str
+    name: str
+    severity: Severity
+    silent: bool
+    fault: Fault
+    summary: str
+    why: str
+    example: str
+    check: Callable[[Case], Iterator[Hit]]
+    references: tuple[str, ...] = ()
+    repaired_by: tuple[str, ...] = ()
+    fixed_in_code: str = ""
+    unmended: str = ""
+    """Why no strategy mends the data, where none does."""
+    formats: tuple[str, ...] = ()
+    """Formats whose program this is known of; () = it holds for any."""
+
+    def holds_for(self, format_name: str) -> bool:
+        return not self.formats or format_name in self.formats
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`seqs` holds the first of them (bounded), `total` says how many there are; `key` is the chunk that it is anchored to."""
+
+    code: str
+    rule: str
+    severity: Severity
+    silent: bool
+    fault: Fault
+    message: str
+    seqs: tuple[int, ...]
+    total: int
+    key: str
+    repaired_by: tuple[str, ...]
+    evidence: tuple[tuple[str, str], ...] = ()
+    ruled_out: tuple[tuple[str, str], ...] = ()
+    unmended: str = ""
+    """Why no strategy mends this, where none does."""
+
+
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+def rank(finding: Finding) -> tuple[int, bool, int]:
+    """Most dangerous first: by severity, silent before loud, then by place."""
+    return _RANK[finding.severity], not finding.silent, finding.seqs[0] if finding.seqs else 0
+
+
+def at_least(severity: Severity, threshold: Severity) -> bool:
+    return _RANK[severity] <= _RANK[threshold]
+
+
+def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
+    """All findings of `rules` on the case, most dangerous first."""
+    found = [
+        Finding(
+            rule.code,
+            rule.name,
+            hit.severity or rule.severity,
+            rule.silent,
+            hit.fault or rule.fault,
+            hit.message,
+            tuple(chunk.seq for chunk in hit.chunks[:SHOWN_SEQS]),
+            len(hit.chunks),
+            hit.chunks[0].key if hit.chunks else "",
+            rule.repaired_by if hit.repaired_by is None else hit.repaired_by,
+            hit.evidence,
+            hit.ruled_out,
+            hit.unmended or rule.unmended,
+        )
+        for rule in rules
+        if rule.holds_for(case.conversation.format)
+        for hit in rule.check(case)
+    ]
+    return sorted(found, key=rank)

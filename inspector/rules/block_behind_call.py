@@ -1,0 +1,54 @@
+"""MSG403: text or thinking stands behind a call in one message of the assistant."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.model import Chunk, Kind, Message
+from inspector.conversation.queries import span_text
+from inspector.rules.base import ANTHROPIC_BLOCKS, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+
+_WORDS = (Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING)
+
+
+def check(case: Case) -> Iterator[Hit]:
+    other = case.conversation.format == ROLLOUTS and (case.conversation.fact("provider") or "anthropic") != "anthropic"
+    for message in case.messages:
+        behind = list(_behind(message)) if message.role == "assistant" else []
+        if behind:
+            kinds = " and ".join(dict.fromkeys(chunk.kind.value for chunk in behind))
+            yield Hit(
+                behind,
+                f"{kinds.capitalize()} at seq {span_text([chunk.seq for chunk in behind])} stands behind a call in the same answer: "
+                + (
+                    "the provider of this session does not mind."
+                    if other
+                    else "Anthropic answers with the text of a missing result (AN-4)."
+                ),
+                severity=Severity.NOTE if other else None,
+            )
+
+
+def _behind(message: Message) -> Iterator[Chunk]:
+    called = False
+    for chunk in message.chunks:
+        if chunk.kind is Kind.TOOL_CALL:
+            called = True
+        elif called and chunk.kind in _WORDS and (chunk.kind is not Kind.TEXT or chunk.text):
+            yield chunk
+
+
+RULE = Rule(
+    code="MSG403",
+    state="RO25",
+    name="block-behind-call",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="text or thinking stands behind a call in one answer",
+    why="Anthropic wants calls last in an answer and says otherwise that their results are missing, which sends people looking for results that are there.",
+    example='@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 text "so:"\n4 tool 2.0 tool-result a f',
+    check=check,
+    formats=ANTHROPIC_BLOCKS,
+    references=("AN-4 of the rules on Anthropic", "anomalyco/opencode #7002"),
+    repaired_by=("order-blocks",),
+    fixed_in_code="Do not merge answers that a call parts; keep the blocks of an answer in the order in which they came.",
+)

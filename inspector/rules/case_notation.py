@@ -1,0 +1,205 @@
+"""The notation of a whole case: a conversation, and lines for what stands beside it (archive, stranded messages, metrics, trace).
+
+archive 1 user 0.0 text hello                        a row of what it was compacted from, in the notation
+stranded 0 {"role":"user","chunks":[...]}            a whole-message row of the older generation, as stored
+bleeding C1                                          another id whose rows a listing returns with ours
+metrics turn-1782600000000-a 2                       a metrics row: the turn took two steps
+step turn-1782600000000-a#0 tokens=900/20            an observed step; also: unclosed, unopened, finish=stop, at=MS
+prompt turn-1782600000000-a#0 1 user 0.0 text go     a row of the prompt that this step was given, in the notation
+
+`@format NAME` says of which format the conversation is; outside of Dispatch that format's own reader reads it, and of several
+versions that which `@reader NAME` names. Runs of a ledger stand in the notation itself (`@execution`). Instead of chunks in
+the notation a rollouts session may be given as its files hold it:
+
+line {"role":"user","content":"go"}                  a line of messages.jsonl, byte for byte
+session {"status":"pending"}                         members of session.json that differ from those of a clean one; null takes one away
+
+A session that is a tree (`@format pi`, `openclaw`) is given in the notation, and its reader takes its path. A chunk line may then say
+`entry=ID`, `parent=ID` and `about={...}` (what the entry keeps beside the message); `-` stands for none. Where it does not, the entry is `eN` by
+its line and the child of the one before it. A line that is no message has an index without a block: `4 - 4.- control about={"type":"label"}`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from inspector.conversation import jsontext, notation, queries
+from inspector.conversation.model import Chunk, Conversation, Kind, TurnMetrics
+from inspector.programs.dispatch.rows import read_stranded
+from inspector.programs.formats import Cell, Record
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE, PI
+from inspector.programs.request_bodies.names import WIRES
+from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.readers.catalogue import names
+from inspector.rules.base import Case, case_of
+from inspector.traces.model import Trace, TraceRecord
+from inspector.traces.tree import build
+from inspector.traces.witness import turn_of, turn_time
+
+BESIDE = ("archive", "stranded", "bleeding", "metrics", "step", "prompt", "line", "session")
+TREES = {PI: "pi-1.5", OPENCLAW: "openclaw-2026.9", OPENCLAW_SQLITE: "openclaw-2026.9"}
+"""The reader of a case whose format is a tree, where it names none."""
+SEVERAL = {GBRAIN.name: GBRAIN.default_reader}
+OWN_READER = {ROLLOUTS.name: ROLLOUTS.default_reader, **dict.fromkeys(WIRES, "as-sent")}
+_OF_ENTRY = re.compile(r" (entry|parent)=(\S+)")
+_ROLES = {"tool": "toolResult"}
+CLEAN_SESSION: dict[str, Any] = {
+    "session_id": "20251223_152205_b0fba6",
+    "parent_id": None,
+    "branch_point": None,
+    "endpoint": {"provider": "anthropic", "model": "m"},
+    "environment": {"type": "none", "config": {}},
+    "environment_state": None,
+    "status": "completed",
+    "reward": None,
+    "tags": {},
+    "created_at": "2025-12-23T15:22:05.000000",
+    "updated_at": "2025-12-23T15:22:05.000000",
+}
+STEP_MS = 1000
+"""Steps of a turn start this far apart, the first one a millisecond after the turn."""
+
+
+def apart(text: str) -> tuple[str, dict[str, list[str]]]:
+    """The lines of the conversation, and those of each kind beside it without the word that names the kind."""
+    beside: dict[str, list[str]] = {name: [] for name in BESIDE}
+    own: list[str] = []
+    for line in text.split("\n"):
+        word, _, rest = line.partition(" ")
+        beside.get(word, own).append(rest if word in beside else line)
+    return "\n".join(own), beside
+
+
+def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
+    """Raises NotationError, UnknownReader."""
+    own, beside = apart(text)
+    tree = next((name for name in TREES if f"@format {name}" in own.split("\n")), "")
+    conversation = tree_in(own) if tree else notation.load(own)[0]
+    stranded = tuple(
+        read_stranded(Record(f"stranded-{number}", Cell(jsontext.encode(line.partition(" ")[2]))), number)
+        for number, line in enumerate(beside["stranded"])
+    )
+    facts = dict(conversation.facts)
+    named, asked = facts.pop("format", None), facts.pop("reader", None)
+    format_name = (named.value if named else None) or conversation.format
+    whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(beside["metrics"]), stranded=stranded)
+    if beside["line"] or beside["session"]:
+        whole = session_in(beside["line"], beside["session"], whole)
+    archive = archive_in(beside["archive"], whole.format)
+    used = OWN_READER.get(whole.format, reader_name)
+    # Programs of which several versions are known: the one that the case names.
+    several = TREES | SEVERAL
+    if whole.format in several:
+        wanted = (asked.value if asked else None) or reader_name
+        used = wanted if wanted in names(whole.format) else several[whole.format]
+    return case_of(whole, used, trace_in(beside), taken_at, archive, tuple(beside["bleeding"]))
+
+
+def tree_in(text: str) -> Conversation:
+    """The whole tree of the notation; chunks of one line are one entry. Raises NotationError."""
+    lines, said = [], []
+    for line in text.split("\n"):
+        body, _, about = line.partition(" about=")
+        if body and not body.startswith(("@", "#")):
+            said.append((dict(_OF_ENTRY.findall(body)), jsontext.parse(about) if about else {}))
+            body = _OF_ENTRY.sub("", body)
+            body += ' payload={"type":"control"}' if body.endswith(" control") else ""
+        lines.append(body)
+    conversation, _ = notation.load("\n".join(lines))
+    return replace(conversation, chunks=tuple(_entries(conversation.chunks, said)))
+
+
+def _entries(chunks: Iterable[Chunk], said: Iterable[tuple[dict[str, str], Mapping[str, Any]]]) -> Iterator[Chunk]:
+    counts: dict[str, int] = {}
+    entry: dict[str, Any] = {}
+    key, line, before = "", None, None
+    for chunk, (words, about) in zip(chunks, said, strict=True):
+        if chunk.kind is Kind.UNREADABLE and not words and not about:
+            yield replace(chunk, key=f"line:{chunk.msg_idx}.0")
+            continue
+        # Records that share a line are told apart by their ids.
+        if line is None or chunk.msg_idx != line or words.get("entry", entry.get("id")) != entry.get("id"):
+            line, id_ = chunk.msg_idx, words.get("entry", f"e{chunk.msg_idx}")
+            parent = words.get("parent", before or "-")
+            entry = {"type": "message", "timestamp": None, "parentId": None if parent == "-" else parent}
+            entry |= {"role": _ROLES.get(chunk.role, chunk.role)} if chunk.role else {}
+            entry |= {**({} if id_ == "-" else {"id": id_}), **about}
+            key = id_ if id_ != "-" else f"line:{line}"
+            counts[key] = counts.get(key, 0) + 1
+            key += f"#{counts[key]}" if counts[key] > 1 else ""
+            before = entry.get("id", before)
+        yield replace(chunk, key=f"{key}.{chunk.chunk_idx or 0}", payload={**chunk.payload, "entry": entry}, parent=entry["parentId"])
+
+
+def session_in(lines: Iterable[str], session: Iterable[str], beside: Conversation) -> Conversation:
+    """A rollouts session of these lines, with the facts that stand beside them."""
+    members = {**CLEAN_SESSION, **{name: value for text in session for name, value in jsontext.parse(text).items()}}
+    found = {name: value for name, value in members.items() if value is not None or name not in ("endpoint", "environment")}
+    folder = f"sessions/{CLEAN_SESSION['session_id']}"
+    files = {
+        f"{folder}/session.json": jsontext.encode(jsontext.compact(found)),
+        f"{folder}/messages.jsonl": b"".join(jsontext.encode(line) + b"\n" for line in lines),
+    }
+    read = next(iter(ROLLOUTS.read(Record(key, Cell(data, "file")) for key, data in files.items()))).conversation
+    return replace(read, facts={**read.facts, **beside.facts})
+
+
+def archive_in(lines: Iterable[str], format_name: str = "dispatch") -> Conversation | None:
+    text = "\n".join(lines)
+    return notation.load(text, native_id="archive", format_name=format_name)[0] if text else None
+
+
+def metrics_in(lines: Iterable[str]) -> tuple[TurnMetrics, ...]:
+    rows = [line.split() for line in lines]
+    return tuple(TurnMetrics(f"metrics-{turn}", turn, tuple(f"{turn}#{at}" for at in range(int(count)))) for turn, count in rows)
+
+
+def trace_in(beside: Mapping[str, Iterable[str]], native_id: str = "case") -> Trace | None:
+    """The trace of the `step` and `prompt` lines; None where there are none. Turns last from their first step to their last."""
+    steps = [line.split() for line in beside["step"]]
+    if not steps:
+        return None
+    prompts: dict[str, list[str]] = {}
+    for line in beside["prompt"]:
+        step, _, row = line.partition(" ")
+        prompts.setdefault(step, []).append(row)
+    bodies = {step: _body(rows) for step, rows in prompts.items()}
+    records: list[TraceRecord] = []
+    turns: dict[str, list[int]] = {}
+    for step, *words in steps:
+        turn, index = turn_of(step)
+        options = dict(word.partition("=")[::2] for word in words)
+        start = int(options.get("at", (turn_time(turn) or 0) + 1 + (index or 0) * STEP_MS))
+        turns.setdefault(turn, []).append(start)
+        records += _records(step, turn, start, options, step if step in bodies else None, native_id)
+    for turn, starts in turns.items():
+        records += _span(turn, "turn", turn, "", starts[0] - 1, starts[-1] + STEP_MS, native_id)
+    return build(native_id, records, bodies.get)
+
+
+def _body(rows: Iterable[str]) -> bytes:
+    messages = queries.true_messages(notation.load("\n".join(rows))[0].chunks)
+    said = [{"role": message.role, "chunks": [dict(chunk.payload) for chunk in message.chunks]} for message in messages]
+    return jsontext.encode(jsontext.compact({"messages": said, "tools": []}))
+
+
+def _records(step: str, turn: str, start: int, options: Mapping[str, str], body: str | None, native_id: str) -> list[TraceRecord]:
+    asked, _, answered = options.get("tokens", "0/0").partition("/")
+    closing = {
+        "finishReason": options.get("finish", "tool_calls"),
+        "usage.inputTokens": int(asked),
+        "usage.outputTokens": int(answered or 0),
+    }
+    opened, closed = _span(step, "step", turn, turn, start, start + STEP_MS - 1, native_id)
+    found = [opened] * ("unopened" not in options) + [replace(closed, attributes=closing)] * ("unclosed" not in options)
+    if body is not None:
+        inner, done = _span(f"{step} prompt", "prompt", turn, step, start, start, native_id)
+        found += [replace(inner, body=body), done]
+    return found
+
+
+def _span(span: str, name: str, turn: str, parent: str, start: int, end: int, native_id: str) -> list[TraceRecord]:
+    opened = TraceRecord(f"{span} open", "span-open", start, 0, "session-orchestrator", name, "", "", span, parent, native_id, turn)
+    return [opened, replace(opened, id=f"{span} close", kind="span-close", timestamp=end, order=1, duration_ms=end - start, status="ok")]

@@ -1,0 +1,68 @@
+"""TOOL207: a real result that stands elsewhere than behind the message of its call."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.model import Chunk
+from inspector.conversation.pairing import Answered
+from inspector.programs.pi_openclaw.rules.session_calls import is_session
+from inspector.programs.pi_openclaw.rules.session_effects import effects
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered, answered_together
+from inspector.rules.synthetic_texts import is_synthetic
+
+
+def _displaced(case: Case) -> Iterator[tuple[Answered, Chunk]]:
+    """Only one result of a call has a place: the first real one. One that a program made up in that place does not keep it."""
+    for found in answered(case):
+        real = [result for result in found.results if not is_synthetic(result)]
+        if not any(result.key in found.batch for result in real or found.results):
+            yield from ((found, result) for result in (real or list(found.results))[:1])
+
+
+def displaced(case: Case) -> list[tuple[str, Chunk]]:
+    """Results that are not where their call's results belong, each with the key behind which it belongs."""
+    return [(found.batch_end, result) for found, result in _displaced(case)]
+
+
+def check(case: Case) -> Iterator[Hit]:
+    place = {chunk.key: number for number, message in enumerate(case.messages) for chunk in message.chunks}
+    in_place = answered_together(case)
+    for found, result in _displaced(case):
+        # What is in no place of its own for one provider is in place for the one that the body is for.
+        if result.key in in_place:
+            continue
+        own = place[result.key]
+        if own <= found.message:
+            where = "stands before its call" if own < found.message or case.messages[own].role == "assistant" else "stands beside its call"
+        elif case.messages[own].role != "tool":
+            where = f"stands in a message of the {case.messages[own].role or 'unknown role'}"
+        else:
+            between = list(dict.fromkeys(message.role for message in case.messages[found.message + 1 : own] if message.role != "tool"))
+            where = f"comes late, behind a message of the {' and the '.join(between) or 'unknown role'}"
+        yield Hit(
+            (result,),
+            f"The result at seq {result.seq} {where}: it belongs directly behind the message of its call (seq {found.call.seq}).",
+            evidence=(
+                ("call", f"{found.call.tool_name[:60]} {found.call.call_id[:60]!r} at seq {found.call.seq}"),
+                *(effects("displaced") if is_session(case) else ()),
+            ),
+        )
+
+
+RULE = Rule(
+    code="TOOL207",
+    state="RO11",
+    name="displaced-result",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="a tool result stands elsewhere than directly behind the message of its call",
+    why=(
+        "Providers take results only directly behind the message with their calls. A result that came late, early, or behind words of the user is refused; "
+        "programs that make up a result for the call then leave two for it, and the real one in the wrong place."
+    ),
+    example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 user 2.0 text and?\n4 tool 3.0 tool-result a f",
+    check=check,
+    references=("rollouts transform_messages.py 0779491: rows 6 and 7 of its golden table",),
+    repaired_by=("move-results",),
+    fixed_in_code="Store the results of a batch together, before anything that the user says meanwhile.",
+)

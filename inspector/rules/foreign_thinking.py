@@ -1,0 +1,66 @@
+"""THINK203: thinking of another provider than the one that the conversation goes to now."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.queries import span_text
+from inspector.programs.rollouts.readers import about, converted, target_of
+from inspector.rules.base import ANTHROPIC_BLOCKS, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    if case.conversation.format == ROLLOUTS:
+        yield from _of_session(case)
+        return
+    for message in case.messages:
+        foreign = [chunk for chunk in message.chunks if _is_item(chunk)]
+        if foreign:
+            yield Hit(
+                foreign,
+                f"The signature of the thinking at seq {span_text([chunk.seq for chunk in foreign])} is a whole reasoning item of OpenAI: "
+                "the provider that the request goes to did not sign it.",
+            )
+
+
+def _of_session(case: Case) -> Iterator[Hit]:
+    target = target_of(case.conversation, case.messages)
+    by_source: dict[str, list[Chunk]] = {}
+    for before, after in zip(case.messages, converted(case.messages, target), strict=True):
+        changed = [
+            old for old, new in zip(before.chunks, after.chunks, strict=True) if old.kind is Kind.THINKING and new.kind is not old.kind
+        ]
+        if changed:
+            source = " ".join(filter(None, (about(before, "provider"), about(before, "api")))) or "another provider"
+            by_source.setdefault(source, []).extend(changed)
+    for source, chunks in by_source.items():
+        yield Hit(
+            chunks,
+            f"Thinking at seq {span_text([chunk.seq for chunk in chunks])} is of {source[:80]}, and the session goes to {target.provider[:40]} ({target.api[:40]}): "
+            "rollouts sends it as text between tags.",
+        )
+
+
+def _is_item(chunk: Chunk) -> bool:
+    signature = chunk.payload.get("signature")
+    return chunk.kind is Kind.THINKING and isinstance(signature, str) and signature.lstrip().startswith("{")
+
+
+RULE = Rule(
+    code="THINK203",
+    state="RO14",
+    name="foreign-thinking",
+    severity=Severity.WARNING,
+    silent=True,
+    fault=Fault.WIRE,
+    summary="thinking of another provider than the one that the conversation goes to",
+    why="A signature holds for the provider that gave it. Clients turn such thinking into text, which the model then reads as if it had been said aloud; sent as thinking, it is refused.",
+    example=(
+        "@format rollouts\n@provider anthropic\n1 user 0.0 text go\n"
+        '2 assistant 1.0 thinking payload={"type":"thinking","text":"hm","signature":"S","stored":{"provider":"google"}}\n3 assistant 1.1 text done'
+    ),
+    check=check,
+    formats=ANTHROPIC_BLOCKS,
+    references=("rollouts transform_messages.py 0779491, pass 1", "AN-17 of the rules on Anthropic"),
+    repaired_by=("thinking-to-text",),
+    fixed_in_code="Keep with each message which provider and interface it came by, and convert its thinking where these differ.",
+)

@@ -1,0 +1,41 @@
+"""TOOL501: a tool result that is much larger than a context can bear."""
+
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.jsontext import encode
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+# What upstream compares its own tool results with.
+MOST_BYTES = 50 * 1024
+MOST_LINES = 2000
+
+
+def check(case: Case) -> Iterator[Hit]:
+    for message in case.messages:
+        for result in queries.results(message):
+            size, lines = len(encode(result.text)), result.text.count("\n") + 1
+            if size > MOST_BYTES or lines > MOST_LINES:
+                yield Hit(
+                    (result,),
+                    f"The result of {result.tool_name[:60] or 'a tool'} at seq {result.seq} has {size:,} bytes in {lines:,} lines; "
+                    "it is sent whole with every request.",
+                )
+
+
+RULE = Rule(
+    code="TOOL501",
+    state="V1",
+    name="huge-result",
+    severity=Severity.NOTE,
+    silent=False,
+    fault=Fault.STORE,
+    summary="a tool result is over 50 KB or 2,000 lines",
+    why="Results are stored and sent without a limit. One such result fills the context, makes memory jump, and brings compaction on early.",
+    example='1 user 0.0 text go\n2 assistant 1.0 tool-call a cat {}\n3 tool 2.0 tool-result a "' + "\\n" * MOST_LINES + '" name=cat',
+    check=check,
+    references=("Dispatch notes on memory: the comparison is 50 KB or 2,000 lines",),
+    repaired_by=(),
+    unmended="The result is whole; cutting it is a choice about content.",
+    fixed_in_code="Cut a result at a limit when it is stored, and say in it how much was cut.",
+)

@@ -1,0 +1,95 @@
+"""TOOL202: a tool result that answers no call of the message before it."""
+
+from collections.abc import Iterator, Mapping
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Kind
+from inspector.programs.dispatch.rules.abort_placeholder import placeholders
+from inspector.programs.dispatch.rules.pair_cut_by_compaction import cut_off
+from inspector.programs.pi_openclaw.rules.failed_turn_with_calls import results_of_failed
+from inspector.programs.pi_openclaw.rules.session_calls import is_session, without_id
+from inspector.programs.pi_openclaw.rules.session_effects import effects
+from inspector.programs.pi_openclaw.rules.stale_compaction_pointer import cut_results
+from inspector.rules.base import DISPATCH, GBRAIN, Case, Fault, Hit, Rule, Severity, answers
+from inspector.rules.displaced_result import displaced
+from inspector.rules.repeated_output import superfluous
+from inspector.rules.several_results import differing
+
+
+def check(case: Case) -> Iterator[Hit]:
+    """Orphans of the store itself, and those that only the reader makes by burying the call in another message."""
+    stored = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
+    read = [
+        chunk for _, chunk in queries.orphaned_results(answers(case.conversation, case.reading.messages)) if chunk.kind is Kind.TOOL_RESULT
+    ]
+    calls = {call.call_id: call for message in case.messages for call in queries.calls(message)}
+    explained = _explained(case)
+    unexplained = stored - explained
+    nameless = {result.key: owner for owner, result in without_id(case)} if is_session(case) else {}
+    for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in unexplained):
+        call = calls.get(chunk.call_id)
+        if call is None and (owner := nameless.get(chunk.key)) is not None:
+            text = f"The result at seq {chunk.seq} has no id; it stands behind the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
+            yield Hit((chunk,), text, evidence=effects("orphan"))
+            continue
+        where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
+        yield Hit(
+            (chunk,),
+            f"The result at seq {chunk.seq} answers no call of the message before it: {where}.",
+            evidence=effects("orphan") if is_session(case) else (),
+        )
+    place_of = {chunk.key: index for index, message in enumerate(case.reading.messages) for chunk in message.chunks}
+    for chunk in read:
+        if chunk.key in stored or chunk.key.startswith("synthesized:") or (is_session(case) and chunk.key in explained):
+            continue
+        # gbrain's readers bury no call: what looks so is a result beside one that they made up (TOOL605).
+        if case.conversation.format in GBRAIN:
+            continue
+        if cut := _cut(case, chunk, calls.get(chunk.call_id)):
+            yield Hit((chunk,), cut, evidence=effects("orphan"))
+            continue
+        yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), fault=Fault.READER)
+
+
+def _explained(case: Case) -> set[str]:
+    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204 (of Dispatch), TOOL206, TOOL207 to TOOL209, TREE105."""
+    repeated = [chunk for chunks in superfluous(case) for chunk in chunks]
+    several = [chunk for kept, others in differing(case) for chunk in (kept, *others)]
+    chunks = [*repeated, *several, *(chunk for _, chunk in displaced(case))]
+    if case.conversation.format in DISPATCH:
+        chunks += [*(chunk for _, chunk in placeholders(case)), *cut_off(case)]
+    if is_session(case):
+        chunks += [*results_of_failed(case), *cut_results(case)]
+    return {chunk.key for chunk in chunks}
+
+
+def _cut(case: Case, result: Chunk, call: Chunk | None) -> str:
+    """Of a session whose compaction keeps nothing, or whose context is edited, so that a result has no call: what is wrong stands in the file, not in the reader."""
+    if not is_session(case) or call is None or any(call.key == chunk.key for message in case.reading.grouped for chunk in message.chunks):
+        return ""
+    return f"The result at seq {result.seq} is kept without its call (seq {call.seq}): a compaction or an edit of the context leaves the call out and not its result."
+
+
+def _buried(case: Case, result: Chunk, call: Chunk | None, place_of: Mapping[str, int]) -> str:
+    if call is not None and call.key in place_of:
+        index = place_of[call.key]
+        role = case.reading.messages[index].role
+        return f"The result at seq {result.seq} is read without its call: the call (seq {call.seq}) is inside MSG {index}, which is read as {role}."
+    return f"The result at seq {result.seq} is read without its call, though the store holds both."
+
+
+RULE = Rule(
+    code="TOOL202",
+    state="R1",
+    name="orphaned-tool-result",
+    severity=Severity.ERROR,
+    silent=False,
+    fault=Fault.STORE,
+    summary="a tool result stands without its call",
+    why="OpenAI and its kin answer 400 to a tool message without a call before it; others ignore it, and the model cannot tell what it is the result of.",
+    example='1 user 0.0 text go\n2 tool 1.0 tool-result a "f" name=ls',
+    check=check,
+    references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
+    repaired_by=("renumber-messages", "adopt-results", "drop-orphaned-results"),
+    fixed_in_code="If the call is only buried by the reader, mend the grouping (MSG101); a result whose call is gone was cut off by compaction or a deleted row.",
+)

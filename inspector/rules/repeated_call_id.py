@@ -1,0 +1,74 @@
+"""TOOL205: calls that share an id, or have none, so that a result cannot be told to be one's own."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk
+from inspector.programs.pi_openclaw.rules.session_calls import is_session
+from inspector.rules.base import DISPATCH, GBRAIN, Case, Fault, Hit, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Hit]:
+    """Ids that start anew with each step are no damage as long as each call has a result; of a session TOOL102 says which has none, of gbrain TOOL601 to TOOL603."""
+    results = Counter(chunk.call_id for message in case.messages for chunk in queries.results(message))
+    by_id: dict[str, list[tuple[int, Chunk]]] = {}
+    for index, message in enumerate(case.messages):
+        if message.role == "assistant":
+            for call in queries.calls(message):
+                by_id.setdefault(call.call_id, []).append((index, call))
+    for call_id, calls in by_id.items():
+        in_message = Counter(index for index, _ in calls)
+        chunks = [call for _, call in calls]
+        twice = [call for index, call in calls if in_message[index] > 1]
+        if not call_id:
+            yield Hit(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
+        elif twice:
+            yield Hit(twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: {_of_all(case)}")
+        elif 0 < results[call_id] < len(chunks) and not case.running and not _is_told(case):
+            held = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
+            yield Hit(chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: {_then(case)}")
+
+
+def _is_told(case: Case) -> bool:
+    return is_session(case) or case.conversation.format in GBRAIN
+
+
+def _of_all(case: Case) -> str:
+    if case.conversation.format in GBRAIN:
+        return "the ledger tells them apart by their place. Pull request 1934 gives all of them the outcome of the last, and providers refuse a repeated id."
+    return "one result counts as the answer of all of them."
+
+
+def _then(case: Case) -> str:
+    return (
+        "the loader takes every one for answered." if case.conversation.format in DISPATCH else "which of them it answers cannot be told."
+    )
+
+
+def _calls(chunks: list[Chunk]) -> str:
+    where = f"seq {queries.span_text([chunk.seq for chunk in chunks])}"
+    return f"{len(chunks)} calls ({where}) have" if len(chunks) > 1 else f"The call at {where} has"
+
+
+RULE = Rule(
+    code="TOOL205",
+    state="I1",
+    name="repeated-call-id",
+    severity=Severity.WARNING,
+    silent=True,
+    fault=Fault.STREAM,
+    summary="calls share an id or have none, so one result answers several",
+    why=(
+        "Dispatch's loader matches calls and results by id alone, in the whole history: a call whose id another result has counts as answered, no interrupted result "
+        "is made up for it, and the model is told the wrong outcome. Anthropic refuses a turn with a repeated id (AN-5)."
+    ),
+    example="1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 tool-call a pwd {}\n4 tool 2.0 tool-result a f name=ls",
+    check=check,
+    references=(
+        "derived from stream.ts 4a71e06 of Dispatch: a missing id becomes an empty one, a second finish reason emits the calls again",
+    ),
+    repaired_by=(),
+    unmended="Results that share an id cannot be told apart again from the rows alone.",
+    fixed_in_code="Give a call without an id, or with one that the step has already seen, a fresh id when the stream is read; emit the calls of a step once.",
+)

@@ -1,0 +1,68 @@
+"""TOOL206: the same result stored again and again."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.jsontext import compact, encode
+from inspector.conversation.model import Chunk
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity, once
+
+
+def repeats(case: Case) -> list[list[Chunk]]:
+    """Groups of results that are equal byte for byte, of ids that no two calls share: those may answer a call each."""
+    calls = Counter(call.call_id for message in case.messages for call in queries.calls(message))
+    results = Counter(result.call_id for message in case.messages for result in queries.results(message))
+    groups: dict[tuple[str, str], list[Chunk]] = {}
+    for message in case.messages:
+        for result in queries.results(message):
+            if result.call_id and results[result.call_id] > 1 and calls[result.call_id] < 2:
+                groups.setdefault((message.role, _said(result)), []).append(result)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _said(result: Chunk) -> str:
+    """Without what the line keeps beside the message: its own id, and its time."""
+    return compact({name: value for name, value in result.payload.items() if name != "entry"})
+
+
+@once
+def superfluous(case: Case) -> list[list[Chunk]]:
+    """Of each group of equal results all but the one that stands behind its call, or but the first where none does."""
+    misplaced = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
+    found = []
+    for group in repeats(case):
+        kept = next((chunk for chunk in group if chunk.key not in misplaced), group[0])
+        found.append([chunk for chunk in group if chunk is not kept])
+    return found
+
+
+def check(case: Case) -> Iterator[Hit]:
+    for chunks in superfluous(case):
+        first = chunks[0]
+        size = sum(len(encode(chunk.text)) for chunk in chunks)
+        yield Hit(
+            chunks,
+            f"The result of call {first.call_id[:60]!r} ({first.tool_name[:60]}) is stored {len(chunks) + 1} times, byte for byte: "
+            f"{'the row' if len(chunks) == 1 else 'the rows'} at seq {queries.span_text([chunk.seq for chunk in chunks])} add nothing ({size:,} bytes).",
+        )
+
+
+RULE = Rule(
+    code="TOOL206",
+    state="O2",
+    name="repeated-output",
+    severity=Severity.WARNING,
+    silent=True,
+    fault=Fault.STORE,
+    summary="one tool result is stored several times over",
+    why=(
+        "The old store echoed a result 10 to 150 times. Each copy is sent with every request and paid for, and crowds out what was said; "
+        "providers that check pairs refuse the second one."
+    ),
+    example='1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a "f" name=ls\n4 tool 3.0 tool-result a "f" name=ls',
+    check=check,
+    references=("Dispatch notes on the old store (packages/core): tool output duplicated 10 to 150 times",),
+    repaired_by=("deduplicate-results",),
+    fixed_in_code="Store a result once, under the id of its call.",
+)

@@ -1,0 +1,153 @@
+"""TRACE201: a turn asks for the same again and again: the same call, on a prompt that is the one before or only its tail longer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from inspector.conversation import jsontext
+from inspector.conversation.model import Chunk, Kind
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.traces import observe
+from inspector.traces.model import Step, Trace
+
+LEAST = 4
+COMPARED = 40
+"""Prompts of one run that are compared; bodies are large, and what repeats forty times need not be read further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A step with what the rows say it called and got, ids left out."""
+
+    step: Step
+    chunks: tuple[Chunk, ...]
+    called: str
+    results: tuple[str, ...]
+
+
+def check(case: Case) -> Iterator[Hit]:
+    if case.trace is None:
+        return
+    rows: dict[str, list[Chunk]] = {}
+    for chunk in case.conversation.chunks:
+        if chunk.step_id is not None and chunk.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT):
+            rows.setdefault(chunk.step_id, []).append(chunk)
+    for turn in case.trace.turns:
+        for run in _runs([_round(step, rows.get(step.step_id, [])) for step in turn.steps]):
+            for shown in _unbroken(case.trace, run):
+                yield _hit(case.trace, shown)
+
+
+def _round(step: Step, chunks: Sequence[Chunk]) -> Round:
+    calls = [[chunk.tool_name, chunk.payload.get("input")] for chunk in chunks if chunk.kind is Kind.TOOL_CALL]
+    results = tuple(chunk.text for chunk in chunks if chunk.kind is Kind.TOOL_RESULT)
+    return Round(step, tuple(chunks), jsontext.compact(calls) if calls else "", results)
+
+
+def _runs(rounds: Sequence[Round]) -> Iterator[list[Round]]:
+    """Neighbours that called the same, at least LEAST of them."""
+    run: list[Round] = []
+    for each in [*rounds, None]:
+        if each is not None and each.called and (not run or run[-1].called == each.called):
+            run.append(each)
+            continue
+        if len(run) >= LEAST:
+            yield run
+        run = [each] if each is not None and each.called else []
+
+
+def _unbroken(trace: Trace, run: Sequence[Round]) -> Iterator[list[Round]]:
+    """Parts of a run whose prompts the trace shows to go on from one another. Behind COMPARED the rest is taken for more of it."""
+    part = [run[0]]
+    before: list[Any] | None = None
+    for at, (first, second) in enumerate(pairwise(run)):
+        same = (
+            first.step.prompt is not None
+            and second.step.prompt is not None
+            and first.step.prompt.body == second.step.prompt.body is not None
+        )
+        if at >= COMPARED or same:
+            part.append(second)
+            continue
+        before = before if before is not None else _messages(trace, first.step)
+        after = _messages(trace, second.step)
+        if before is not None and after is not None and after[: len(before)] == before:
+            part.append(second)
+        else:
+            if len(part) >= LEAST:
+                yield part
+            part = [second]
+        before = after
+    if len(part) >= LEAST:
+        yield part
+
+
+def _messages(trace: Trace, step: Step) -> list[Any] | None:
+    """Messages of the step's prompt, else of its request; None where neither body can be read."""
+    body = observe.prompt_body(trace, step) or observe.parsed_request(trace, step)
+    messages = body.get("messages") if body else None
+    return messages if isinstance(messages, list) else None
+
+
+def _hit(trace: Trace, run: Sequence[Round]) -> Hit:
+    first, last = run[0].step, run[-1].step
+    chunks = [chunk for each in run for chunk in each.chunks]
+    same = len({each.results for each in run}) == 1
+    asked, answered = _tokens(run, "usage.inputTokens"), _tokens(run, "usage.outputTokens")
+    took = max(0, (last.span.end or last.span.start) - first.span.start)
+    tokens = f", {asked:,} tokens in and {answered:,} out" if asked or answered else ""
+    called = next((chunk for chunk in chunks if chunk.kind is Kind.TOOL_CALL), chunks[0])
+    got = "and got the same result each time" if same else "and got different results: it may be waiting for something"
+    return Hit(
+        chunks,
+        f"{len(run)} requests in a row ({first.step_id[:60]} to #{last.index}) made the same call of {called.tool_name[:60] or 'a tool'} {got}: "
+        f"{took / 1000:,.0f} s{tokens}.",
+        severity=None if same else Severity.NOTE,
+        evidence=(
+            ("call", run[0].called[:200]),
+            *(((f"result of {each.step.step_id[:60]}"), " | ".join(each.results)[:120]) for each in run[:5]),
+        ),
+        ruled_out=(("each prompt was another question", "each is the one before, or the one before with more at its end"),),
+    )
+
+
+def _tokens(run: Sequence[Round], name: str) -> int:
+    found = [each.step.span.attributes.get(name) for each in run]
+    return sum(count for count in found if isinstance(count, int) and not isinstance(count, bool) and count > 0)
+
+
+_TURN = "turn-1782590000000-a"
+
+
+def _example() -> str:
+    rows, steps, prompts = ["1 user 0.0 text go"], [], []
+    for number in range(LEAST):
+        seq, step = 2 + 2 * number, f"{_TURN}#{number}"
+        prompts += [f"prompt {step} {row}" for row in rows]
+        rows += [
+            f'{seq} assistant 0.0 tool-call c{number} ls {{}} step="{step}"',
+            f'{seq + 1} tool 1.0 tool-result c{number} nothing name=ls step="{step}"',
+        ]
+        steps.append(f"step {step} tokens=900/20")
+    return "\n".join([*rows, *steps, *prompts])
+
+
+RULE = Rule(
+    code="TRACE201",
+    state="Q1",
+    name="request-loop",
+    severity=Severity.WARNING,
+    silent=True,
+    fault=Fault.WIRE,
+    summary="the same request is made again and again",
+    why=(
+        "Every single request succeeds, so nothing errors, while each one carries the whole history again. "
+        "A model that does not see its own calls, or a tool that answers with nothing, gets into this and stays in it until the limit of steps."
+    ),
+    example=_example(),
+    check=check,
+    references=("derived from the step spans of Dispatch run-turn.ts 1444bc1",),
+    unmended="The requests are done; the loop is ended in the program, not in its store.",
+    fixed_in_code="End a turn, or tell the model, when a call with equal input was answered equally several times in a row.",
+)

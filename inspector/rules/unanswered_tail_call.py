@@ -1,0 +1,62 @@
+"""TOOL101: the last thing in the conversation is a tool call without its result."""
+
+from collections.abc import Iterator
+
+from inspector.programs.pi_openclaw.rules.session_calls import is_session, unanswered
+from inspector.programs.pi_openclaw.rules.session_effects import effects
+from inspector.rules.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity, once
+
+
+def is_tail(case: Case, index: int) -> bool:
+    """Whether nothing but results of its own calls follows the message at `index`."""
+    return index >= _last_beside_results(case)
+
+
+@once
+def _last_beside_results(case: Case) -> int:
+    """Index of the last message that is no result; -1 where all are. Asked once: of many calls each would look at all that follows it."""
+    return next((at for at in range(len(case.messages) - 1, -1, -1) if case.messages[at].role != "tool"), -1)
+
+
+def check(case: Case) -> Iterator[Hit]:
+    if case.running and case.conversation.format != ROLLOUTS:
+        return
+    chunks = [call for index, call in unanswered(case) if is_tail(case, index)]
+    if chunks:
+        text = f"The conversation ends with {_count(len(chunks))} without a result: {_then(case)}"
+        yield Hit(chunks, text, severity=Severity.NOTE if case.running else None, evidence=effects("missing") if is_session(case) else ())
+
+
+def _then(case: Case) -> str:
+    if case.running:
+        return "the turn may still run. Times in this store name no zone, so that half a day must pass before it counts as interrupted."
+    if case.conversation.format in DISPATCH:
+        return "the turn was interrupted. The loader makes up an interrupted result on every read."
+    if case.conversation.format == ROLLOUTS:
+        return "the turn was interrupted. rollouts leaves it as it is until something follows."
+    if is_session(case):
+        return (
+            "the turn was interrupted, or still runs. The programs make up a result once something follows, pi since 0.69 also before that."
+        )
+    return "providers want its result before anything else is said."
+
+
+def _count(number: int) -> str:
+    return "a tool call" if number == 1 else f"{number} tool calls"
+
+
+RULE = Rule(
+    code="TOOL101",
+    state="C1",
+    name="unanswered-tail-call",
+    severity=Severity.WARNING,
+    silent=False,
+    fault=Fault.STORE,
+    summary="the conversation ends with a tool call that has no result",
+    why="A crash or restart between the call and its result. Some loaders mend it on reading as long as nothing follows; once the user writes again it becomes TOOL102.",
+    example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}",
+    check=check,
+    references=("Dispatch reconcile.ts 904c6d7",),
+    repaired_by=("recover-result-from-trace", "insert-interrupted-result"),
+    fixed_in_code="Store the results of a step in the same transaction as its calls.",
+)

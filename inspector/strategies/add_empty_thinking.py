@@ -1,0 +1,48 @@
+"""Puts empty thinking at the start of answers that have none."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from inspector.conversation.edits import Edit, Insert, Replace, Safety, apply, between
+from inspector.conversation.model import Chunk, Kind
+from inspector.rules.base import Case
+from inspector.strategies.arrangement import entry_of, is_dispatch, is_tree
+from inspector.strategies.base import Strategy
+from inspector.strategies.renumber_messages import renumbered
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Not in Dispatch, whose rows of a message are numbered without room for one more."""
+    if is_dispatch(case):
+        return
+    previous = {chunk.key: before.key for before, chunk in pairwise(case.conversation.chunks)}
+    inserts: list[Edit] = []
+    for message in case.messages:
+        first = message.chunks[0]
+        # Redacted thinking of another provider is not passed on, and so is none.
+        if message.role == "assistant" and not any(chunk.kind is Kind.THINKING for chunk in message.chunks):
+            payload = {"type": "thinking", "text": ""}
+            if is_tree(case) and first.kind is Kind.CONTROL and "empty" in first.payload:
+                # A list of blocks holds nothing beside them: the mark that it is empty goes.
+                inserts.append(Replace(first, replace(first, kind=Kind.THINKING, payload={**payload, **entry_of(first)})))
+                continue
+            chunk = Chunk(f"new:thinking:{first.key}", 0, "assistant", Kind.THINKING, payload, first.msg_idx, 0)
+            inserts.append(Insert(previous.get(first.key), chunk))
+    if inserts:
+        yield from between(case.conversation, renumbered(apply(case.conversation, inserts)))
+
+
+STRATEGY = Strategy(
+    name="add-empty-thinking",
+    safety=frozenset({Safety.INVENTED}),
+    summary="puts empty thinking at the start of each answer that has none",
+    cost="No words are made up: only that there was thinking, and that it is not known.",
+    noticed_by_user="Nothing: empty thinking is not shown.",
+    argued_for="DeepSeek wants the reasoning of each answer back and accepts an empty one, as several clients send it.",
+    argued_against="The model goes on without what it thought; where a trace still has the reasoning, that is better. Anthropic refuses it, for want of a signature.",
+    write_kind="W3",
+    propose=propose,
+    by_choice=True,
+    beyond_dispatch=True,
+)

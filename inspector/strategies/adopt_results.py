@@ -1,0 +1,45 @@
+"""Gives a result whose id no call has the id of the call that it stands behind."""
+
+from collections.abc import Iterator
+
+from inspector.conversation import queries
+from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.model import Chunk, Kind
+from inspector.rules.base import Case, answered
+from inspector.strategies.base import Strategy
+from inspector.strategies.rename_repeated_ids import with_id
+
+
+def adopted(case: Case) -> Iterator[tuple[Chunk, Chunk]]:
+    """(result, call) where the results in a batch that answer nothing are as many as its open calls, and no name speaks against it."""
+    held = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
+    by_message: dict[int, list[Chunk]] = {}
+    batches: dict[int, frozenset[str]] = {}
+    for found in answered(case):
+        batches[found.message] = found.batch
+        if not found.results:
+            by_message.setdefault(found.message, []).append(found.call)
+    strays = {result.key: result for _, result in queries.orphaned_results(case.messages) if result.call_id not in held}
+    for index, calls in by_message.items():
+        results = [result for key, result in strays.items() if key in batches[index]]
+        pairs = list(zip(results, calls, strict=False))
+        if len(results) == len(calls) and all(result.tool_name in ("", call.tool_name) for result, call in pairs):
+            yield from pairs
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    return (Replace(result, with_id(result, call.call_id)) for result, call in adopted(case))
+
+
+STRATEGY = Strategy(
+    name="adopt-results",
+    safety=frozenset(),
+    summary="gives results that stand behind open calls, and whose id no call has, the ids of these calls, in order",
+    cost="Only the id of the result changes; what it says stays.",
+    noticed_by_user="Nothing: ids are not shown.",
+    argued_for="There are as many strangers behind the message as it has open calls: an id that was rewritten on the way is likelier than a result of something else. The real output is kept.",
+    argued_against="It is a guess from order and number. Where a log still has the ids, look there first.",
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+)

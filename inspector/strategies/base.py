@@ -1,0 +1,27 @@
+"""What a strategy is: a named way to mend, as edits, with what people have said for and against it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from inspector.conversation.edits import Edit, Safety
+from inspector.rules.base import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """`write_kind` is the kind of write-back in the store: W1 suffixes, W2 removes rows, W3 inserts rows, `content` rewrites what a row says,
+    `counter` and `id` the one beside the rows. `by_choice`: one of several ways, or not everywhere possible, so that a person picks it.
+    """
+
+    name: str
+    safety: frozenset[Safety]
+    summary: str
+    cost: str
+    noticed_by_user: str
+    argued_for: str
+    argued_against: str
+    write_kind: str
+    propose: Callable[[Case], Iterator[Edit]]
+    by_choice: bool = False
+    beyond_dispatch: bool = False
+    """It changes nothing in Dispatch, whose messages are told apart by other numbers."""

@@ -1,0 +1,25 @@
+"""Keeps one result of each call that has several which differ."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.edits import Edit, Remove, Safety
+from inspector.rules.base import Case
+from inspector.rules.several_results import kept_and_dropped
+from inspector.strategies.base import Strategy
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    return (Remove(result) for _, dropped in kept_and_dropped(case) for result in dropped)
+
+
+STRATEGY = Strategy(
+    name="keep-first-result",
+    safety=frozenset({Safety.LOSSY}),
+    summary="of several results of one call keeps the first real one, and removes the others",
+    cost="What the other results say leaves the history (undo and the audit page keep it). Made-up results go before real ones.",
+    noticed_by_user="One output is shown for the call instead of several.",
+    argued_for="Providers take one result for a call and refuse the request for ever otherwise; what the model went on with was, as a rule, the first.",
+    argued_against="A real output is lost where two differ: nobody can tell from the history which one was right. Look at both first.",
+    write_kind="W2",
+    propose=propose,
+)

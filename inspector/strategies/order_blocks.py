@@ -1,0 +1,40 @@
+"""Puts results first in the user's messages, and calls last in the assistant's."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from inspector.conversation.edits import Edit
+from inspector.conversation.model import Chunk, Kind
+from inspector.rules.base import Case
+from inspector.strategies.arrangement import arranged, is_dispatch
+from inspector.strategies.base import Strategy
+
+
+def _rank(chunk: Chunk) -> int:
+    return -1 if chunk.kind is Kind.TOOL_RESULT else 1 if chunk.kind is Kind.TOOL_CALL else 0
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Inside of a message only; what is equal in rank keeps its order."""
+    if is_dispatch(case):
+        return
+    chunks: list[Chunk] = []
+    for _, held in groupby(case.conversation.chunks, key=lambda chunk: chunk.msg_idx):
+        chunks += sorted(held, key=_rank)
+    if any(new is not old for new, old in zip(chunks, case.conversation.chunks, strict=True)):
+        yield from arranged(case, chunks)
+
+
+STRATEGY = Strategy(
+    name="order-blocks",
+    safety=frozenset(),
+    summary="puts results before the user's words, and calls behind the assistant's, inside of one message",
+    cost="No content changes: only the order of blocks in a message.",
+    noticed_by_user="Words that stood behind a call in an answer are shown before it.",
+    argued_for="Anthropic wants results first and calls last, and answers with the text of a missing result where they are not.",
+    argued_against="Where thinking stood behind a call, its place in the latest answer changes, which the provider may notice.",
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+    beyond_dispatch=True,
+)

@@ -1,0 +1,158 @@
+"""Makes tool calls that arrived as text at the end of a turn the calls that they spell, with the results that are recorded of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Insert, Remove, Replace, Safety, apply, between
+from inspector.conversation.js_json import canonical
+from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.conversation.queries import turns
+from inspector.programs.gbrain.strategies.recorded_runs import Recorded
+from inspector.programs.request_bodies.names import WIRES
+from inspector.projections.base import OPENAI_RESPONSES
+from inspector.rules.base import Case
+from inspector.rules.synthetic_texts import written_by
+from inspector.rules.tool_call_in_thinking import answer_of, declared, ending, is_silent
+from inspector.strategies.arrangement import entry_of, placed
+from inspector.strategies.base import Strategy
+from inspector.strategies.insert_interrupted_result import interrupted
+from inspector.strategies.leaked_syntax import Ending, recovered
+from inspector.strategies.renumber_messages import renumbered
+from inspector.streams.dialects.base import Tools
+from inspector.streams.leaked_calls import where_of
+
+OWN_ID = "insp-"
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Only what is spelled out whole. Messages are renumbered with it: an inserted row must not share a msgIdx."""
+    return promoted(case, guesses=False)
+
+
+def promoted(case: Case, guesses: bool) -> Iterator[Edit]:
+    """With `guesses`, parameters of which the text does not tell whether they are text are taken for it."""
+    base, tree = case.conversation, case.tree or case.conversation
+    taken = {chunk.call_id for chunk in (*base.chunks, *tree.chunks) if chunk.call_id}
+    spare = max((chunk.msg_idx or 0 for chunk in (*base.chunks, *tree.chunks)), default=0)
+    recorded = Recorded(case, taken)
+    edits: list[Edit] = []
+    results: list[tuple[str, Chunk]] = []
+    all_turns = turns(case.messages)
+    for turn in all_turns[:-1] if case.running else all_turns:
+        made: list[tuple[Chunk, Chunk]] = []
+        chunks = ending(turn)
+        endings, blanks = _endings(chunks, declared(case, turn), guesses) if chunks else ([], [])
+        edits += [Remove(chunk) for chunk in blanks]
+        for chunk, leaking in endings:
+            at = chunk
+            for number, leaked in enumerate(leaking.calls):
+                run = recorded.take(leaked.name, leaked.input, chunk)
+                # An id that the program knows the run by is the only one under which it finds that again.
+                call_id = run.call_id if run else leaked.call_id if leaked.call_id not in taken | {""} else _free_id(chunk, taken)
+                taken.add(call_id)
+                payload = {"type": "tool-call", "toolCallId": call_id, "toolName": leaked.name, "input": leaked.input, **entry_of(chunk)}
+                call = replace(chunk, kind=Kind.TOOL_CALL, payload=payload, raw=b"")
+                if number == 0 and not _is_kept(chunk, leaking):
+                    call = replace(call, raw=chunk.raw)
+                    edits.append(Replace(chunk, call))
+                else:
+                    if number == 0 and not _is_signed(chunk):
+                        edits.append(Replace(chunk, replace(chunk, payload={**chunk.payload, "text": leaking.before})))
+                    spare += 1
+                    own = spare if WIRES.get(base.format) == OPENAI_RESPONSES else chunk.msg_idx
+                    step = number + 1 if _is_kept(chunk, leaking) else number
+                    call = replace(
+                        call, key=f"new:{chunk.key}:{number}", seq=chunk.seq + step, chunk_idx=(chunk.chunk_idx or 0) + step, msg_idx=own
+                    )
+                    edits.append(Insert(at.key, call))
+                at = call
+                made.append((call, run.result(call) if run else interrupted(case, call)))
+        results += [
+            (made[-1][0].key, replace(result, key=result.key if result.key.startswith("ledger:") else f"new:{call.key}:result"))
+            for call, result in made
+        ]
+    if edits:
+        with_calls = case.again(renumbered(apply(base, edits)))
+        yield from between(base, apply(with_calls.conversation, placed(with_calls, results, {})))
+
+
+def _endings(chunks: Sequence[Chunk], tools: Tools, guesses: bool) -> tuple[list[tuple[Chunk, Ending]], list[Chunk]]:
+    """The chunks that end an answer with calls, in order, and the blank text after them, which would come after the calls.
+
+    A call that a later chunk has again is a draft of that, and stays text.
+    """
+    parts, finish = answer_of(chunks)
+    texts = [chunk for chunk in chunks if chunk.kind is not Kind.ERROR]
+    endings: list[tuple[Chunk, Ending]] = []
+    blanks: list[Chunk] = []
+    blanks_since: list[Chunk] = []
+    if any(chunk.kind is Kind.TOOL_CALL for chunk in texts):
+        return [], []
+    for number, chunk in reversed(list(enumerate(texts))):
+        if is_silent(chunk):
+            blanks_since.append(chunk)
+            continue
+        later = tuple((call.name, call.input) for _, each in endings for call in each.calls)
+        is_text = chunk.kind in (Kind.TEXT, Kind.THINKING)
+        found = recovered(chunk.text, replace(where_of(parts, number, finish), structured=later), tools) if is_text else None
+        if found is None or (any(call.guessed for call in found.calls) and not guesses):
+            break
+        endings.append((chunk, found))
+        blanks += blanks_since
+        blanks_since = []
+        if found.before.strip():
+            break
+    return endings[::-1], blanks
+
+
+def _is_signed(chunk: Chunk) -> bool:
+    return bool(chunk.payload.get("signature"))
+
+
+def _is_kept(chunk: Chunk, ending: Ending) -> bool:
+    """Whether the chunk stays before the call: with the words before it, or as it is where a signature covers it."""
+    return bool(ending.before.strip()) or _is_signed(chunk)
+
+
+def _free_id(chunk: Chunk, taken: set[str]) -> str:
+    """`insp-<seq>`, so that anybody who meets the call knows who wrote it."""
+    name, count = f"{OWN_ID}{chunk.seq}", 1
+    while name in taken:
+        count += 1
+        name = f"{OWN_ID}{chunk.seq}-{count}"
+    return name
+
+
+def promoted_calls(before: Conversation, after: Conversation) -> list[tuple[Chunk, bool]]:
+    """Calls of `after` that say what no call of `before` does, and whether their results are recorded ones."""
+    known = {_said(chunk) for chunk in before.chunks if chunk.kind is Kind.TOOL_CALL}
+    results: dict[str, Chunk] = {chunk.call_id: chunk for chunk in after.chunks if chunk.kind is Kind.TOOL_RESULT}
+    return [
+        (chunk, chunk.call_id in results and not written_by(results[chunk.call_id]))
+        for chunk in after.chunks
+        if chunk.kind is Kind.TOOL_CALL and _said(chunk) not in known
+    ]
+
+
+def _said(call: Chunk) -> str:
+    return canonical([call.tool_name, call.payload.get("input")])
+
+
+def names(strategies: Sequence[str]) -> bool:
+    """Whether calls are made of text by one of these."""
+    return bool({"promote-leaked-call", "promote-guessed-call"} & set(strategies))
+
+
+STRATEGY = Strategy(
+    name="promote-leaked-call",
+    safety=frozenset({Safety.INVENTED}),
+    summary="makes calls that arrived as text at the end of a turn, and are spelled out whole, tool calls with the result that is recorded of them, else an interrupted one, and renumbers the messages",
+    cost="Calls that the program never saw as such, under an id that the text or the record of a run gives, else one of ours; where no run is recorded a made-up result, marked as an error. "
+    "The markup leaves the text, but for signed thinking, which stays whole. A call whose parameters its text does not type stays text, and so does one in the middle of a turn: what follows it knows no result.",
+    noticed_by_user="A tool run appears where the turn broke off. Nothing is run: where no result is recorded the call is closed as interrupted, and on resume the program may let the model make it again.",
+    argued_for="The model sees an intact call in place of leaked syntax, knows what came of it or that it was not run, and goes on from there.",
+    argued_against="The provider never sent this call. If the text was quoted and not meant, the model is told that it called a tool.",
+    write_kind="W3",
+    propose=propose,
+    by_choice=True,
+)

@@ -1,0 +1,50 @@
+"""Gives each call that repeats an id an id of its own, with its result."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.model import Chunk
+from inspector.rules.base import Case, answered
+from inspector.strategies.base import Strategy
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """The first call of an id keeps it. The result that answers a call goes with it; one that nobody can assign stays with the first."""
+    taken = {chunk.call_id for chunk in case.conversation.chunks}
+    seen: dict[str, int] = {}
+    for found in answered(case):
+        if found.call.call_id not in seen:
+            seen[found.call.call_id] = 2
+            continue
+        fresh = free_id(found.call.call_id or "call", taken, seen[found.call.call_id])
+        # Those before it are taken: a provider may use one id in every turn.
+        seen[found.call.call_id] = int(fresh.rpartition("_")[2]) + 1
+        for chunk in (found.call, *found.results):
+            yield Replace(chunk, with_id(chunk, fresh))
+
+
+def free_id(stem: str, taken: set[str], number: int = 2) -> str:
+    """The id with the next number behind it, from `number` on, that nobody has; it is taken from then on."""
+    while (fresh := f"{stem}_{number}") in taken:
+        number += 1
+    taken.add(fresh)
+    return fresh
+
+
+def with_id(chunk: Chunk, call_id: str) -> Chunk:
+    return replace(chunk, payload={**chunk.payload, "toolCallId": call_id})
+
+
+STRATEGY = Strategy(
+    name="rename-repeated-ids",
+    safety=frozenset(),
+    summary="gives the second and each further call of one id, and its result, an id of its own",
+    cost="Only ids change; what was called and what came back stays.",
+    noticed_by_user="Nothing: ids are not shown.",
+    argued_for="One id on two calls makes one result answer both; providers refuse the request, or match the wrong output.",
+    argued_against="Logs and traces know the call by its old id. With results that are interleaved, which one belongs to which call is taken from their order.",
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+)

@@ -1,0 +1,45 @@
+"""Replaces halves of characters, which no provider can read, by the sign for an unknown one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from inspector.conversation.edits import Edit, Replace, Safety
+from inspector.conversation.model import Kind
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+
+
+def whole(value: Any) -> Any:
+    """The JSON value with U+FFFD for each lone surrogate, in keys too; pairs become the character that they spell."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [whole(each) for each in value]
+    if isinstance(value, dict):
+        return {whole(name): whole(each) for name, each in value.items()}
+    return value
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Not in thinking that is signed: its signature covers the words."""
+    for chunk in case.conversation.chunks:
+        if chunk.kind is Kind.UNREADABLE or (chunk.kind is Kind.THINKING and chunk.payload.get("signature")):
+            continue
+        payload = whole(dict(chunk.payload))
+        if payload != dict(chunk.payload):
+            yield Replace(chunk, replace(chunk, payload=payload))
+
+
+STRATEGY = Strategy(
+    name="replace-surrogates",
+    safety=frozenset({Safety.LOSSY}),
+    summary="replaces lone halves of characters by U+FFFD, the sign for an unknown character",
+    cost="Which half stood there is lost (undo and the audit page keep it); a tool or a cut had broken the character before.",
+    noticed_by_user="A question mark in a diamond stands where half a character stood.",
+    argued_for="A request with a lone surrogate is no valid JSON for the provider, so every request with this history is refused.",
+    argued_against="Nothing is won where the client replaces them itself when it sends.",
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+)

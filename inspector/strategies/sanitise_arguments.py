@@ -1,0 +1,74 @@
+"""Makes the input of every stored call a value: the one that its text spells, or a hint that holds the start of the text."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from inspector.conversation import js_json, jsontext
+from inspector.conversation.edits import Edit, Replace, Safety
+from inspector.conversation.jsontext import Unreadable
+from inspector.conversation.model import Kind
+from inspector.rules.base import Case
+from inspector.strategies.arrangement import is_dispatch
+from inspector.strategies.base import Strategy
+
+_HINT_UNITS = 200
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    for chunk in case.conversation.chunks:
+        text = chunk.payload.get("input")
+        extra = chunk.payload.get("extra")
+        if chunk.kind is Kind.TOOL_CALL and isinstance(text, dict) and isinstance(extra, Mapping) and extra.get("object") is True:
+            # OpenAI wants arguments as text (OC-8): the note that they were none goes.
+            kept = {name: value for name, value in extra.items() if name != "object"}
+            yield Replace(chunk, replace(chunk, payload={**chunk.payload, "extra": kept}))
+            continue
+        if chunk.kind is not Kind.TOOL_CALL or not isinstance(text, str):
+            continue
+        try:
+            value = sanitised(text)
+            # Dispatch's converter sends any value; a provider of messages wants an object (AN-26).
+            payload = {**chunk.payload, "input": value if isinstance(value, dict) or is_dispatch(case) else _hint(text)}
+            jsontext.parse(jsontext.compact({"chunk": payload}))
+        except Unreadable:
+            continue
+        yield Replace(chunk, replace(chunk, payload=payload))
+
+
+def sanitised(text: str) -> Any:
+    """The value of argument text, numbers as JavaScript keeps them; of text that is no JSON the hint that upstream's sanitizer (b58fb83) sends.
+
+    Text that spells a text is read again. Raises Unreadable where it is over what is read here: the program may well read it.
+    """
+    try:
+        value = jsontext.parse(text)
+        while isinstance(value, str):
+            text = value
+            value = jsontext.parse(text)
+    except Unreadable as problem:
+        if problem.damage != "not-json":
+            raise
+        return _hint(text)
+    try:
+        return jsontext.parse(js_json.stringify(value))
+    except ValueError as problem:
+        raise Unreadable("too-deep", str(problem)) from None
+
+
+def _hint(text: str) -> dict[str, str]:
+    units = text.encode("utf-16-le", "surrogatepass")[: 2 * _HINT_UNITS]
+    return {"_malformed_arguments": units.decode("utf-16-le", "surrogatepass")}
+
+
+STRATEGY = Strategy(
+    name="sanitise-arguments",
+    safety=frozenset({Safety.LOSSY}),
+    summary="makes the input of a call that is stored as text the value that it spells, or a hint with its first 200 characters",
+    cost="Of text that is no JSON object, what stands behind the first 200 characters leaves the history (undo and the audit page keep it). Only the input changes.",
+    noticed_by_user="The call shows its arguments as fields, or the hint, after a reload.",
+    argued_for="It is what the newest converter sends for such a call on every request; written once, older converters and other readers are not refused either.",
+    argued_against="The text is evidence of what the model wrote; with a converter that sanitises, nothing needs to be written.",
+    write_kind="content",
+    propose=propose,
+)

@@ -1,0 +1,39 @@
+"""Makes the names of tools such as providers take: letters, digits, _ and -, at most 64 of them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.model import Kind
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+
+LONGEST = 64
+_VALID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST}}}")
+
+
+def sanitised(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:LONGEST] or "unnamed"
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Of calls; of results, too, where they name their tool."""
+    for chunk in case.conversation.chunks:
+        name = chunk.tool_name
+        if (chunk.kind is Kind.TOOL_CALL or (chunk.kind is Kind.TOOL_RESULT and name)) and not _VALID.fullmatch(name):
+            yield Replace(chunk, replace(chunk, payload={**chunk.payload, "toolName": sanitised(name)}))
+
+
+STRATEGY = Strategy(
+    name="sanitise-tool-names",
+    safety=frozenset(),
+    summary="puts _ for each run of signs that providers do not take in the name of a tool, and cuts it to 64",
+    cost="Only the name of the tool in its calls and results changes.",
+    noticed_by_user="The tool is shown under the mended name.",
+    argued_for="One call of a name with a space or a dot makes a provider refuse every later request of the history.",
+    argued_against="The model made the name up, and reads a name that no tool has either way; with a client that maps names when it sends, nothing needs to be written.",
+    write_kind="content",
+    propose=propose,
+    by_choice=True,
+)
