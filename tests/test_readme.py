@@ -7,8 +7,8 @@ import pytest
 
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
-from inspector.projections.catalogue import PROJECTIONS
-from inspector.readers.catalogue import READERS
+from inspector.projections.catalogue import all_projections
+from inspector.readers.catalogue import all_readers
 from inspector.reports.stream_report import STORED
 from inspector.rules.catalogue import RULES
 from inspector.sources.reading import TRACE_FORMATS
@@ -42,8 +42,8 @@ def test_formats() -> None:
 
 
 def test_readers_projections_and_profiles() -> None:
-    assert [name for row in table(README, "reader") for name in row[0].split(", ")] == [found.name for found in READERS]
-    for found in (*PROJECTIONS, *PROFILES):
+    assert [name for row in table(README, "reader") for name in row[0].split(", ")] == [found.name for found in all_readers()]
+    for found in (*all_projections(), *PROFILES):
         assert found.name.split("+")[0] in README
 
 

@@ -1,21 +1,24 @@
 """Every projection, by name."""
 
-from inspector.programs.dispatch import projection as dispatch_openai
-from inspector.programs.rollouts import projection as rollouts_anthropic
+from functools import cache
+
+from inspector.programs.registry import programs
 from inspector.projections import ai_sdk, anthropic, bedrock, gemini, mistral, openai_chat, openai_responses
 from inspector.projections.base import Projection
 
-PROJECTIONS: tuple[Projection, ...] = (
-    *dispatch_openai.variants(),
-    *anthropic.variants(),
-    *openai_chat.variants(),
-    *openai_responses.variants(),
-    *gemini.variants(),
-    *bedrock.variants(),
-    *mistral.variants(),
-    *ai_sdk.variants(),
-    *rollouts_anthropic.variants(),
-)
+
+@cache
+def all_projections() -> tuple[Projection, ...]:
+    return (
+        *anthropic.variants(),
+        *openai_chat.variants(),
+        *openai_responses.variants(),
+        *gemini.variants(),
+        *bedrock.variants(),
+        *mistral.variants(),
+        *ai_sdk.variants(),
+        *(each for program in programs() for each in program.projections),
+    )
 
 
 class UnknownProjection(LookupError):
@@ -24,7 +27,7 @@ class UnknownProjection(LookupError):
 
 
 def projection(name: str) -> Projection:
-    for found in PROJECTIONS:
+    for found in all_projections():
         if found.name == name:
             return found
     raise UnknownProjection(name)

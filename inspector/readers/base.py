@@ -20,5 +20,7 @@ class Reader:
     shipped: bool = False
     proposed: bool = False
     """Nobody runs it: it says what a proposal would have made of the history."""
+    is_sent: bool = False
+    """It goes on to what the client sends: of the readers that people compare, one is the same client."""
     path: Callable[[Conversation], Conversation] | None = None
     """For a store that keeps a tree: the one path through it that this client takes, as a conversation with the fact `path`. `read` gets that."""

@@ -1,29 +1,18 @@
 """Every reader, by name. A variant is written with a plus: `dispatch-legacy+r1`, `exact+keep-thinking`."""
 
-from inspector.programs.dispatch import g0 as dispatch_g0
-from inspector.programs.dispatch import readers as dispatch
-from inspector.programs.evidence_bundle import bundle
-from inspector.programs.gbrain import readers as gbrain
-from inspector.programs.pi_openclaw.readers import openclaw, pi
-from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE, PI
-from inspector.programs.request_bodies import names as request_names
-from inspector.programs.rollouts import format as rollouts_format
-from inspector.programs.rollouts import readers as rollouts
-from inspector.readers import as_sent, verbatim
+from functools import cache
+
+from inspector.programs.registry import program_of, programs
+from inspector.readers import as_sent
 from inspector.readers.base import Reader
 
-_GROUPINGS = {grouping.name: grouping for grouping in dispatch.GROUPINGS}
-_DISPATCH: tuple[Reader, ...] = tuple(found for grouping in dispatch.GROUPINGS if (found := dispatch.variant(grouping, ())))
-_SINGLE: tuple[Reader, ...] = (as_sent.READER, *rollouts.READERS, verbatim.READER, *pi.READERS, *openclaw.READERS, *gbrain.READERS)
-# The two programs share the file format, so that each may be pointed at the other's files; only OpenClaw opens its database.
-_OF_FILES = tuple(each.name for each in (verbatim.READER, *pi.READERS, *openclaw.READERS))
-_OF_SESSIONS = {
-    PI: (*_OF_FILES, openclaw.AS_SENT.name),
-    OPENCLAW: (*_OF_FILES, openclaw.AS_SENT.name),
-    OPENCLAW_SQLITE: (verbatim.NAME, openclaw.READERS[-1].name, openclaw.AS_SENT.name),
-}
-READERS: tuple[Reader, ...] = (*_DISPATCH, *_SINGLE)
 _NAMED = 6
+
+
+@cache
+def all_readers() -> tuple[Reader, ...]:
+    """Without those whose names are put together of words."""
+    return tuple(reader for program in programs() for reader in program.readers)
 
 
 class UnknownReader(LookupError):
@@ -41,10 +30,9 @@ class OtherProgram(UnknownReader):
 
 
 def reader(name: str) -> Reader:
-    base, *words = name.split("+")
-    found = next((each for each in (*_SINGLE, openclaw.AS_SENT) if each.name == name), None)
-    if found is None and base in _GROUPINGS:
-        found = dispatch.variant(_GROUPINGS[base], words)
+    found = next((each for each in all_readers() if each.name == name), None)
+    if found is None:
+        found = next((made for program in programs() if (made := program.variant(name))), None)
     if found is None:
         raise UnknownReader(name)
     return found
@@ -66,25 +54,10 @@ def fits(name: str, format_name: str) -> bool:
 
 def names(format_name: str) -> list[str]:
     """Names offered for a format: the readers, and those variants that change what is read."""
-    if format_name == dispatch_g0.NAME:
-        # It has no msgIdx by which the others go, and its program knew no version of reconcile.
-        return [dispatch_g0.DISPATCH_G0.default_reader]
-    if format_name in request_names.WIRES:
-        return [as_sent.NAME]
-    if format_name == rollouts_format.NAME:
-        return [each.name for each in rollouts.READERS]
-    if format_name in gbrain.FORMATS:
-        return [each.name for each in gbrain.READERS]
-    if format_name in _OF_SESSIONS:
-        return list(_OF_SESSIONS[format_name])
-    if format_name not in ("dispatch", bundle.NAME):
-        return []
-    result = []
-    for base in _DISPATCH:
-        result += [base.name, *(f"{base.name}+{word}" for word, _ in base.variants if word != "r3")]
-    return result
+    program = program_of(format_name)
+    return list(program.readers_of.get(format_name, ())) if program else []
 
 
 def clients(format_name: str) -> list[str]:
     """Those of `names` that somebody runs or ran; what one of them sends is the same client again."""
-    return [name for name in names(format_name) if name != openclaw.AS_SENT.name and not reader(name).proposed]
+    return [name for name in names(format_name) if not reader(name).proposed and not reader(name).is_sent]

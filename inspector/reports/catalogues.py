@@ -6,8 +6,8 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.dispatch import traces as dispatch_traces
 from inspector.programs.formats import Format, WriteMode
-from inspector.projections.catalogue import PROJECTIONS
-from inspector.readers.catalogue import READERS
+from inspector.projections.catalogue import all_projections
+from inspector.readers.catalogue import all_readers
 from inspector.reports import stream_report
 from inspector.rules import catalogue as detectors
 from inspector.rules.base import Rule
@@ -54,12 +54,12 @@ def readers() -> list[Json]:
             "evidence": found.evidence,
             "variants": [{"name": f"{found.name}+{word}", "title": title} for word, title in found.variants],
         }
-        for found in READERS
+        for found in all_readers()
     ]
 
 
 def projections() -> list[Json]:
-    return [{"name": found.name, "title": found.title, "note": found.note} for found in PROJECTIONS]
+    return [{"name": found.name, "title": found.title, "note": found.note} for found in all_projections()]
 
 
 def profiles() -> list[Json]:

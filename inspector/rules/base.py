@@ -7,28 +7,17 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from inspector.conversation import pairing, queries
-from inspector.conversation.model import Chunk, Conversation, Kind, Message, Reading
+from inspector.conversation.model import Chunk, Conversation, Message, Reading
 from inspector.conversation.tree import PATH
-from inspector.programs.pi_openclaw.readers.rows import is_mirror, mapping
+from inspector.programs.base import Program, Trait
+from inspector.programs.registry import UNKNOWN, program_of
 from inspector.readers.catalogue import reader_of
 from inspector.traces import observe
 from inspector.traces.model import Trace
 
 SHOWN_SEQS = 50
-DISPATCH = ("dispatch", "dispatch-g0")
-"""Formats of rules that know the one program's loader, counters and compaction."""
-ROLLOUTS = "rollouts"
-ANTHROPIC_BLOCKS = (ROLLOUTS, "anthropic-request", "bedrock-request")
-"""Formats whose messages are lists of blocks that Anthropic's models get in that order, with signatures."""
-GBRAIN = ("gbrain", "gbrain-export")
-"""Formats of rules that know gbrain's replay: messages in one table, runs of tools in another."""
-_ITEMS = "openai-responses-request"
 _HELD_UNTIL = ("lockUntil", "leaseUntil")
 """Facts that say until when a worker holds a job: epoch milliseconds."""
-_RUNNING = {ROLLOUTS: "pending"}
-"""The status that a conversation has while a turn runs, where it is not `active`."""
-# rollouts' times name no zone and are read as UTC: the moment may have been half a day later.
-_ZONE_MS = 12 * 60 * 60 * 1000
 # A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
 RUNNING_MS = 15 * 60 * 1000
 # A tool may run for hours while its turn is open in the trace; a crash leaves the turn open for ever.
@@ -86,20 +75,23 @@ class Case:
         return self.again(conversation).conversation
 
     @property
+    def program(self) -> Program:
+        return program_of(self.conversation.format) or UNKNOWN
+
+    @property
     def running(self) -> bool:
         """Whether a turn seems to be under way: its open tail is no damage."""
         held = self.held_until
         if held is not None and self.taken_at is not None:
             # A lease is a call in flight, whatever the status says; a lock that has run out is that of a worker that is gone.
             return held > self.taken_at
-        if self.conversation.fact("status") != _RUNNING.get(self.conversation.format, "active") or self.conversation.fact("crashes"):
+        if self.conversation.fact("status") != self.program.liveness.running or self.conversation.fact("crashes"):
             return False
         last = self.conversation.fact("lastActivityAt")
         if self.taken_at is None or last is None or not last.removeprefix("-").isdecimal():
             return True
         is_open = self.trace is not None and bool(observe.open_turns(self.trace))
-        unknown = _ZONE_MS if self.conversation.format == ROLLOUTS else 0
-        return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS) + unknown
+        return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS) + self.program.liveness.unknown_ms
 
     @property
     def held_until(self) -> int | None:
@@ -129,28 +121,10 @@ def answered(case: Case) -> tuple[pairing.Answered, ...]:
     return pairing.answered(case.messages)
 
 
-def _more_calls(before: Message, after: Message) -> bool:
-    """Words behind a call are refused, so that only calls go on with a turn."""
-    return bool(queries.calls(before)) and all(chunk.kind is Kind.TOOL_CALL for chunk in after.chunks)
-
-
-def _any_calls(before: Message, after: Message) -> bool:
-    return bool(queries.calls(before) and queries.calls(after))
-
-
-_GOES_ON: dict[str, Callable[[Message, Message], bool]] = {
-    "anthropic-request": _more_calls,
-    "bedrock-request": _more_calls,
-    "gemini-request": _any_calls,
-}
-"""Of formats whose provider takes neighbors of the assistant as one turn: whether the second message goes on with the calls of the first.
-Anthropic and Gemini accepted a call in each of two messages and both results behind them; clients of Bedrock merge such messages."""
-
-
 @once
 def answered_together(case: Case) -> frozenset[str]:
     """Keys of the calls in a message, and of their results behind a later one, that the provider takes as one turn with its results behind it."""
-    goes_on = _GOES_ON.get(case.conversation.format)
+    goes_on = case.program.goes_on.get(case.conversation.format)
     if goes_on is None:
         return frozenset()
     joined: list[Message] = []
@@ -165,6 +139,12 @@ def answered_together(case: Case) -> frozenset[str]:
     return frozenset(
         key for found in pairs for result in found.results if result.key in found.batch for key in (found.call.key, result.key)
     )
+
+
+def unanswered(case: Case) -> list[tuple[int, Chunk]]:
+    """Calls without a result that TOOL101 and TOOL102 report, each with the index of its message."""
+    own = case.program.unanswered
+    return queries.unanswered_calls(case.messages) if own is None else own(case)
 
 
 @once
@@ -203,13 +183,15 @@ def passed_over(conversation: Conversation, reading: Reading) -> frozenset[str]:
     """Keys of chunks that a program does not see between the messages around them: what the reader skips, and what no program sends, whoever reads it."""
     skipped = {chunk.key for dropped in reading.dropped if dropped.skipped for chunk in dropped.chunks}
     if conversation.fact(PATH) is not None:
-        skipped |= {chunk.key for chunk in conversation.chunks if is_mirror(mapping(chunk.payload.get("entry")))}
+        program = program_of(conversation.format) or UNKNOWN
+        skipped |= {chunk.key for chunk in conversation.chunks if program.never_sent(chunk)}
     return frozenset(skipped)
 
 
 def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages, where each item of an answer stands alone in the list (Responses) put together to answers: their calls are one batch."""
-    if conversation.format != _ITEMS:
+    program = program_of(conversation.format)
+    if program is None or conversation.format not in program.single_items:
         return tuple(messages)
     found: list[Message] = []
     for message in messages:
@@ -256,11 +238,16 @@ class Rule:
     fixed_in_code: str = ""
     unmended: str = ""
     """Why no strategy mends the data, where none does."""
+    trait: Trait | None = None
+    """What a format must have for it; None = it applies to every format."""
     formats: tuple[str, ...] = ()
-    """Formats whose program this is known of; () = it holds for any."""
+    """Formats of the program in whose folder it is, filled in when it is registered; () for a generic rule."""
 
-    def holds_for(self, format_name: str) -> bool:
-        return not self.formats or format_name in self.formats
+    def applies_to(self, format_name: str) -> bool:
+        if self.formats and format_name not in self.formats:
+            return False
+        program = program_of(format_name) or UNKNOWN
+        return self.trait is None or self.trait in program.traits.get(format_name, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +301,7 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
             hit.unmended or rule.unmended,
         )
         for rule in rules
-        if rule.holds_for(case.conversation.format)
+        if rule.applies_to(case.conversation.format)
         for hit in rule.check(case)
     ]
     return sorted(found, key=rank)

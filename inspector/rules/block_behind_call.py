@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
-from inspector.rules.base import ANTHROPIC_BLOCKS, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 _WORDS = (Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING)
 
 
 def check(case: Case) -> Iterator[Hit]:
-    other = case.conversation.format == ROLLOUTS and (case.conversation.fact("provider") or "anthropic") != "anthropic"
+    other = case.program.sent_to(case) not in ("anthropic", "")
     for message in case.messages:
         behind = list(_behind(message)) if message.role == "assistant" else []
         if behind:
@@ -47,7 +48,7 @@ RULE = Rule(
     why="Anthropic wants calls last in an answer and says otherwise that their results are missing, which sends people looking for results that are there.",
     example='@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 text "so:"\n4 tool 2.0 tool-result a f',
     check=check,
-    formats=ANTHROPIC_BLOCKS,
+    trait=Trait.BLOCK_ORDER,
     references=("AN-4 of the rules on Anthropic", "anomalyco/opencode #7002"),
     repaired_by=("order-blocks",),
     fixed_in_code="Do not merge answers that a call parts; keep the blocks of an answer in the order in which they came.",

@@ -4,20 +4,8 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.programs.pi_openclaw.rules.session_calls import is_session, read_messages
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity, answered_together
-
-FORMATS = (
-    ROLLOUTS,
-    *SESSIONS,
-    "anthropic-request",
-    "openai-chat-request",
-    "gemini-request",
-    "bedrock-request",
-    "mistral-request",
-    "ai-sdk-messages",
-)
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered_together
 
 
 def neighbours(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
@@ -37,7 +25,7 @@ def neighbours(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
 def check(case: Case) -> Iterator[Hit]:
     parted = {message.chunks[0].key for message in case.reading.messages if message.synthetic}
     together = answered_together(case)
-    for run in neighbours(read_messages(case) if is_session(case) else case.messages):
+    for run in neighbours(tuple(case.program.sendable(case))):
         seqs = queries.span_text([chunk.seq for message in run for chunk in message.chunks])
         if together and all(chunk.key in together for message in run[1:] for chunk in message.chunks):
             # Parallel calls, a message for each: the provider makes the one answer of them that they were.
@@ -85,7 +73,7 @@ RULE = Rule(
     ),
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 text one\n3 assistant 2.0 text two",
     check=check,
-    formats=FORMATS,
+    trait=Trait.NEIGHBORS,
     references=("rollouts docs/THINKING_BLOCK_BUG.md", "rollouts import_cc.py: one message for each line of an answer"),
     repaired_by=("insert-interrupted-result", "merge-same-role-messages"),
     fixed_in_code="Store a result for each pending call when a turn is cancelled, and merge neighbours of one role only where no thinking is in them.",

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.pairing import Answered
-from inspector.programs.pi_openclaw.rules.session_calls import is_session
-from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered, answered_together
 from inspector.rules.synthetic_texts import is_synthetic
 
@@ -43,7 +41,7 @@ def check(case: Case) -> Iterator[Hit]:
             f"The result at seq {result.seq} {where}: it belongs directly behind the message of its call (seq {found.call.seq}).",
             evidence=(
                 ("call", f"{found.call.tool_name[:60]} {found.call.call_id[:60]!r} at seq {found.call.seq}"),
-                *(effects("displaced") if is_session(case) else ()),
+                *case.program.effects("displaced"),
             ),
         )
 

@@ -4,12 +4,8 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
-from inspector.programs.pi_openclaw.rules.session_calls import has_failed
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
-from inspector.programs.request_bodies.names import WIRES
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
-
-_TAKES_EMPTY_TEXT = "gemini-request"
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def _is_empty(chunk: Chunk) -> bool:
@@ -19,7 +15,7 @@ def _is_empty(chunk: Chunk) -> bool:
 def check(case: Case) -> Iterator[Hit]:
     for message in case.messages:
         # Programs leave a failed answer out of requests, whatever is in it.
-        if has_failed(message):
+        if case.program.has_failed(message):
             continue
         if message.role in ("user", "assistant") and all(_is_empty(chunk) for chunk in message.chunks):
             first = message.chunks[0]
@@ -27,7 +23,7 @@ def check(case: Case) -> Iterator[Hit]:
             word = "blank text" if is_text and first.text else '""' if is_text else str(first.payload["empty"])
             content = {"missing": "no content at all", "": '""'}.get(word, word)
             text = f"The {message.role}'s message at seq {span_text(message.seqs)} says nothing: its content is {content}."
-            accepted = is_text and case.conversation.format == _TAKES_EMPTY_TEXT
+            accepted = is_text and Trait.EMPTY_TEXT_ACCEPTED in case.program.traits.get(case.conversation.format, ())
             yield Hit(message.chunks, f"{text} Gemini takes it." if accepted else text, severity=Severity.NOTE if accepted else None)
 
 
@@ -42,7 +38,7 @@ RULE = Rule(
     why="Anthropic and its kin refuse empty and blank texts in any place, and rollouts' converter dies on content that is null or an empty list, on every later turn.",
     example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 control payload={"type":"control","empty":"null"}\n3 user 2.0 text and?',
     check=check,
-    formats=(ROLLOUTS, *SESSIONS, *WIRES),
+    trait=Trait.EMPTY_MESSAGES,
     references=("AN-12 to AN-14 of the rules on Anthropic", "rollouts providers/anthropic.py 0779491: assertion on empty content"),
     repaired_by=("drop-empty-blocks",),
     fixed_in_code="Do not store an answer in which nothing arrived; say that the stream ended instead.",

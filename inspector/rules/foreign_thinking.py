@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
-from inspector.programs.rollouts.readers import about, converted, target_of
-from inspector.rules.base import ANTHROPIC_BLOCKS, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
-    if case.conversation.format == ROLLOUTS:
-        yield from _of_session(case)
+    if case.program.converted_thinking is not None:
+        yield from (Hit(chunks, text) for chunks, text in case.program.converted_thinking(case))
         return
     for message in case.messages:
         foreign = [chunk for chunk in message.chunks if _is_item(chunk)]
@@ -20,24 +20,6 @@ def check(case: Case) -> Iterator[Hit]:
                 f"The signature of the thinking at seq {span_text([chunk.seq for chunk in foreign])} is a whole reasoning item of OpenAI: "
                 "the provider that the request goes to did not sign it.",
             )
-
-
-def _of_session(case: Case) -> Iterator[Hit]:
-    target = target_of(case.conversation, case.messages)
-    by_source: dict[str, list[Chunk]] = {}
-    for before, after in zip(case.messages, converted(case.messages, target), strict=True):
-        changed = [
-            old for old, new in zip(before.chunks, after.chunks, strict=True) if old.kind is Kind.THINKING and new.kind is not old.kind
-        ]
-        if changed:
-            source = " ".join(filter(None, (about(before, "provider"), about(before, "api")))) or "another provider"
-            by_source.setdefault(source, []).extend(changed)
-    for source, chunks in by_source.items():
-        yield Hit(
-            chunks,
-            f"Thinking at seq {span_text([chunk.seq for chunk in chunks])} is of {source[:80]}, and the session goes to {target.provider[:40]} ({target.api[:40]}): "
-            "rollouts sends it as text between tags.",
-        )
 
 
 def _is_item(chunk: Chunk) -> bool:
@@ -59,7 +41,7 @@ RULE = Rule(
         '2 assistant 1.0 thinking payload={"type":"thinking","text":"hm","signature":"S","stored":{"provider":"google"}}\n3 assistant 1.1 text done'
     ),
     check=check,
-    formats=ANTHROPIC_BLOCKS,
+    trait=Trait.BLOCK_ORDER,
     references=("rollouts transform_messages.py 0779491, pass 1", "AN-17 of the rules on Anthropic"),
     repaired_by=("thinking-to-text",),
     fixed_in_code="Keep with each message which provider and interface it came by, and convert its thinking where these differ.",

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Kind
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
@@ -20,7 +19,7 @@ def check(case: Case) -> Iterator[Hit]:
             text = f"The arguments of {chunk.tool_name} at seq {chunk.seq} are text that is {problem.reason}."
             yield Hit((chunk,), text, evidence=(("arguments", value[:200]),))
         else:
-            text = f"The arguments of {chunk.tool_name} at seq {chunk.seq} are stored as a string of JSON; {'OpenClaw sends it on as it is' if case.conversation.format in SESSIONS else 'the converter parses it'}."
+            text = f"The arguments of {chunk.tool_name} at seq {chunk.seq} are stored as a string of JSON; {case.program.consequences.get(RULE.name, 'the converter parses it')}."
             yield Hit((chunk,), text, severity=Severity.NOTE)
 
 

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
-from inspector.programs.rollouts.readers import target_of
-from inspector.rules.base import ANTHROPIC_BLOCKS, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
     """Of the reading an error; where only made-up results of the reader part the answers, what its versions without these send."""
-    conversation = case.conversation
-    if conversation.format == ROLLOUTS and target_of(conversation, case.messages).provider not in ("anthropic", "unknown"):
+    if case.program.sent_to(case) not in ("anthropic", ""):
         return
     merged = latest(case.reading.messages)
     stored = merged or latest(case.messages)
@@ -74,7 +73,7 @@ RULE = Rule(
         '3 assistant 1.1 text one\n4 assistant 2.0 thinking payload={"type":"thinking","text":"b","signature":"S2"}\n5 assistant 2.1 text two\n6 user 3.0 text and?'
     ),
     check=check,
-    formats=ANTHROPIC_BLOCKS,
+    trait=Trait.BLOCK_ORDER,
     references=("rollouts docs/THINKING_BLOCK_BUG.md, session 20251223_152205_b0fba6", "AN-16 of the rules on Anthropic"),
     repaired_by=("insert-interrupted-result", "thinking-to-text", "strip-thinking"),
     fixed_in_code="Put results for interrupted calls between the answers before neighbours are merged, and do not merge answers with thinking.",

@@ -4,13 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
-from inspector.programs.dispatch.rules.abort_placeholder import placeholders
-from inspector.programs.dispatch.rules.pair_cut_by_compaction import cut_off
-from inspector.programs.pi_openclaw.rules.failed_turn_with_calls import results_of_failed
-from inspector.programs.pi_openclaw.rules.session_calls import is_session, without_id
-from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.stale_compaction_pointer import cut_results
-from inspector.rules.base import DISPATCH, GBRAIN, Case, Fault, Hit, Rule, Severity, answers
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answers
 from inspector.rules.displaced_result import displaced
 from inspector.rules.repeated_output import superfluous
 from inspector.rules.several_results import differing
@@ -23,30 +17,29 @@ def check(case: Case) -> Iterator[Hit]:
         chunk for _, chunk in queries.orphaned_results(answers(case.conversation, case.reading.messages)) if chunk.kind is Kind.TOOL_RESULT
     ]
     calls = {call.call_id: call for message in case.messages for call in queries.calls(message)}
-    explained = _explained(case)
+    program, explained = case.program, _explained(case)
     unexplained = stored - explained
-    nameless = {result.key: owner for owner, result in without_id(case)} if is_session(case) else {}
+    nameless = {result.key: owner for owner, result in program.nameless_results(case)}
     for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in unexplained):
         call = calls.get(chunk.call_id)
         if call is None and (owner := nameless.get(chunk.key)) is not None:
             text = f"The result at seq {chunk.seq} has no id; it stands behind the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
-            yield Hit((chunk,), text, evidence=effects("orphan"))
+            yield Hit((chunk,), text, evidence=program.effects("orphan"))
             continue
         where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
         yield Hit(
             (chunk,),
             f"The result at seq {chunk.seq} answers no call of the message before it: {where}.",
-            evidence=effects("orphan") if is_session(case) else (),
+            evidence=program.effects("orphan"),
         )
     place_of = {chunk.key: index for index, message in enumerate(case.reading.messages) for chunk in message.chunks}
     for chunk in read:
-        if chunk.key in stored or chunk.key.startswith("synthesized:") or (is_session(case) and chunk.key in explained):
+        if chunk.key in stored or chunk.key.startswith("synthesized:") or (program.explains_read_results and chunk.key in explained):
             continue
-        # gbrain's readers bury no call: what looks so is a result beside one that they made up (TOOL605).
-        if case.conversation.format in GBRAIN:
+        if not program.buries_calls:
             continue
-        if cut := _cut(case, chunk, calls.get(chunk.call_id)):
-            yield Hit((chunk,), cut, evidence=effects("orphan"))
+        if cut := program.cut_result(case, chunk, calls.get(chunk.call_id)):
+            yield Hit((chunk,), cut, evidence=program.effects("orphan"))
             continue
         yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), fault=Fault.READER)
 
@@ -56,18 +49,8 @@ def _explained(case: Case) -> set[str]:
     repeated = [chunk for chunks in superfluous(case) for chunk in chunks]
     several = [chunk for kept, others in differing(case) for chunk in (kept, *others)]
     chunks = [*repeated, *several, *(chunk for _, chunk in displaced(case))]
-    if case.conversation.format in DISPATCH:
-        chunks += [*(chunk for _, chunk in placeholders(case)), *cut_off(case)]
-    if is_session(case):
-        chunks += [*results_of_failed(case), *cut_results(case)]
+    chunks += case.program.explained_results(case)
     return {chunk.key for chunk in chunks}
-
-
-def _cut(case: Case, result: Chunk, call: Chunk | None) -> str:
-    """Of a session whose compaction keeps nothing, or whose context is edited, so that a result has no call: what is wrong stands in the file, not in the reader."""
-    if not is_session(case) or call is None or any(call.key == chunk.key for message in case.reading.grouped for chunk in message.chunks):
-        return ""
-    return f"The result at seq {result.seq} is kept without its call (seq {call.seq}): a compaction or an edit of the context leaves the call out and not its result."
 
 
 def _buried(case: Case, result: Chunk, call: Chunk | None, place_of: Mapping[str, int]) -> str:

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.programs.pi_openclaw.rules.session_calls import is_session
-from inspector.rules.base import DISPATCH, GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+
+IN_ONE_MESSAGE = "repeated-call-id in one message"
+_OF_ALL = "one result counts as the answer of all of them."
+_THEN = "which of them it answers cannot be told."
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -24,26 +27,14 @@ def check(case: Case) -> Iterator[Hit]:
         if not call_id:
             yield Hit(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
         elif twice:
-            yield Hit(twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: {_of_all(case)}")
-        elif 0 < results[call_id] < len(chunks) and not case.running and not _is_told(case):
+            yield Hit(
+                twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: {case.program.consequences.get(IN_ONE_MESSAGE, _OF_ALL)}"
+            )
+        elif 0 < results[call_id] < len(chunks) and not case.running and not case.program.settles_calls:
             held = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
-            yield Hit(chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: {_then(case)}")
-
-
-def _is_told(case: Case) -> bool:
-    return is_session(case) or case.conversation.format in GBRAIN
-
-
-def _of_all(case: Case) -> str:
-    if case.conversation.format in GBRAIN:
-        return "the ledger tells them apart by their place. Pull request 1934 gives all of them the outcome of the last, and providers refuse a repeated id."
-    return "one result counts as the answer of all of them."
-
-
-def _then(case: Case) -> str:
-    return (
-        "the loader takes every one for answered." if case.conversation.format in DISPATCH else "which of them it answers cannot be told."
-    )
+            yield Hit(
+                chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: {case.program.consequences.get(RULE.name, _THEN)}"
+            )
 
 
 def _calls(chunks: list[Chunk]) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
-from inspector.programs.request_bodies.names import WIRES
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 SHORTEST = 3
 """Messages: a question and its answer may well be the same twice."""
@@ -67,7 +67,7 @@ RULE = Rule(
     ),
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 text done\n3 user 2.0 text more\n4 user 3.0 text go\n5 assistant 4.0 text done\n6 user 5.0 text more",
     check=check,
-    formats=(ROLLOUTS, *WIRES),
+    trait=Trait.REPEATED_RUNS,
     references=("rollouts 90b03d7, 2025-12-18: duplicates are left out on resume",),
     unmended="Which of the two stretches the later messages go on from, and whether somebody really said it twice, is for a person to say.",
     fixed_in_code="Append by identity and not by position, so that what was loaded is never written again.",

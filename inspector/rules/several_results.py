@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.programs.pi_openclaw.rules.session_calls import is_session
-from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered, once
 from inspector.rules.repeated_output import superfluous
 from inspector.rules.synthetic_texts import is_synthetic, written_by
@@ -43,7 +41,7 @@ def check(case: Case) -> Iterator[Hit]:
             f"The call {kept.call_id[:60]!r} has {len(others) + 1} results that differ (seq {seqs}): providers take one and refuse the rest.{real}",
             evidence=(
                 *((f"seq {chunk.seq}", _words(chunk)) for chunk in (kept, *others[:7])),
-                *(effects("several") if is_session(case) else ()),
+                *case.program.effects("several"),
             ),
         )
 

@@ -5,10 +5,8 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
-from inspector.programs.pi_openclaw.rules.session_calls import has_failed
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
-from inspector.programs.request_bodies.names import WIRES
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 _TWO = re.compile(r"([A-Za-z0-9+/]{8,}={1,2})([A-Za-z0-9+/]{8,}={0,2})")
 
@@ -26,7 +24,7 @@ def check(case: Case) -> Iterator[Hit]:
                 and isinstance(signature, str)
                 and signature.strip()
                 and signature not in _FIELDS
-                and not has_failed(message)
+                and not case.program.has_failed(message)
             ):
                 by_signature.setdefault(signature, []).append(chunk)
         for signature, chunks in by_signature.items():
@@ -63,7 +61,7 @@ RULE = Rule(
         '3 assistant 1.1 thinking payload={"type":"thinking","text":"b","signature":"SIG1SIG2"}\n4 assistant 1.2 text done'
     ),
     check=check,
-    formats=(ROLLOUTS, *SESSIONS, *WIRES),
+    trait=Trait.SIGNATURES,
     references=("rollouts providers/anthropic.py 0779491, run: two blocks SIG1 and SIG2 are stored with SIG1SIG2 each", "AN-16 and AN-17"),
     repaired_by=("thinking-to-text", "strip-thinking"),
     fixed_in_code="Collect the signature of each thinking block by the block's own index in the stream.",

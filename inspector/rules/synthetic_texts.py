@@ -2,7 +2,7 @@
 
 import re
 
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Chunk
 from inspector.programs.dispatch.readers import INTERRUPTED
 from inspector.programs.gbrain.readers import FAILED, RECOVERED, UNAVAILABLE
 from inspector.programs.pi_openclaw.readers.result_pairing import is_made_up
@@ -30,19 +30,8 @@ KNOWN = {
 }
 _AS_ERRORS = {"aborted": "OpenClaw (for OpenAI's Responses)", FAILED: "gbrain, for a failed run without words"}
 """Words that a tool may say as well: made up only where the result is marked as an error."""
-PLACEHOLDERS = {
-    "[assistant reasoning omitted]": "OpenClaw",
-    "[tool calls omitted]": "OpenClaw",
-    "[assistant turn failed before producing content]": "OpenClaw",
-    "[image omitted: corrupted base64 payload]": "OpenClaw",
-    "(continue)": "OpenClaw",
-    "(session bootstrap)": "OpenClaw",
-}
-"""Texts that stand for a turn, or for a block of one, of which nothing was left."""
 # Of a tool that the job may not use: none ran. Names are cut, so that no text is searched for long.
 _UNREGISTERED = re.compile(r'tool "[^"]{0,200}" is not (?:in the registry for this subagent|available)')
-CAP_NOTE = re.compile(r"\[system\] Your previous response hit the \S{1,20}-token output cap and was truncated;")
-"""The start of the note that gbrain puts behind the results of a turn that was cut off; nobody said it."""
 # litellm writes the name of the tool into it.
 _LITELLM = "[System: Tool execution skipped/interrupted by user. No result provided for tool "
 
@@ -61,8 +50,3 @@ def written_by(result: Chunk) -> str:
 
 def is_synthetic(result: Chunk) -> bool:
     return bool(written_by(result))
-
-
-def placeholder_of(chunk: Chunk) -> str:
-    """The program that put the text in for something that was not there; "" where somebody may have said it."""
-    return PLACEHOLDERS.get(chunk.text.strip(), "") if chunk.kind is Kind.TEXT else ""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.programs.pi_openclaw.rules.session_calls import is_session, unanswered
-from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.rules.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity, unanswered
 from inspector.rules.unanswered_tail_call import is_tail
+
+_THEN = "Providers refuse the request as it is."
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -20,19 +20,9 @@ def check(case: Case) -> Iterator[Hit]:
         yield Hit(
             chunks,
             f"{'A call' if len(chunks) == 1 else f'{len(chunks)} calls'} of {names} at seq {queries.span_text([call.seq for call in chunks])} "
-            f"{'has' if len(chunks) == 1 else 'have'} no result, and later messages follow. {_then(case)}",
-            evidence=effects("missing") if is_session(case) else (),
+            f"{'has' if len(chunks) == 1 else 'have'} no result, and later messages follow. {case.program.consequences.get(RULE.name, _THEN)}",
+            evidence=case.program.effects("missing"),
         )
-
-
-def _then(case: Case) -> str:
-    if case.conversation.format in DISPATCH:
-        return "The loader puts its made-up result at the end of the history, where providers refuse it."
-    if case.conversation.format == ROLLOUTS:
-        return "rollouts makes up a result for each request since cd8a0c9; versions before send the call as it is, and providers refuse it."
-    if is_session(case):
-        return "No branch of the file holds a real one. The programs make one up for each request; a client that sends the path as it is stored is refused."
-    return "Providers refuse the request as it is."
 
 
 RULE = Rule(

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.programs.pi_openclaw.rules.session_calls import is_session, unanswered
-from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.rules.base import DISPATCH, ROLLOUTS, Case, Fault, Hit, Rule, Severity, once
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity, once, unanswered
 
 
 def is_tail(case: Case, index: int) -> bool:
@@ -19,26 +17,18 @@ def _last_beside_results(case: Case) -> int:
 
 
 def check(case: Case) -> Iterator[Hit]:
-    if case.running and case.conversation.format != ROLLOUTS:
+    if case.running and not case.program.liveness.unknown_ms:
         return
     chunks = [call for index, call in unanswered(case) if is_tail(case, index)]
     if chunks:
         text = f"The conversation ends with {_count(len(chunks))} without a result: {_then(case)}"
-        yield Hit(chunks, text, severity=Severity.NOTE if case.running else None, evidence=effects("missing") if is_session(case) else ())
+        yield Hit(chunks, text, severity=Severity.NOTE if case.running else None, evidence=case.program.effects("missing"))
 
 
 def _then(case: Case) -> str:
     if case.running:
         return "the turn may still run. Times in this store name no zone, so that half a day must pass before it counts as interrupted."
-    if case.conversation.format in DISPATCH:
-        return "the turn was interrupted. The loader makes up an interrupted result on every read."
-    if case.conversation.format == ROLLOUTS:
-        return "the turn was interrupted. rollouts leaves it as it is until something follows."
-    if is_session(case):
-        return (
-            "the turn was interrupted, or still runs. The programs make up a result once something follows, pi since 0.69 also before that."
-        )
-    return "providers want its result before anything else is said."
+    return case.program.consequences.get(RULE.name, "providers want its result before anything else is said.")
 
 
 def _count(number: int) -> str:

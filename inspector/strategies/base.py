@@ -22,6 +22,9 @@ class Strategy:
     argued_against: str
     write_kind: str
     propose: Callable[[Case], Iterator[Edit]]
+    order: int
+    """Place in a composed repair, in steps of 10. Rows become whole first, so that the others see all of them. What was really said comes back
+    first, then what belongs to nothing goes, then what is still missing gets a placeholder."""
     by_choice: bool = False
     beyond_dispatch: bool = False
     """It changes nothing in Dispatch, whose messages are told apart by other numbers."""

@@ -44,4 +44,5 @@ STRATEGY = Strategy(
     argued_against="The copies are evidence of what went wrong in the run. Results that differ, and ids that several calls share, are left as they are.",
     write_kind="W2",
     propose=propose,
+    order=270,
 )

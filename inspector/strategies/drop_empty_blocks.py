@@ -31,4 +31,5 @@ STRATEGY = Strategy(
     write_kind="W2",
     propose=propose,
     by_choice=True,
+    order=500,
 )

@@ -33,4 +33,5 @@ STRATEGY = Strategy(
     argued_against="The output may hold facts that later answers rest on. Where an archive still has the call, restoring it loses nothing.",
     write_kind="W2",
     propose=propose,
+    order=330,
 )

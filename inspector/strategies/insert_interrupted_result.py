@@ -95,4 +95,5 @@ STRATEGY = Strategy(
     argued_against="No tool produced this result: the tool may have run, in part or whole, before the interruption.",
     write_kind="W3",
     propose=propose,
+    order=440,
 )

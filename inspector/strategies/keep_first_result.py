@@ -22,4 +22,5 @@ STRATEGY = Strategy(
     argued_against="A real output is lost where two differ: nobody can tell from the history which one was right. Look at both first.",
     write_kind="W2",
     propose=propose,
+    order=280,
 )

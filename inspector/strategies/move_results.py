@@ -30,4 +30,5 @@ STRATEGY = Strategy(
     argued_against="What the model said between the call and the late result was said without knowing it; afterwards it reads as if it had known.",
     write_kind="W3",
     propose=propose,
+    order=250,
 )

@@ -99,4 +99,5 @@ STRATEGY = Strategy(
     argued_against="Where only a request is left, whether it was an error is taken from the tool's span or, failing that, from the kernel's own wording.",
     write_kind="W3",
     propose=propose,
+    order=180,
 )

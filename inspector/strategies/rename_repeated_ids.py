@@ -47,4 +47,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     by_choice=True,
+    order=230,
 )

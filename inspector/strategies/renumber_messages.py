@@ -119,4 +119,5 @@ STRATEGY = Strategy(
     argued_against="A fixed loader needs no write at all. An unfixed server merges the next turns again; the repair must then be repeated.",
     write_kind="W1",
     propose=propose,
+    order=570,
 )

@@ -71,4 +71,5 @@ STRATEGY = Strategy(
     argued_against="The text is evidence of what the model wrote; with a converter that sanitises, nothing needs to be written.",
     write_kind="content",
     propose=propose,
+    order=110,
 )

@@ -30,4 +30,5 @@ STRATEGY = Strategy(
     write_kind="W3",
     propose=propose,
     by_choice=True,
+    order=540,
 )

@@ -30,4 +30,5 @@ STRATEGY = Strategy(
     write_kind="W2",
     propose=propose,
     by_choice=True,
+    order=470,
 )

@@ -45,4 +45,5 @@ STRATEGY = Strategy(
     propose=propose,
     by_choice=True,
     beyond_dispatch=True,
+    order=520,
 )

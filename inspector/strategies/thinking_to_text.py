@@ -40,4 +40,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     by_choice=True,
+    order=460,
 )

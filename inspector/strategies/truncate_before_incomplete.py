@@ -90,4 +90,5 @@ STRATEGY = Strategy(
     propose=propose,
     by_choice=True,
     beyond_dispatch=True,
+    order=380,
 )

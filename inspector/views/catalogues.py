@@ -15,9 +15,9 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.formats import Format
 from inspector.projections.base import Projection
-from inspector.projections.catalogue import PROJECTIONS
+from inspector.projections.catalogue import all_projections
 from inspector.readers.base import Reader
-from inspector.readers.catalogue import READERS
+from inspector.readers.catalogue import all_readers
 from inspector.reports import catalogues, markdown, stream_report
 from inspector.rules.base import Rule
 from inspector.rules.case_notation import load_case
@@ -314,7 +314,7 @@ class FormatsPage:
 
 def formats(request: OperatorRequest) -> HttpResponse:
     traces = tuple(found for found in catalogues.formats() if found["holds"] == "traces")
-    content = FormatsPage(FORMATS, traces, KINDS, READERS, PROJECTIONS, PROFILES)
+    content = FormatsPage(FORMATS, traces, KINDS, all_readers(), all_projections(), PROFILES)
     return page(request, "formats.html", content, twins=("json",))
 
 

@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from inspector.actions.revisions import RECORD_TEXT_KEPT, TEXT_KEPT
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
-from inspector.readers.catalogue import READERS
+from inspector.readers.catalogue import all_readers
 from inspector.reports.visible import visible
 from inspector.rules.catalogue import RULES
 from inspector.views.crashes import Crash, newest_crashes
@@ -46,7 +46,7 @@ class Badge:
     count: int
 
 
-_THROUGH_TREES = frozenset(reader.name for reader in READERS if reader.path is not None)
+_THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
 from inspector.planning.suggested import suggested
 from inspector.profiles.catalogue import PROFILES
-from inspector.projections.catalogue import PROJECTIONS
+from inspector.projections.catalogue import all_projections
 from inspector.projections.observed import NO_PROMPT
 from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
@@ -192,7 +192,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         selected=selected,
         readers=names(row.source.format),
         reader_note=reader_named(choice.reader).note,
-        projections=[shape.name for shape in PROJECTIONS],
+        projections=[shape.name for shape in all_projections()],
         profiles=[judge.name for judge in PROFILES],
         steps=steps,
         shown=len(window),

@@ -13,7 +13,7 @@ from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
-from inspector.projections.catalogue import PROJECTIONS
+from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names
 from inspector.reports import show
 from inspector.reports.side_by_side import SideBySide, elsewhere, place_of, side_by_side
@@ -126,7 +126,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, found: An
         earlier=max(0, start - WINDOW) if start else None,
         later=start + WINDOW if start + WINDOW < table.total else None,
         last=start + len(table.rows),
-        projections=[shape.name for shape in PROJECTIONS],
+        projections=[shape.name for shape in all_projections()],
         profiles=[each.name for each in PROFILES],
         reader_names=list(dict.fromkeys([*names(row.source.format), choice.reader])),
         text=visible(text[:TEXT_SHOWN]),

@@ -14,7 +14,7 @@ from inspector.models.comparing import difference, differences
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
 from inspector.programs.catalogue import format_named
-from inspector.readers.catalogue import READERS, UnknownReader, names
+from inspector.readers.catalogue import UnknownReader, all_readers, names
 from inspector.reports.whatif import Difference, Summary, candidates, client, compared_formats, summarise
 from inspector.reports.whatif_report import difference_report, summary_report
 from inspector.views.conversation_list import newest_first
@@ -83,7 +83,7 @@ def _choice(request: OperatorRequest) -> Choice:
     asked = get.getlist("reader")[:2]
     show = get.get("show", "all")
     try:
-        a = asked[0] if asked else _deployed() or READERS[0].name
+        a = asked[0] if asked else _deployed() or all_readers()[0].name
         b = asked[1] if len(asked) > 1 else _other(a)
         if not compared_formats(a, b):
             raise Http404(f"{a} and {b} are readers of different programs: choose two of one program.")

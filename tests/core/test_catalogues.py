@@ -14,8 +14,8 @@ from inspector.conversation.edits import Safety
 from inspector.profiles.catalogue import PROFILES, UnknownProfile, profile
 from inspector.programs.catalogue import FORMATS, UnknownFormat, format_named
 from inspector.programs.pi_openclaw.readers import openclaw, pi
-from inspector.projections.catalogue import PROJECTIONS, UnknownProjection, projection
-from inspector.readers.catalogue import READERS, UnknownReader, names, reader
+from inspector.projections.catalogue import UnknownProjection, all_projections, projection
+from inspector.readers.catalogue import UnknownReader, all_readers, names, reader
 from inspector.rules.base import Fault, Rule
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
@@ -84,17 +84,17 @@ def test_every_module_that_defines_one_is_listed() -> None:
     assert {module.STRATEGY.name for module in modules(repairs) if hasattr(module, "STRATEGY")} == {of.name for of in STRATEGIES}
     assert {of.name for module in modules(profiles) if hasattr(module, "OFFERED") for of in module.OFFERED} == {of.name for of in PROFILES}
     listed = {of.name for module in modules(projections) if hasattr(module, "variants") for of in module.variants()}
-    assert listed == {of.name for of in PROJECTIONS}
+    assert listed == {of.name for of in all_projections()}
     grouped = {of.name for module in modules(readers) if hasattr(module, "GROUPINGS") for of in module.GROUPINGS}
     single = {module.READER.name for module in modules(readers) if hasattr(module, "READER")}
     single |= {
         of.name
         for module in modules(readers)
-        if hasattr(module, "READERS") and module.__name__ != "inspector.readers.catalogue"
+        if hasattr(module, "all_readers()") and module.__name__ != "inspector.readers.catalogue"
         for of in module.READERS
     }
     versions = {of.name for module in (openclaw, pi) for of in module.READERS}
-    assert grouped | single | versions == {of.name for of in READERS}
+    assert grouped | single | versions == {of.name for of in all_readers()}
     assert {module.DISPATCH.name for module in modules(formats) if hasattr(module, "DISPATCH")} <= {of.name for of in FORMATS}
 
 
@@ -124,7 +124,7 @@ def test_every_name_that_a_format_offers_is_found() -> None:
     for offered in FORMATS:
         assert format_named(offered.name) is offered
         assert offered.default_reader in names(offered.name)
-        assert projection(offered.default_projection) in PROJECTIONS
+        assert projection(offered.default_projection) in all_projections()
         assert profile(offered.default_profile) in PROFILES
         assert [reader(name).name for name in names(offered.name)] == names(offered.name)
         assert len({mode.name for mode in offered.modes} | {mode.alias for mode in offered.modes}) == 2 * len(offered.modes)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from inspector.projections.catalogue import PROJECTIONS, projection
+from inspector.projections.catalogue import all_projections, projection
 from tests.core.append import A, S, Said, T, U, appended, er, img, sy, tc, th, tr, tx
 from tests.core.building import read, rows, wire
 
@@ -122,7 +122,7 @@ def test_an_assistant_message_without_words_and_calls_is_an_empty_string() -> No
 
 def test_thinking_is_wrapped_or_left_out_by_the_variants() -> None:
     messages = read(appended([A(th("first"), tx("then"))]).conversation(), "exact").grouped
-    contents = {made.name: wire(messages, made.name)[0]["content"] for made in PROJECTIONS if made.name.startswith("dispatch-openai")}
+    contents = {made.name: wire(messages, made.name)[0]["content"] for made in all_projections() if made.name.startswith("dispatch-openai")}
     assert contents == {
         "dispatch-openai": "firstthen",
         "dispatch-openai+wrapped": "<think>\nfirst\n</think>\nthen",

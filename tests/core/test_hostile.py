@@ -14,7 +14,6 @@ from inspector.planning.preview import NothingToDo
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record, WriteRefused
-from inspector.projections.catalogue import PROJECTIONS
 from inspector.readers.catalogue import names, reader
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES

@@ -16,12 +16,12 @@ from inspector.programs.request_bodies import ids as request_ids
 from inspector.programs.request_bodies.format import REQUEST_BODIES
 from inspector.projections import gemini
 from inspector.projections.base import Part, Prompt
-from inspector.projections.catalogue import PROJECTIONS, projection
+from inspector.projections.catalogue import all_projections, projection
 from inspector.readers.catalogue import reader
 from tests.core.test_hostile import FEW, kinds, values, words
 
 WIRES = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "mistral", "ai-sdk"]
-CLEAN = [found for found in PROJECTIONS if found.name.split("+")[0] in WIRES]
+CLEAN = [found for found in all_projections() if found.name.split("+")[0] in WIRES]
 
 Block = dict[str, Any]
 

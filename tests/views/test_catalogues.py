@@ -9,8 +9,6 @@ from django.test import Client
 
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
-from inspector.projections.catalogue import PROJECTIONS
-from inspector.readers.catalogue import READERS
 from inspector.reports.catalogues import NO_OTHER_ID
 from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy

@@ -8,7 +8,6 @@ from django.test import Client
 
 from inspector.models import Conversation
 from inspector.profiles.catalogue import PROFILES
-from inspector.projections.catalogue import PROJECTIONS
 from inspector.sources.creation import write_dispatch_store
 from tests.actions.building import bring
 from tests.views.imported import rows

@@ -216,3 +216,15 @@ def variant(grouping: Grouping, words: Sequence[str]) -> Reader | None:
 
 def _fields(repair: Repair) -> dict[str, Any]:
     return {name: getattr(repair, name) for name in Repair.__slots__}
+
+
+def named(name: str) -> Reader | None:
+    """The reader of a name that is put together of a grouping and variants; None where there is none."""
+    base, *words = name.split("+")
+    grouping = next((each for each in GROUPINGS if each.name == base), None)
+    return variant(grouping, words) if grouping else None
+
+
+READERS = tuple(found for grouping in GROUPINGS if (found := variant(grouping, ())))
+# Without r3, which every reader has already where no other version is named.
+OFFERED = tuple(name for each in READERS for name in (each.name, *(f"{each.name}+{word}" for word, _ in each.variants if word != "r3")))

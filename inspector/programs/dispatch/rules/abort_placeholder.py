@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.jsontext import encode
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 ABORTED = "Aborted"
 
@@ -59,7 +59,6 @@ RULE = Rule(
     ),
     example='1 user 0.0 text go\n2 assistant 1.0 text "let me look"\n3 tool 2.0 tool-result a Aborted name=ls error=true',
     check=check,
-    formats=DISPATCH,
     references=("Dispatch run-turn.ts 1444bc1, comment on abort",),
     repaired_by=("drop-abort-placeholders",),
     fixed_in_code="Store neither the calls nor the results of an aborted step (later versions), or both.",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from inspector.conversation.alignment import kept
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, true_messages
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 # What no writer stores under a role by itself: append() gets messages from the user, from the model or from a tool.
 IMPOSSIBLE = {
@@ -78,7 +78,6 @@ RULE = Rule(
         "archive 1 user 0.0 text go\narchive 2 assistant 0.0 thinking hmm\narchive 3 assistant 0.1 text done"
     ),
     check=check,
-    formats=DISPATCH,
     references=("derived from replaceHistory() of Dispatch store.ts 71c635f",),
     repaired_by=("realign-with-archive",),
     fixed_in_code="Mend the grouping (MSG101) before the next compaction, or let compaction copy rows instead of messages.",

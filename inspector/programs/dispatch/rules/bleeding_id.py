@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 SHOWN = 8
 
@@ -44,7 +44,6 @@ RULE = Rule(
     ),
     example="1 user 0.0 text hello\nbleeding CASE",
     check=check,
-    formats=DISPATCH,
     references=("derived from the key listing of storage-sqlite in Dispatch; run with SQLite",),
     repaired_by=("rename-in-fork",),
     fixed_in_code="List keys by range (key >= prefix and key < the prefix's successor) instead of LIKE, or escape the id.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.error_chunks import messages_with_errors
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -28,7 +28,6 @@ RULE = Rule(
     why="reconcile looks for errors in assistant messages; a merge puts them into a user message, so its counts stay 0 although the error is there.",
     example='1 user 0.0 text go\n2 assistant 0.0 error "HTTP 401: no" code="401"',
     check=check,
-    formats=DISPATCH,
     references=("derived; upstream's note on conversation 102587c0 has the batch-era shape",),
     repaired_by=("renumber-messages", "strip-error-chunks"),
     fixed_in_code="Mend the grouping (MSG101); the error phases then find the chunk.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rules.error_chunks import messages_with_errors
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -30,7 +30,6 @@ RULE = Rule(
     why="A provider failure is stored as the step's answer. Loaders before the error phases (r1, r2) send an empty assistant message, and the chat cannot continue; 6 of 140 conversations of one production file were in this state.",
     example='1 user 0.0 text go\n2 assistant 1.0 error "HTTP 401: no" code="401"',
     check=check,
-    formats=DISPATCH,
     references=("Dispatch broken-chat-repair-handoff.md",),
     repaired_by=("strip-error-chunks",),
     fixed_in_code="Strip error chunks when reading (reconcile r3), or do not store them as messages.",

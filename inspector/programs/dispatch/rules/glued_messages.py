@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import merges
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -33,7 +33,6 @@ RULE = Rule(
     ),
     example="1 user 0.0 text one\n2 user 0.0 text two\n3 assistant 0.0 text ok",
     check=check,
-    formats=DISPATCH,
     references=("derived; 4,751 of 20,000 random append histories differ under option A for this reason",),
     repaired_by=("renumber-messages",),
     fixed_in_code="Group by seq - chunkIdx; splitting on role is not enough here.",

@@ -7,7 +7,7 @@ from inspector.conversation.alignment import likeness
 from inspector.conversation.compacted import kept_for_certain
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 from inspector.traces.witness import TurnWitness, turn_of, turn_witnesses
 
 
@@ -111,7 +111,6 @@ RULE = Rule(
         "archive 1 user 0.0 text go\narchive 2 assistant 0.0 text done\narchive 3 user 0.0 text and now?"
     ),
     check=check,
-    formats=DISPATCH,
     references=("derived from replaceHistory() and forkHistory() of Dispatch store.ts 71c635f",),
     unmended="What was lost stands in the archive or in a prompt, and where it belongs in the compacted history is for a person to say.",
     fixed_in_code="Let compaction refuse to run beside a turn, or append what came in since it read the history.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 from inspector.traces.witness import Said, turn_of, turn_witnesses
 
 
@@ -59,7 +59,6 @@ RULE = Rule(
         'prompt turn-1782590000000-a#1 3 tool 1.0 tool-result a f name=ls step="turn-1782590000000-a#0"\nprompt turn-1782590000000-a#1 4 user 0.0 text stop'
     ),
     check=check,
-    formats=DISPATCH,
     references=("derived from run-turn.ts of Dispatch 1444bc1",),
     repaired_by=("insert-lost-steering",),
     fixed_in_code="Append a steering message to the store when it is put into the running turn.",

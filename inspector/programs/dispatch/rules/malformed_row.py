@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rules.unreadable_row import NOT_JSON
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -28,7 +28,6 @@ RULE = Rule(
     ),
     example='1 user 0.0 text go\n2 - - unreadable "null" damage=null reason="the row is JSON null"',
     check=check,
-    formats=DISPATCH,
     references=("derived from load() of Dispatch store.ts 71c635f",),
     repaired_by=("rebuild-unreadable-row", "replace-unreadable-row"),
     fixed_in_code="Check the shape of a row as well as that it parses.",

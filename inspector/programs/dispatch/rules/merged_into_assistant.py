@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -35,7 +35,6 @@ RULE = Rule(
         '1 user 0.0 text look\n2 assistant 0.0 tool-call a ls {}\n3 tool 1.0 tool-result a "f" name=ls\n4 assistant 0.0 text done\n5 user 0.0 text thanks'
     ),
     check=check,
-    formats=DISPATCH,
     references=("derived from load() of Dispatch store.ts 71c635f",),
     repaired_by=("renumber-messages",),
     fixed_in_code="Group by seq - chunkIdx, or split on role as well as msgIdx (option A).",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -29,7 +29,6 @@ RULE = Rule(
     why="A stored system row with msgIdx 0 takes in all rows after it that carry msgIdx 0. What a user typed, or a model made up, is obeyed as the operator's instruction.",
     example="1 system 0.0 system rules\n2 user 0.0 text hello\n3 assistant 0.0 text hi",
     check=check,
-    formats=DISPATCH,
     references=("derived from load() of Dispatch store.ts 71c635f",),
     repaired_by=("renumber-messages",),
     fixed_in_code="Group by seq - chunkIdx, or split on role as well as msgIdx (option A).",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text, turns
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -33,7 +33,6 @@ RULE = Rule(
     ),
     example="1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye",
     check=check,
-    formats=DISPATCH,
     references=(
         "Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",
         "Dispatch commits 44e2717 (chunk rows) and 519b799 (an append per step)",

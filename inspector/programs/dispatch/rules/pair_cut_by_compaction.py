@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.programs.dispatch.rules.abort_placeholder import placeholders
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def cut_off(case: Case) -> list[Chunk]:
@@ -57,7 +57,6 @@ RULE = Rule(
     ),
     example="@compactedFrom archive\n1 system 0.0 system summary\n2 tool 1.0 tool-result a f name=ls\n3 assistant 2.0 text ok",
     check=check,
-    formats=DISPATCH,
     references=("derived from the compaction of Dispatch",),
     repaired_by=("restore-call-from-archive", "drop-orphaned-results"),
     fixed_in_code="Cut a history only in front of a message that is not a tool message.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -31,7 +31,6 @@ RULE = Rule(
     why="An append writes its rows first and the counter last, each on its own. A crash in between leaves a tail that is read, shown, and then overwritten piece by piece by the next turns.",
     example="@counter 1\n1 user 0.0 text go\n2 assistant 1.0 text ok",
     check=check,
-    formats=DISPATCH,
     references=("derived from append() of Dispatch store.ts 71c635f",),
     repaired_by=("mend-counter",),
     fixed_in_code="Write the rows of an append and the counter in one transaction.",

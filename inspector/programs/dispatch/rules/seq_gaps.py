@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from inspector.conversation.queries import span_text
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -29,7 +29,6 @@ RULE = Rule(
     why="The store promises numbers without gaps. A gap is usually harmless, and tells that rows were deleted: by hand, or by an earlier repair.",
     example="@counter 3\n1 user 0.0 text go\n3 assistant 1.0 text ok",
     check=check,
-    formats=DISPATCH,
     references=("derived; Dispatch keys.ts",),
     repaired_by=(),
     unmended="A gap is harmless to every reader, and what stood there is gone from the store.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 SHOWN = 8
 
@@ -53,7 +53,6 @@ RULE = Rule(
     ),
     example='stranded 0 {"role":"user","chunks":[{"type":"text","text":"hello"}]}',
     check=check,
-    formats=DISPATCH,
     references=("derived from keys.ts and store.ts of Dispatch before and after 44e2717",),
     repaired_by=("convert-stranded-messages",),
     fixed_in_code="Turn whole-message rows into chunk rows when a conversation that has them is first opened.",

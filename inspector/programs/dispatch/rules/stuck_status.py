@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -35,7 +35,6 @@ RULE = Rule(
     why="A server that goes down inside a turn leaves the status as it is. Clients show a turn that runs for ever; the sweep at the next start sets it to idle.",
     example="@status active\n@lastActivityAt 1000\n1 user 0.0 text go",
     check=check,
-    formats=DISPATCH,
     references=("Dispatch boot sweep; about 20 restarts on 2026-06-28",),
     repaired_by=(),
     unmended="The program resets the status at its next start; writing it for a running program could let two turns run at once.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -31,7 +31,6 @@ RULE = Rule(
     ),
     example='1 user 0.0 text go\n2 assistant 1.0 thinking hmm\n3 user 0.0 text "and?"',
     check=check,
-    formats=DISPATCH,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28, fix 2",),
     repaired_by=(),
     unmended="The row is whole and only the reader drops it; writing it as text would show the model its own thinking as an answer.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rows import read_meta
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 _NOT_IN_INDEX = {"not listed": "conv-index does not name it", "damaged": "conv-index is no JSON array"}
 
@@ -39,7 +39,6 @@ RULE = Rule(
     ),
     example="@index not listed\n1 user 0.0 text go",
     check=check,
-    formats=DISPATCH,
     references=("Dispatch store tests, S-28 and S-30: ghost ids are skipped, a meta row that does not parse counts as missing",),
     repaired_by=(),
     unmended="Listing is the program's own business: it writes the row anew at the next append, and a repair into a new conversation is listed.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 NOT_JSON = frozenset({"not-json", "not-utf8", "not-text", "too-deep", "huge-integer"})
 
@@ -28,7 +28,6 @@ RULE = Rule(
     ),
     example='1 user 0.0 text go\n2 - - unreadable "{broken" damage=not-json reason="not JSON"',
     check=check,
-    formats=DISPATCH,
     references=("Dispatch store tests, corrupt row",),
     repaired_by=("rebuild-unreadable-row", "replace-unreadable-row"),
     fixed_in_code="Skip and report a row that does not parse (b58fb83), in the history view as well. No program runs on the old store any more.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.programs.dispatch import g0 as dispatch_g0
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import DISPATCH, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -35,7 +35,6 @@ RULE = Rule(
     why="A counter that does not parse counts as 0: the next append overwrites the history from seq 1, and nothing errors.",
     example="@counter x\n1 user 0.0 text go\n2 assistant 1.0 text ok",
     check=check,
-    formats=DISPATCH,
     references=("derived from append() of Dispatch store.ts 71c635f",),
     repaired_by=("mend-counter",),
     fixed_in_code="Refuse to append where the counter does not parse or rows stand above it.",

@@ -32,4 +32,5 @@ STRATEGY = Strategy(
     argued_against="The history becomes longer, and so does every request. It cannot be done in place: all rows that clients hold would get other numbers.",
     write_kind="W3",
     propose=propose,
+    order=140,
 )

@@ -22,4 +22,5 @@ STRATEGY = Strategy(
     argued_against="It is the only trace in the store that a tool was about to run.",
     write_kind="W2",
     propose=propose,
+    order=290,
 )

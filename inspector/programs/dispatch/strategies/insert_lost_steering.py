@@ -52,4 +52,5 @@ STRATEGY = Strategy(
     argued_against="Only texts come back: an image sent along is not in it.",
     write_kind="W3",
     propose=propose,
+    order=200,
 )

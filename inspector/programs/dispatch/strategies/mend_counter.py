@@ -26,4 +26,5 @@ STRATEGY = Strategy(
     argued_against="A tail above the counter may be half a turn; deleting it instead loses what was said in it. Lowering a counter makes clients miss rows until it passes again.",
     write_kind="counter",
     propose=propose,
+    order=590,
 )

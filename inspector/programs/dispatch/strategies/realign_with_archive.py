@@ -54,4 +54,5 @@ STRATEGY = Strategy(
     argued_against="Rows are matched by content and order. Where a text occurs several times, a match may be the wrong one of equals.",
     write_kind="W1",
     propose=propose,
+    order=150,
 )

@@ -84,4 +84,5 @@ STRATEGY = Strategy(
     argued_against="The damaged bytes are evidence of how they were damaged (undo and the audit page keep them). A prompt shows what was loaded then, not what was written since.",
     write_kind="content",
     propose=propose,
+    order=10,
 )

@@ -27,4 +27,5 @@ STRATEGY = Strategy(
     write_kind="id",
     propose=propose,
     by_choice=True,
+    order=580,
 )

@@ -70,4 +70,5 @@ STRATEGY = Strategy(
     argued_against="It brings back a little of what compaction was to shorten; dropping the result costs fewer tokens.",
     write_kind="W3",
     propose=propose,
+    order=160,
 )

@@ -24,4 +24,5 @@ STRATEGY = Strategy(
     argued_against="The error is evidence of what went wrong; with a loader that strips it, nothing needs to be written.",
     write_kind="W2",
     propose=propose,
+    order=340,
 )

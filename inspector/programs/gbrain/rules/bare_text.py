@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.readers import unparsed
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -30,7 +30,6 @@ RULE = Rule(
     why="gbrain writes arrays only. A string that another program or a person put there is parsed once more as JSON, which throws on words: the job dies before any request is made.",
     example='@format gbrain\n1 user 0.0 text payload={"type":"text","text":"go on","stored":{"encoding":"bare"}}',
     check=check,
-    formats=GBRAIN,
     references=("gbrain loadPriorMessages",),
     repaired_by=("wrap-bare-text",),
     fixed_in_code="Take a string that does not parse for the words that it is.",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.blocks import DOUBLE
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -41,7 +41,6 @@ RULE = Rule(
     ),
     example='@format gbrain\n1 user 0.0 text payload={"type":"text","text":"go","stored":{"encoding":"double"}}',
     check=check,
-    formats=GBRAIN,
     references=("gbrain 0.42.53; its own repair takes only texts that start with [ or { and parse",),
     repaired_by=("decode-double-encoded",),
     fixed_in_code="Bind JSON as text and cast it once ($1::text::jsonb).",

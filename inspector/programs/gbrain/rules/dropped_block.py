@@ -7,7 +7,7 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import UNKNOWN
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 
@@ -59,7 +59,6 @@ RULE = Rule(
     ),
     example='@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 control payload={"type":"control","block":{"type":"server_tool_use","id":"s1"}}',
     check=check,
-    formats=GBRAIN,
     references=("gbrain adaptContentBlocksToChatBlocks at 0.46.28",),
     unmended="What a malformed block was meant to say is not known, and a block of another type has no place in the gateway's requests.",
     fixed_in_code="Say which block of which message was left out; pass on types that the provider knows.",

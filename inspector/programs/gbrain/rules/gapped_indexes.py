@@ -6,7 +6,7 @@ from itertools import pairwise
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.readers import by_row
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 GATEWAY = "the gateway loop before #2820 counted a row of results behind each message with calls, and wrote none"
 
@@ -44,7 +44,6 @@ RULE = Rule(
     ),
     example="@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 assistant 3.0 tool-call b body {}",
     check=check,
-    formats=GBRAIN,
     references=("gbrain #2820, 86962b242 (2026-07-16)",),
     repaired_by=("insert-ledger-results", "insert-replay-result", "insert-recovered-result", "insert-plain-result"),
     fixed_in_code="Write the row of results that the index was counted up for (#2820).",

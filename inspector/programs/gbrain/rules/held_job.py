@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from inspector.programs.gbrain.facts import STATUS
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 REFUSED = "A repair is refused until the job is at rest"
 
@@ -45,7 +45,6 @@ RULE = Rule(
     why="A worker writes to its job at any moment, and what it holds in memory does not know of a repair. A lock that ended while the status is active is that of a worker that died.",
     example="@format gbrain\n@status active\n@lockUntil 1000\n1 user 0.0 text go",
     check=check,
-    formats=GBRAIN,
     references=("gbrain minion_jobs: lock_until; subagent_rate_leases: a live row is a call in flight",),
     unmended="Pause or cancel the job in gbrain, or wait until it has ended, and read it again.",
     fixed_in_code="Nothing to fix in code: the queue takes up stalled jobs by itself.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.programs.gbrain.readers import RECOVERED
 from inspector.programs.gbrain.rules.gbrain_calls import by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -34,7 +34,6 @@ RULE = Rule(
     ),
     example="@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 assistant 1.1 tool-call b body {}\n4 tool 2.0 tool-result a f",
     check=check,
-    formats=GBRAIN,
     references=("gbrain reconcileGatewayReplay and repairToolPairing",),
     repaired_by=("insert-ledger-results", "insert-recovered-result", "insert-plain-result"),
     fixed_in_code="Look into the ledger for each call that the row of results does not answer.",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import HEAD
 from inspector.programs.gbrain.rules.gbrain_calls import by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -43,7 +43,6 @@ RULE = Rule(
     ),
     example='@format gbrain\n@execution 1.0 a head complete output={"h":3}\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}',
     check=check,
-    formats=GBRAIN,
     references=("gbrain pull request 1934", "gbrain #2820, 86962b242 (2026-07-16)"),
     repaired_by=("insert-ledger-results",),
     fixed_in_code="Write the row of results before the next request is made, and heal older jobs from the ledger when they are taken up (#2820).",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from inspector.conversation.model import Chunk, Execution
 from inspector.programs.gbrain.readers import by_message, by_row
 from inspector.programs.gbrain.rules.gbrain_calls import path_text, rows_with_calls, run_text
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 ONESHOT = "oneshot-"
 """The start of ids of pages that gbrain wrote without asking the model for a call: no message has one, by design."""
@@ -60,7 +60,6 @@ RULE = Rule(
     ),
     example='@format gbrain\n@execution 3.0 c body complete output={"b":1}\n1 user 0.0 text go\n2 assistant 1.0 text done',
     check=check,
-    formats=GBRAIN,
     references=("gbrain's ledger: rows are found by job, message and place", "rows of ids oneshot-... have no call by design"),
     unmended="What the model said when it made the call is nowhere; the evidence names what was run, for a person to judge.",
     fixed_in_code="Write the turn and the first run of its calls in one transaction.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.gbrain.readers import VERSIONS, counters
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -35,7 +35,6 @@ RULE = Rule(
     ),
     example="@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 assistant 3.0 tool-call b body {}",
     check=check,
-    formats=GBRAIN,
     references=("both statements of gbrain run on PostgreSQL: no row is written, and the older run's uuid comes back",),
     repaired_by=("insert-ledger-results", "insert-replay-result", "insert-recovered-result", "insert-plain-result"),
     fixed_in_code="Take the highest index plus one, as gbrain does since #2820, and look whether the insert wrote a row.",

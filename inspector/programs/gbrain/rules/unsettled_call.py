@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from inspector.programs.gbrain.rules.gbrain_calls import Open, by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -46,7 +46,6 @@ RULE = Rule(
     ),
     example="@format gbrain\n@execution 1.0 a head pending\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}",
     check=check,
-    formats=GBRAIN,
     references=("gbrain reconcileGatewayReplay", "gbrain pull request 1934: the text that it puts in"),
     repaired_by=("insert-replay-result", "insert-recovered-result", "insert-plain-result"),
     fixed_in_code="Ask the operator before a tool is run again whose earlier run may have had effects.",

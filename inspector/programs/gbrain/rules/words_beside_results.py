@@ -6,7 +6,7 @@ from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import BESIDE
-from inspector.rules.base import GBRAIN, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -37,7 +37,6 @@ RULE = Rule(
     ),
     example='@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 tool 2.0 tool-result a f\n4 user 2.1 text "Be brief."',
     check=check,
-    formats=GBRAIN,
     references=("gbrain toModelMessages, run", "gbrain #2778"),
     unmended="The words are whole in the store. A row of their own would need an index behind the results that is free, and the index behind is the answer's.",
     fixed_in_code="Make a user message of what stands behind the results of such a message.",

@@ -38,4 +38,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     beyond_dispatch=True,
+    order=50,
 )

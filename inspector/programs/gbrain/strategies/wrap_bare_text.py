@@ -25,4 +25,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     beyond_dispatch=True,
+    order=60,
 )

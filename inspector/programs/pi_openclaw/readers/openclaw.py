@@ -139,6 +139,7 @@ def _variant(version: Version) -> Reader:
         "Not what plugins of providers do, nor images, nor the cut to a number of turns.",
         "the published package 2026.9.6, its functions run one by one over the rows of their tables",
         lambda path: read_as_sent(version, path),
+        is_sent=True,
         path=version.path,
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import Entry, entries
 from inspector.programs.pi_openclaw.readers.paths import REBASED
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, bounded, counted, is_user, name, tree_of, whole, words_of
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
@@ -81,7 +81,6 @@ RULE = Rule(
     ),
     example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 user 3.0 text and? parent=lost\n4 assistant 4.0 text what?",
     check=check,
-    formats=SESSIONS,
     references=("pi #11460", "openclaw 2026.9.6 tree scan, a stale parent"),
     repaired_by=("reparent-orphan-entry",),
     fixed_in_code="Take an entry back out of memory when its write failed, so that nothing is hung below what is not on the disk.",

@@ -6,7 +6,7 @@ from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.pi_openclaw.rules.session_calls import failed_turns, stop_reason
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
@@ -55,7 +55,6 @@ RULE = Rule(
     ),
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call c ls {} about={"stopReason":"aborted"}\n3 tool 3.0 tool-result c half',
     check=check,
-    formats=SESSIONS,
     references=("openclaw #12112, #9769, pull request 4598", "pi transformMessages 1.5.2, measured"),
     repaired_by=("drop-failed-turns", "keep-failed-turn"),
     fixed_in_code="Leave the results of a failed answer out together with it.",

@@ -8,7 +8,7 @@ from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.tree import Entry, entries, spoken
 from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.fused_records import coming_back
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, counted, whole, words_of
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
@@ -96,7 +96,6 @@ RULE = Rule(
         '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done entry=a1 about={"fused":1}\n3 user 2.0 text more entry=u2 parent=a1 about={"fused":2}\n4 assistant 4.0 text ok parent=u2'
     ),
     check=check,
-    formats=SESSIONS,
     references=("pi #8345: up to 0.84.3 the next append fuses with a last line without LF",),
     repaired_by=("split-fused-line",),
     fixed_in_code="Put an LF first where the file ends without one.",

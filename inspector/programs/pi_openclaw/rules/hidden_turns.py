@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import LEAF, Entry, spoken
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import (
     SETTINGS,
     Tree,
@@ -139,7 +139,6 @@ RULE = Rule(
         "4 user 4.0 text two entry=u3 parent=a1\n5 assistant 5.0 text A entry=a2 parent=u2\n6 assistant 6.0 text B entry=a3 parent=u3"
     ),
     check=check,
-    formats=SESSIONS,
     references=("pi: no lock on session files; two processes on one file, measured", "openclaw #4553, #64287"),
     unmended="Both branches are whole: open the session at the other leaf, or fork it there; joining them would put words in an order in which nobody said them.",
     fixed_in_code="Lock a session while it is open, or read the file's end again before something is hung below a leaf.",

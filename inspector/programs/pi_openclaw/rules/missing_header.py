@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW_SQLITE
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import whole
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
@@ -43,7 +43,6 @@ RULE = Rule(
     why="Older versions of pi take such a file for a new session and overwrite it when it is opened: all that was in it is gone. Later ones refuse it.",
     example='@format pi\n@headerProblem "The first record of the file is no session header."\n1 user 1.0 text go',
     check=check,
-    formats=SESSIONS,
     references=("measured: pi 0.50 to 0.80.2 leave 133 of 414 bytes; 0.80.3 and later refuse",),
     unmended="Copy the file before any program opens it, and put a header line in front of the copy by hand.",
     fixed_in_code="Never write to a file that was not understood.",

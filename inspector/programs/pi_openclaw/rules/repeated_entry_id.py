@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.parent_cycle import cycles
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, chunks_of, tree_of
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
@@ -50,7 +50,6 @@ RULE = Rule(
     ),
     example="@format pi\n1 user 1.0 text go entry=u1\n2 assistant 2.0 text done entry=a1\n3 user 3.0 text more entry=u1\n4 assistant 4.0 text ok entry=a2",
     check=check,
-    formats=SESSIONS,
     references=("measured: pi 0.73.1 and 0.87.1, openclaw 2026.7.1 and 2026.9.6",),
     unmended="Which of them the entries below mean is not said by the file; give the later one a new id, and those below it that id as parent, on a copy.",
     fixed_in_code="Draw an id anew while the file has it, also when lines are copied in or written by another process.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.rules.session_calls import on_other_branches
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
@@ -48,7 +48,6 @@ RULE = Rule(
     ),
     example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call c ls {} entry=a1\n3 tool 3.0 tool-result c f entry=r1\n4 user 4.0 text and? parent=a1",
     check=check,
-    formats=SESSIONS,
     references=("openclaw #4553, #64287, #98790", "the review of openclaw pull request 3565"),
     repaired_by=("reparent-to-result",),
     fixed_in_code="Append below the result that was written last, and write the results of a batch one below the other.",

@@ -10,7 +10,7 @@ from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, tree_of
-from inspector.rules.base import GBRAIN, Case, answered, keys_read, once, passed_over
+from inspector.rules.base import Case, answered, keys_read, once, passed_over
 from inspector.rules.synthetic_texts import is_synthetic
 
 FAILED = ("error", "aborted")
@@ -50,15 +50,11 @@ def read_messages(case: Case) -> tuple[Message, ...]:
 
 @once
 def unanswered(case: Case) -> list[tuple[int, Chunk]]:
-    """Calls without a result, each with the index of its message.
+    """Calls without a result that TOOL102 reports, each with the index of its message.
 
-    Of sessions only those of which TOOL102 is to speak: not those of failed answers (TOOL209), nor those whose result has lost its id (TOOL202) or
-    stands on another branch (TREE106), nor those that were compacted away. Of gbrain none: the ledger tells more of them (TOOL601 to TOOL603).
+    Not those of failed answers (TOOL209), nor those whose result has lost its id (TOOL202) or is on another branch (TREE106), nor those that were
+    compacted away.
     """
-    if case.conversation.format in GBRAIN:
-        return []
-    if not is_session(case):
-        return queries.unanswered_calls(case.messages)
     elsewhere = {found.call.key for found in on_other_branches(case)} | {call.key for call, _ in without_id(case)}
     return [(found.message, found.call) for found in _open(case) if not found.results and found.call.key not in elsewhere]
 
@@ -88,6 +84,13 @@ def without_id(case: Case) -> list[tuple[Chunk, Chunk]]:
     taken = {call.key for call, _ in found}
     free = {each.call.key for each in answered(case) if each.call.key in taken and not each.results}
     return [(call, result) for call, result in found if call.key in free]
+
+
+def cut_result(case: Case, result: Chunk, call: Chunk | None) -> str:
+    """Of a compaction that keeps nothing, or a context that is edited: what is wrong is in the file, not in the reader."""
+    if call is None or any(call.key == chunk.key for message in case.reading.grouped for chunk in message.chunks):
+        return ""
+    return f"The result at seq {result.seq} is kept without its call (seq {call.seq}): a compaction or an edit of the context leaves the call out and not its result."
 
 
 @once

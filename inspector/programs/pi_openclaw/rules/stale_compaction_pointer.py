@@ -6,7 +6,7 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import spoken
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, counted, is_user, name, tree_of
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered
 
@@ -73,7 +73,6 @@ RULE = Rule(
         '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 - 3.- control about={"type":"compaction","summary":"s","firstKeptEntryId":"gone"}\n4 user 4.0 text and?'
     ),
     check=check,
-    formats=SESSIONS,
     references=("pi session reader, measured on 0.73.1 and 0.87.1",),
     repaired_by=("fix-compaction-pointer",),
     fixed_in_code="Lead firstKeptEntryId along when entries get new ids or a branch is copied, and say so where it leads nowhere.",

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.entries import moment
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
 from inspector.programs.pi_openclaw.rules.session_tree import whole
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
@@ -53,7 +52,6 @@ RULE = Rule(
     why="A gateway that died holding the lock lets every later one wait, and then fail with `session file locked`. Taking away the lock of one that lives lets two write at once.",
     example='@format openclaw\n@lock "there is a lock file that names no process; OpenClaw takes it for stale"\n1 user 1.0 text go',
     check=check,
-    formats=SESSIONS,
     references=("openclaw #18140, #86801, #10170",),
     unmended="Look whether that process still runs; only when it does not, take the lock file away by hand.",
     fixed_in_code="Look whether the holder lives, with its start time, before a lock is waited for.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.tree import LEAF
 from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS, effects
+from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, name, tree_of, whole
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
@@ -60,7 +60,6 @@ RULE = Rule(
     ),
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 - 3.- control entry=- about={"type":"note"}',
     check=check,
-    formats=SESSIONS,
     references=("pi session reader, measured on 0.73.1 and 0.87.1",),
     unmended="Nothing is lost: write on in the session from the right leaf, and the row is no longer the last one; or take it out by hand, on a copy.",
     fixed_in_code="Take the last entry that has an id for the leaf, and hang labels below the leaf of the moment.",

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Kind
-from inspector.programs.request_bodies.names import WIRES
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
@@ -24,7 +23,6 @@ RULE = Rule(
     why="Providers check the types of a body before anything else, and say so in words of their own; what the block was meant to be nobody can tell.",
     example='@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 unreadable "7" damage=wrong-type reason="content is a number, neither text nor a list"',
     check=check,
-    formats=tuple(WIRES),
     references=("types of the published request schemas",),
     unmended="What it was meant to say is not known; mend the code that built the request, or take the message out by hand.",
     fixed_in_code="Build the request with the provider's own types, which refuse such a block before it is sent.",

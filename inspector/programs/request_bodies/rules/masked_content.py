@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from inspector.conversation.masks import mask, masked_thinking
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.programs.request_bodies.names import WIRES
 from inspector.rules.base import ANTHROPIC_BLOCKS, Case, Fault, Hit, Rule, Severity
 
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
@@ -44,7 +43,6 @@ RULE = Rule(
     ),
     example="@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 thinking <REDACTED>\n3 assistant 1.1 text done\n4 user 2.0 text more",
     check=check,
-    formats=tuple(WIRES),
     references=("Claude Code 2.1.197 with OTEL_LOG_RAW_API_BODIES, run: thinking and redacted_thinking.data are the literal <REDACTED>",),
     unmended="What a mask replaced is not in this body: look for it in the program's own store.",
     fixed_in_code="Nothing in the agent: save the body where it is sent (a proxy, the SDK's own log), or read the program's own store.",

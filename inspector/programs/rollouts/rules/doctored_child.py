@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def doctored(case: Case) -> bool:
@@ -52,7 +52,6 @@ RULE = Rule(
         "archive 1 user 0.0 text go\narchive 2 assistant 1.0 tool-call a ls {}\narchive 3 tool 2.0 tool-result a f\narchive 4 user 3.0 text and?"
     ),
     check=check,
-    formats=(ROLLOUTS,),
     references=("rollouts cli.py --fix 0779491, run",),
     repaired_by=("restore-from-parent",),
     fixed_in_code="Look for calls among the blocks as they are loaded, and never leave out a result whose call is there.",

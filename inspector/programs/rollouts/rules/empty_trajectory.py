@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import is_session
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def emptied(case: Case) -> list[str]:
@@ -44,7 +44,6 @@ RULE = Rule(
     why="save() empties messages.jsonl before it calls a method that does not exist: the session stays listed, opens as a new one, and all that was said is gone.",
     example="@trajectory messages.jsonl holds 0 bytes and no message\n@format rollouts\n@status completed\n@branchPoint 12",
     check=check,
-    formats=(ROLLOUTS,),
     references=("rollouts store.py save() 0779491, run: AttributeError and a file of 0 bytes",),
     repaired_by=("restore-from-parent",),
     fixed_in_code="Write the messages to a file beside the old one, and rename it once it is whole.",

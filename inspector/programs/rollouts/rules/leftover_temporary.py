@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -22,7 +22,6 @@ RULE = Rule(
     why="Status, tags and state are written to session.tmp and renamed. A crash in between leaves the file, and session.json is older than what the program last knew.",
     example="@format rollouts\n@tmp session.tmp was left behind\n1 user 0.0 text go",
     check=check,
-    formats=(ROLLOUTS,),
     references=("rollouts store.py 0779491: written, then renamed",),
     unmended="The file is evidence of when the program died, and rollouts does not mind it: compare it with session.json, then delete it.",
     fixed_in_code="Remove a session.tmp that is older than its session.json when a session is opened.",

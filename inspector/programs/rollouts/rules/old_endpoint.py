@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import OLD_ENDPOINT, is_session
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -26,7 +26,6 @@ RULE = Rule(
     why="The program brought no migration: an endpoint with thinking_budget or extra raises an exception, and sessions of the weeks before cannot be resumed.",
     example='session {"endpoint":{"model":"m","provider":"anthropic","temperature":1.0,"max_tokens":8192,"thinking":true,"thinking_budget":4096,"extra":{}}}',
     check=check,
-    formats=(ROLLOUTS,),
     references=("rollouts 33b4c42 and 974ed60; loading run: TypeError for thinking_budget",),
     repaired_by=("migrate-endpoint",),
     fixed_in_code="Read the old endpoint into the new one where its keys show it.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -43,7 +43,6 @@ RULE = Rule(
         '"stored":{"parse_error":"Unterminated string","raw_arguments":"{\\"path\\":\\"/tm"}}\n3 tool 2.0 tool-result a f'
     ),
     check=check,
-    formats=(ROLLOUTS,),
     references=("rollouts providers/anthropic.py 0779491: parse_error and raw_arguments",),
     unmended="The call was refused or run with empty arguments: putting the text in would say that something else was run. Read the text beside the result.",
     fixed_in_code="Answer such a call with an error that shows the model what it wrote.",

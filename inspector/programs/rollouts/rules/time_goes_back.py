@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from inspector.conversation.queries import span_text
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 SHORTEST_MS = 1000
 
@@ -35,7 +35,6 @@ RULE = Rule(
         'line {"role":"assistant","content":"done","timestamp":"2025-12-23T14:22:05.000000"}'
     ),
     check=check,
-    formats=(ROLLOUTS,),
     references=("rollouts store.py: time stamps of datetime.now() without a zone",),
     unmended="Times are evidence and are never rewritten.",
     fixed_in_code="Store times with their zone.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import is_session, is_torn, refused_lines
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 SHOWN = 80
 
@@ -35,7 +35,6 @@ RULE = Rule(
     why="Lines are appended without a lock and without fsync: a crash, or two processes at once, leave half a line. rollouts then loads nothing of the session.",
     example='line {"role":"user","content":"go"}\nline {"role":"assistant","content":[{"type":"te',
     check=check,
-    formats=(ROLLOUTS,),
     references=("rollouts store.py 0779491, run: JSONDecodeError for the session",),
     repaired_by=("drop-unreadable-lines",),
     fixed_in_code="Leave out a last line that does not parse, and say so; write a line and its end at once.",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk
 from inspector.programs.rollouts.crash import PREFIX
 from inspector.programs.rollouts.loading import line_problem
-from inspector.rules.base import ROLLOUTS, Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 UNPARSED = ("JSONDecodeError", "UnicodeDecodeError", "WrongTypeError: the line holds no object")
 OLD_ENDPOINT = "the endpoint has the unknown key"
@@ -69,7 +69,6 @@ RULE = Rule(
     ),
     example='line {"role":"user","content":"go"}\nline {"role":"assistant","content":[{"type":"redacted_thinking","data":"x"}]}',
     check=check,
-    formats=(ROLLOUTS,),
     references=("rollouts store.py and dtypes.py 0779491, run with dacite: the verdict table of its loader",),
     repaired_by=("make-blocks-loadable", "migrate-endpoint"),
     fixed_in_code="Load record by record, and show one that does not fit as what it is.",

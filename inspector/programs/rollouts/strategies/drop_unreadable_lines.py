@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from inspector.conversation.edits import Edit, Remove, Safety
+from inspector.programs.rollouts.format import NAME as ROLLOUTS
 from inspector.programs.rollouts.rules.unloadable_session import is_session, is_torn, refused_lines
-from inspector.rules.base import ROLLOUTS, Case
+from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 
 
@@ -26,4 +27,5 @@ STRATEGY = Strategy(
     write_kind="W2",
     propose=propose,
     beyond_dispatch=True,
+    order=30,
 )

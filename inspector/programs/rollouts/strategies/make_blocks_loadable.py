@@ -7,12 +7,13 @@ from inspector.conversation import jsontext
 from inspector.conversation.edits import Edit, Safety, between
 from inspector.conversation.model import Chunk
 from inspector.programs.rollouts.chunks import message_chunks
+from inspector.programs.rollouts.format import NAME as ROLLOUTS
 from inspector.programs.rollouts.lines import parsed
 from inspector.programs.rollouts.loading import line_problem
 from inspector.programs.rollouts.rules.unloadable_session import is_session, refused_lines
 from inspector.programs.rollouts.strategies.loadable_lines import loadable
 from inspector.programs.rollouts.writing import line_text
-from inspector.rules.base import ROLLOUTS, Case
+from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 from inspector.strategies.renumber_messages import renumbered
 
@@ -62,4 +63,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     beyond_dispatch=True,
+    order=90,
 )

@@ -6,9 +6,10 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Edit, Safety, Set
 from inspector.conversation.jsontext import Unreadable
+from inspector.programs.rollouts.format import NAME as ROLLOUTS
 from inspector.programs.rollouts.loading import ENDPOINT, STATUSES, session_problem
 from inspector.programs.rollouts.session import SESSION_FACT
-from inspector.rules.base import ROLLOUTS, Case
+from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 
 # In the order in which the program writes them, with what it writes where nothing was chosen.
@@ -78,4 +79,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     beyond_dispatch=True,
+    order=100,
 )

@@ -6,9 +6,10 @@ from dataclasses import replace
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Kind, Message
+from inspector.programs.rollouts.format import NAME as ROLLOUTS
 from inspector.programs.rollouts.rules.doctored_child import doctored
 from inspector.programs.rollouts.rules.empty_trajectory import emptied
-from inspector.rules.base import ROLLOUTS, Case
+from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 from inspector.strategies.insertion import Placed, inserted
 
@@ -69,4 +70,5 @@ STRATEGY = Strategy(
     write_kind="W3",
     propose=propose,
     beyond_dispatch=True,
+    order=170,
 )

@@ -1,0 +1,31 @@
+"""gbrain: subagent runs in PostgreSQL, messages in one table and runs of tools in another, and exports of these tables."""
+
+from inspector.programs.base import Program, Trait
+from inspector.programs.gbrain import exports, readers
+from inspector.programs.gbrain.exports import GBRAIN_EXPORT
+from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.gbrain.notes import notes
+
+_NAMES = tuple(each.name for each in readers.READERS)
+
+PROGRAM = Program(
+    name="gbrain",
+    title="gbrain",
+    package=__name__.rpartition(".")[0],
+    formats=(GBRAIN, GBRAIN_EXPORT),
+    readers=tuple(readers.READERS),
+    readers_of={GBRAIN.name: _NAMES, GBRAIN_EXPORT.name: _NAMES},
+    traits=dict.fromkeys((GBRAIN.name, GBRAIN_EXPORT.name), frozenset({Trait.PLACEHOLDERS})),
+    consequences={
+        "repeated-call-id in one message": (
+            "the ledger tells them apart by their place. Pull request 1934 gives all of them the outcome of the last, and providers refuse a repeated id."
+        ),
+    },
+    # The ledger says more of calls without a result (TOOL601 to TOOL603).
+    unanswered=lambda case: [],
+    settles_calls=True,
+    # What looks as if a call were buried is a result beside one that the reader made up (TOOL605).
+    buries_calls=False,
+    placeholders=notes,
+    read_only={exports.NAME: exports.READ_ONLY},
+)

@@ -1,0 +1,44 @@
+"""Every program that Inspector knows: a folder next to this module, or an installed package that names its Program in the entry-point group."""
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import Any
+
+from inspector import programs as here
+from inspector.programs.base import Program
+
+GROUP = "inspector.programs"
+UNKNOWN = Program(name="", title="", package="", formats=(), readers=(), readers_of={})
+"""What is asked where no program has the format: it knows nothing, and every default applies."""
+
+
+@cache
+def programs() -> tuple[Program, ...]:
+    """Own ones by the name of their folder, then installed ones by the name of their entry point."""
+    own = [import_module(f"{here.__name__}.{found.name}.program").PROGRAM for found in iter_modules(here.__path__) if found.ispkg]
+    installed = [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
+    return (*own, *installed)
+
+
+@cache
+def program_of(format_name: str) -> Program | None:
+    """None for a format that no registered program has."""
+    return next((program for program in programs() if any(each.name == format_name for each in program.formats)), None)
+
+
+def members(package: str, attribute: str) -> list[Any]:
+    """The `attribute` of every module of a package that has one, by the names of the modules; nothing where there is no such package."""
+    spec = find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        return []
+    modules = [import_module(f"{package}.{found.name}") for found in iter_modules(spec.submodule_search_locations)]
+    return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
+
+
+def registered(package: str, attribute: str) -> list[Any]:
+    """Members of the generic package `inspector.<package>` and of the package of that name of each program."""
+    generic = members(f"inspector.{package}", attribute)
+    return generic + [found for program in programs() for found in members(f"{program.package}.{package}", attribute)]
