@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen, Target
 from inspector.planning.preview import Preview
-from inspector.programs.request_bodies.names import WIRES
+from inspector.programs.registry import wire_of
 from inspector.sources import folders
 
 
@@ -19,7 +19,7 @@ def goes_here(target: Target, out: str | None) -> bool:
 
 def repaired(chosen: Chosen, preview: Preview) -> bytes:
     """The whole body after the plan; as it was where the plan changes no byte. Raises CommandError for what is no request body."""
-    if chosen.format.name not in WIRES:
+    if not wire_of(chosen.format.name):
         raise CommandError("Only a request body can be printed: write the repaired copy of a store to a new file with --out PATH.")
     after = [change.after.data for change in preview.changes if change.after is not None]
     return after[0] if after else chosen.stored.records[0].value.data

@@ -8,8 +8,8 @@ from django.core.management.base import CommandError
 
 from inspector.management.observed import NO_SQLITE, PIPE
 from inspector.programs.catalogue import UnknownFormat, format_named
+from inspector.programs.registry import wire_of
 from inspector.programs.request_bodies.layout import LIMIT
-from inspector.programs.request_bodies.names import WIRES
 from inspector.sources import captures, files
 from inspector.sources.captures import NAMES
 from inspector.sources.opening import MAGIC
@@ -26,7 +26,7 @@ _LARGEST = 4 << 30
 
 def read_body(format_name: str | None) -> Store:
     """The body as a store; it is kept in a private folder while it is read. Raises CommandError, UnknownFormat, and ACapture with the streams of a capture."""
-    if format_name is not None and format_name not in NAMES and format_named(format_name).name not in WIRES:
+    if format_name is not None and format_name not in NAMES and not wire_of(format_named(format_name).name):
         raise CommandError(
             f"Only a request body or a capture can come through standard input, no store of the format {format_name}: name its path."
         )

@@ -14,9 +14,10 @@ from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged, judgement_of
 from inspector.programs.formats import Change, DetectedByContent, Format, Lists, Stored, WriteRefused, after
+from inspector.programs.registry import program_or_default
 from inspector.projections.base import Prompt
 from inspector.readers.catalogue import reader
-from inspector.rules.base import DISPATCH, Case, Finding, Severity, at_least, findings
+from inspector.rules.base import Case, Finding, Severity, at_least, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.promote_leaked_call import names, promoted_calls
@@ -56,7 +57,7 @@ def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple
     """The edits of `compose`, and those of the strategies that change something after the ones before them: only these have a cost and a safety mark here."""
     current, effective = case, []
     for strategy in strategies:
-        later = apply(current.conversation, strategy.propose(current))
+        later = apply(current.conversation, strategy.edits(current))
         if later != current.conversation:
             effective.append(strategy)
         current = current.again(later)
@@ -262,7 +263,11 @@ def _unsettled(rows: Sequence[DiffRow], base: Conversation) -> Iterator[str]:
 
 def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool:
     """Whether two blocks share a message that did not, or the other way round; Dispatch's numbers do not tell messages apart."""
-    if base.format in DISPATCH or before is None or not (before.before and before.after and row.before and row.after):
+    if (
+        program_or_default(base.format).numbering.by_message
+        or before is None
+        or not (before.before and before.after and row.before and row.after)
+    ):
         return False
     return (before.before.msg_idx == row.before.msg_idx) != (before.after.msg_idx == row.after.msg_idx)
 
@@ -300,8 +305,7 @@ def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
         )
     if TRUNCATES in plan.strategies:
         warnings += forgotten(before.case.conversation, apply(before.case.conversation, plan.edits))
-    if later.case.conversation.format == "dispatch":
-        warnings.append("A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.")
+    warnings += later.case.program.next_turn
     for dropped in later.case.reading.dropped:
         # What a compaction took the place of is meant to stay out.
         if dropped.meant or "compact" in dropped.why:

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 
 from inspector.conversation.edits import EditMismatch, apply
 from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.conversation.numbering import is_stored
 from inspector.profiles.base import Judgement, ProviderRule
 from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged
+from inspector.programs.base import FROM_LEDGER
 from inspector.programs.formats import WriteRefused
-from inspector.programs.gbrain import writing as gbrain_writing
-from inspector.programs.gbrain.strategies.insert_ledger_results import FROM_LEDGER
-from inspector.rules.base import DISPATCH, GBRAIN, Case, Fault, Finding, Severity, at_least, findings
+from inspector.programs.registry import program_or_default
+from inspector.rules.base import Case, Fault, Finding, Severity, at_least, findings
 from inspector.rules.catalogue import RULES
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.strategies.drop_empty_blocks import is_empty
-from inspector.strategies.renumber_messages import TREES, is_stored
 
 MOST = 4
 """Strategies in a sequence for a profile: what a person can still weigh."""
@@ -62,11 +62,11 @@ def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_pro
     Elsewhere the profile comes first, with what errors in the store name as far as it takes that and no more than MOST come together;
     what warnings name only where it refuses nothing. What the store cannot keep is not recommended. Raises UnknownProfile, UnknownProjection.
     """
-    is_dispatch = case.conversation.format in DISPATCH
-    if case.reading.failure and not is_dispatch:
+    by_rules = case.program.rules_first
+    if case.reading.failure and not by_rules:
         # Of what cannot be loaded there is no request to judge: first what makes it load.
         troubles = [trouble for trouble in troubles if trouble.severity is Severity.ERROR and trouble.fault is Fault.STORE]
-    elif not is_dispatch:
+    elif not by_rules:
         found = for_profile(case, profile_name, own_projection)
         if found.why_not:
             return found
@@ -95,10 +95,8 @@ def _writable(case: Case, names: Sequence[str]) -> list[str]:
 
 def _refusal(base: Conversation, final: Conversation) -> str:
     """Why the store cannot keep `final`, in a sentence; "" where it can, or where only its writer can tell."""
-    if base.format not in GBRAIN:
-        return ""
     try:
-        gbrain_writing.refuse_unfit(base, final)
+        program_or_default(base.format).refuse_unfit(base, final)
     except WriteRefused as refused:
         return refused.reason
     return ""
@@ -228,7 +226,7 @@ def _of_the_store(base: Case, rule: ProviderRule) -> list[str]:
     """A profile knows only the request; in a session that is a tree the cause may lie beside the path, and a store may keep results beside the messages."""
     if base.conversation.ledger:
         return ["insert-ledger-results"] if "insert-interrupted-result" in rule.mended_by else []
-    if base.conversation.format not in TREES:
+    if not base.program.numbering.by_place:
         return []
     return list(dict.fromkeys(name for cure in rule.mended_by for name in _BESIDE_THE_PATH.get(cure, ())))
 
@@ -238,7 +236,7 @@ def composed(case: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Ca
     wanted = set(names)
     used: list[Strategy] = []
     for each in STRATEGIES:
-        edits = list(each.propose(case)) if each.name in wanted else []
+        edits = list(each.edits(case)) if each.name in wanted else []
         # A store that holds a key twice can be edited by nobody: which of the two rows is meant?
         with suppress(EditMismatch):
             case = case.again(apply(case.conversation, edits)) if edits else case

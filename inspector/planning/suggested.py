@@ -79,7 +79,7 @@ def _suggested(before: _Looked, finding: Finding, stored: Stored | None, trials:
 
 def _tried(case: Case, name: str) -> _Trial:
     try:
-        edits = tuple(strategy(name).propose(case))
+        edits = tuple(strategy(name).edits(case))
         later = case.again(apply(case.conversation, edits)) if edits else case
     except EditMismatch:
         # A store that has a key twice can be edited by nobody.

@@ -9,7 +9,7 @@ from inspector.profiles.answering import own_profile
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
-from inspector.programs.request_bodies.names import WIRES
+from inspector.programs.registry import wire_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 
@@ -35,7 +35,7 @@ def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) 
     own, why = own_profile(conversation, ANTHROPIC_PROFILE.name)
     if why and own == profile_name:
         found = replace(found, notes=(why, *found.notes))
-    if conversation.format in WIRES:
+    if wire_of(conversation.format):
         masked = [chunk.seq for chunk, _ in masked_thinking(conversation.chunks)]
         about = f"telemetry masked the thinking at seq {span_text(masked)}: what was sent is unknown, and this verdict is of the masks"
         return replace(found, notes=(*found.notes, about)) if masked else found

@@ -3,15 +3,21 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from inspector.conversation.model import Chunk, Message
+from inspector.conversation.model import Chunk, Conversation, Execution, Message
+from inspector.conversation.numbering import in_order
 from inspector.programs.formats import Format
 from inspector.projections.base import Projection
 from inspector.readers.base import Reader
 
 if TYPE_CHECKING:
+    from inspector.conversation.edits import Edit
     from inspector.rules.base import Case, Hit
+
+
+FROM_LEDGER = "ledger:"
+"""How the key of a result begins that a repair took from the ledger: the store had it."""
 
 
 class Trait(StrEnum):
@@ -43,6 +49,25 @@ class Liveness:
     unknown_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """`renumber` numbers the chunks after a repair. `by_message`: numbers tell messages apart, and rows are kept without gaps. `by_place`: the
+    conversation is a path through a file, and numbers are places in it."""
+
+    renumber: Callable[[Conversation], Conversation] = in_order
+    by_message: bool = False
+    by_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticResult:
+    """What a placeholder for a missing result says. `details` is kept next to the content, where a program knows its own by it; `nameless` names a tool without a name."""
+
+    text: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    nameless: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """One program, or one family of request bodies.
@@ -61,13 +86,42 @@ class Program:
     variant: Callable[[str], Reader | None] = lambda name: None
     """A reader whose name is put together of words, `dispatch-legacy+r1`; None where the program has no such reader."""
     projections: tuple[Projection, ...] = ()
+    wires: Mapping[str, str] = field(default_factory=dict)
+    """Format -> wire shape, of formats that are request bodies."""
     traits: Mapping[str, frozenset[Trait]] = field(default_factory=dict)
     """By format."""
     liveness: Liveness = Liveness()
+    numbering: Numbering = Numbering()
+    synthetic_results: Mapping[str, SyntheticResult] = field(default_factory=dict)
+    """Format -> what its own client puts in for a missing result; Inspector's own words elsewhere."""
+    made_result: Callable[[Chunk], Chunk] | None = None
+    """The same as a chunk, where it is no plain message."""
+    wrote: Callable[[Chunk], str] = lambda result: ""
+    """The program that wrote a result as a placeholder; "" where it may be real."""
+    place_results: "Callable[[Case, Sequence[tuple[str, Chunk]], Mapping[str, Chunk]], Iterator[Edit]] | None" = None
+    """Where results go that a repair inserts, where they do not go into messages of their own or of their batch."""
+    settled_calls: "Callable[[Case], Iterable[str]]" = lambda case: ()
+    """Keys of calls without a result of which the store keeps the outcome elsewhere."""
+    ledger_result: Callable[[Chunk, Execution], Chunk | None] = lambda call, run: None
+    """The result of a call by the run of it that the ledger holds; None where that has not ended."""
+    model_of: Callable[[Chunk], object] = lambda chunk: None
+    """What tells answers of different models apart, where a store keeps it with each answer."""
     goes_on: Mapping[str, Callable[[Message, Message], bool]] = field(default_factory=dict)
     """By format, of those whose provider takes neighbors of the assistant as one turn: whether the second message continues the calls of the first."""
     single_items: frozenset[str] = frozenset()
     """Formats in which each item of an answer is a message of its own."""
+    rules_first: bool = False
+    """A repair for a provider starts with what the rules name, since its readers and not the rows decide what is sent."""
+    refuse_unfit: Callable[[Conversation, Conversation], None] = lambda base, final: None
+    """Raises WriteRefused where the store cannot keep a conversation, as far as that shows before the write."""
+    crash_prefix: str = ""
+    """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""
+    next_turn: tuple[str, ...] = ()
+    """What the program does to a repaired conversation on its next turn, as warnings of a plan."""
+    error_rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Provider rule -> rules that say where its cause is in this store, of an error that the program or its SDK raises."""
+    error_facts: tuple[tuple[str, str], ...] = ()
+    """Facts that hold an error that the program recorded, each with where it is recorded."""
     consequences: Mapping[str, str] = field(default_factory=dict)
     """What its clients make of a damage, as a clause that ends a finding's sentence, by the name of the rule."""
     effects: Callable[[str], tuple[tuple[str, str], ...]] = lambda shape: ()
@@ -100,5 +154,9 @@ class Program:
     """Texts that its clients put in for something else, beside results."""
     never_sent: Callable[[Chunk], bool] = lambda chunk: False
     """Whether a chunk of a path is for display only, whichever reader reads it."""
+    stranded: Callable[[Iterable[str]], Iterable[Message]] = lambda lines: ()
+    """Rows of the notation of cases that the program keeps beside the conversation."""
+    session_of: Callable[[Iterable[str], Iterable[str], Conversation], Conversation] = lambda lines, session, beside: beside
+    """A session out of lines of the notation of cases, with the facts of `beside`."""
     read_only: Mapping[str, str] = field(default_factory=dict)
     new_file_as: Mapping[str, Format] = field(default_factory=dict)

@@ -1,5 +1,6 @@
 """Every program that Inspector knows: a folder next to this module, or an installed package that names its Program in the entry-point group."""
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -29,6 +30,17 @@ def program_of(format_name: str) -> Program | None:
     return next((program for program in programs() if any(each.name == format_name for each in program.formats)), None)
 
 
+def program_or_default(format_name: str) -> Program:
+    return program_of(format_name) or UNKNOWN
+
+
+@cache
+def wire_of(format_name: str) -> str:
+    """The wire shape of a format of request bodies; "" for every other format."""
+    program = program_of(format_name)
+    return program.wires.get(format_name, "") if program else ""
+
+
 def members(package: str, attribute: str) -> list[Any]:
     """The `attribute` of every module of a package that has one, by the names of the modules; nothing where there is no such package."""
     spec = find_spec(package)
@@ -39,6 +51,9 @@ def members(package: str, attribute: str) -> list[Any]:
 
 
 def registered(package: str, attribute: str) -> list[Any]:
-    """Members of the generic package `inspector.<package>` and of the package of that name of each program."""
-    generic = members(f"inspector.{package}", attribute)
-    return generic + [found for program in programs() for found in members(f"{program.package}.{package}", attribute)]
+    """Members of the generic package `inspector.<package>` and of the package of that name of each program, these with the formats of their program."""
+    found = members(f"inspector.{package}", attribute)
+    for program in programs():
+        formats = tuple(of.name for of in program.formats)
+        found += [each if each.formats else replace(each, formats=formats) for each in members(f"{program.package}.{package}", attribute)]
+    return found

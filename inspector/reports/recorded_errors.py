@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.programs.gbrain.facts import ERROR
 from inspector.reports.error_meanings import READ, meaning
 from inspector.reports.explain import recognised
-from inspector.rules.base import GBRAIN, Case, Finding
+from inspector.rules.base import Case, Finding
 from inspector.traces.model import Span
 
 MOST = 50
@@ -36,7 +35,6 @@ class Recorded:
 
 
 # Of gbrain, whose ledger tells such calls apart: the first that fires is named.
-_OF_GBRAIN = {"SDK-1": ("TOOL601", "TOOL602", "TOOL603"), "GB-1": ("TOOL602",), "GB-2": ("TOOL602", "TOOL601")}
 
 
 def recorded_errors(case: Case, findings: Sequence[Finding] = ()) -> tuple[Recorded, ...]:
@@ -70,12 +68,12 @@ def _recorded(case: Case, where: str, seq: int | None, step: str, text: str, fin
     known = meaning(text)
     if known is None:
         return Recorded(where, seq, step, text, NOT_RECOGNISED)
-    rules = _OF_GBRAIN.get(known.provider_rule, ()) if case.conversation.format in GBRAIN else ()
+    rules = case.program.error_rules.get(known.provider_rule, ())
     rules = rules or ((known.rule,) if known.rule else ())
     fires = [finding for finding in findings if finding.code in rules]
     seqs = sorted({seq for finding in fires for seq in finding.seqs})
     rule = next((code for code in rules if any(finding.code == code for finding in fires)), rules[0] if rules else "")
-    if known.provider_rule in _OF_GBRAIN:
+    if known.provider_rule in case.program.error_rules:
         seqs = _named(case, text, seqs)
     return Recorded(where, seq, step, text, known.means, rule, known.provider_rule, f"seq {span_text(seqs, 4)}" if seqs else "")
 
@@ -113,9 +111,9 @@ def _rows(case: Case) -> Iterator[_Found]:
 
 def _noted(case: Case) -> Iterator[_Found]:
     """What a job of gbrain was ended by, by its own account; the newest crash file of a session of rollouts."""
-    text = case.conversation.fact(ERROR) if case.conversation.format in GBRAIN else None
-    if text and text.strip():
-        yield "the job's error_text", None, "", text
+    for name, where in case.program.error_facts:
+        if (text := case.conversation.fact(name)) and text.strip():
+            yield where, None, "", text
     if crash := case.conversation.fact("crashError"):
         name = (case.conversation.fact("crashes") or "").partition(", ")[0]
         yield f"the crash file {name.partition(':')[2]}", None, "", crash

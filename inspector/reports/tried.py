@@ -38,7 +38,7 @@ def readers_tried(case: Case, names: Iterable[str], own_projection: str, profile
 
 def strategies_tried(case: Case, chosen: Sequence[str], own_projection: str, profile_name: str) -> Iterator[Tried]:
     """Each strategy that would change something, alone; the chosen ones first."""
-    found = [(each, list(each.propose(case))) for each in STRATEGIES]
+    found = [(each, list(each.edits(case))) for each in STRATEGIES]
     for each, edits in sorted(found, key=lambda pair: pair[0].name not in chosen):
         if edits:
             other = case.again(apply(case.conversation, edits))

@@ -26,12 +26,8 @@ from typing import Any
 
 from inspector.conversation import jsontext, notation, queries
 from inspector.conversation.model import Chunk, Conversation, Kind, TurnMetrics
-from inspector.programs.dispatch.rows import read_stranded
-from inspector.programs.formats import Cell, Record
-from inspector.programs.gbrain.format import GBRAIN
-from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE, PI
-from inspector.programs.request_bodies.names import WIRES
-from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.programs.catalogue import format_named
+from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names
 from inspector.rules.base import Case, case_of
 from inspector.traces.model import Trace, TraceRecord
@@ -39,25 +35,8 @@ from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time
 
 BESIDE = ("archive", "stranded", "bleeding", "metrics", "step", "prompt", "line", "session")
-TREES = {PI: "pi-1.5", OPENCLAW: "openclaw-2026.9", OPENCLAW_SQLITE: "openclaw-2026.9"}
-"""The reader of a case whose format is a tree, where it names none."""
-SEVERAL = {GBRAIN.name: GBRAIN.default_reader}
-OWN_READER = {ROLLOUTS.name: ROLLOUTS.default_reader, **dict.fromkeys(WIRES, "as-sent")}
 _OF_ENTRY = re.compile(r" (entry|parent)=(\S+)")
 _ROLES = {"tool": "toolResult"}
-CLEAN_SESSION: dict[str, Any] = {
-    "session_id": "20251223_152205_b0fba6",
-    "parent_id": None,
-    "branch_point": None,
-    "endpoint": {"provider": "anthropic", "model": "m"},
-    "environment": {"type": "none", "config": {}},
-    "environment_state": None,
-    "status": "completed",
-    "reward": None,
-    "tags": {},
-    "created_at": "2025-12-23T15:22:05.000000",
-    "updated_at": "2025-12-23T15:22:05.000000",
-}
 STEP_MS = 1000
 """Steps of a turn start this far apart, the first one a millisecond after the turn."""
 
@@ -75,25 +54,21 @@ def apart(text: str) -> tuple[str, dict[str, list[str]]]:
 def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
     """Raises NotationError, UnknownReader."""
     own, beside = apart(text)
-    tree = next((name for name in TREES if f"@format {name}" in own.split("\n")), "")
-    conversation = tree_in(own) if tree else notation.load(own)[0]
-    stranded = tuple(
-        read_stranded(Record(f"stranded-{number}", Cell(jsontext.encode(line.partition(" ")[2]))), number)
-        for number, line in enumerate(beside["stranded"])
-    )
+    program = next((each for each in programs() for of in each.formats if f"@format {of.name}" in own.split("\n")), None)
+    conversation = tree_in(own) if program and program.numbering.by_place else notation.load(own)[0]
     facts = dict(conversation.facts)
     named, asked = facts.pop("format", None), facts.pop("reader", None)
     format_name = (named.value if named else None) or conversation.format
-    whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(beside["metrics"]), stranded=stranded)
+    whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(beside["metrics"]))
+    program = program_or_default(format_name)
+    whole = replace(whole, stranded=tuple(program.stranded(beside["stranded"])))
     if beside["line"] or beside["session"]:
-        whole = session_in(beside["line"], beside["session"], whole)
+        whole = program.session_of(beside["line"], beside["session"], whole)
     archive = archive_in(beside["archive"], whole.format)
-    used = OWN_READER.get(whole.format, reader_name)
-    # Programs of which several versions are known: the one that the case names.
-    several = TREES | SEVERAL
-    if whole.format in several:
-        wanted = (asked.value if asked else None) or reader_name
-        used = wanted if wanted in names(whole.format) else several[whole.format]
+    # Of a program with several versions: the one that the case names.
+    used = (asked.value if asked else None) or reader_name
+    offered = names(whole.format)
+    used = used if used in offered or not offered else format_named(whole.format).default_reader
     return case_of(whole, used, trace_in(beside), taken_at, archive, tuple(beside["bleeding"]))
 
 
@@ -131,19 +106,6 @@ def _entries(chunks: Iterable[Chunk], said: Iterable[tuple[dict[str, str], Mappi
             key += f"#{counts[key]}" if counts[key] > 1 else ""
             before = entry.get("id", before)
         yield replace(chunk, key=f"{key}.{chunk.chunk_idx or 0}", payload={**chunk.payload, "entry": entry}, parent=entry["parentId"])
-
-
-def session_in(lines: Iterable[str], session: Iterable[str], beside: Conversation) -> Conversation:
-    """A rollouts session of these lines, with the facts that stand beside them."""
-    members = {**CLEAN_SESSION, **{name: value for text in session for name, value in jsontext.parse(text).items()}}
-    found = {name: value for name, value in members.items() if value is not None or name not in ("endpoint", "environment")}
-    folder = f"sessions/{CLEAN_SESSION['session_id']}"
-    files = {
-        f"{folder}/session.json": jsontext.encode(jsontext.compact(found)),
-        f"{folder}/messages.jsonl": b"".join(jsontext.encode(line) + b"\n" for line in lines),
-    }
-    read = next(iter(ROLLOUTS.read(Record(key, Cell(data, "file")) for key, data in files.items()))).conversation
-    return replace(read, facts={**read.facts, **beside.facts})
 
 
 def archive_in(lines: Iterable[str], format_name: str = "dispatch") -> Conversation | None:

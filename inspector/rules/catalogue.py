@@ -1,21 +1,9 @@
 """Every rule, in the order of its code. Codes are never reused; retired ones stay listed here."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-
-from inspector.programs.registry import members, programs
+from inspector.programs.registry import registered
 from inspector.rules.base import Rule
 
-
-def _registered() -> Iterator[Rule]:
-    yield from members("inspector.rules", "RULE")
-    for program in programs():
-        formats = tuple(each.name for each in program.formats)
-        for rule in members(f"{program.package}.rules", "RULE"):
-            yield rule if rule.formats else replace(rule, formats=formats)
-
-
-RULES: tuple[Rule, ...] = tuple(sorted(_registered(), key=lambda rule: rule.code))
+RULES: tuple[Rule, ...] = tuple(sorted(registered("rules", "RULE"), key=lambda rule: rule.code))
 
 
 class UnknownRule(LookupError):

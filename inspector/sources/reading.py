@@ -12,10 +12,10 @@ from inspector.programs.evidence_bundle import bundle
 from inspector.programs.formats import Format, InFiles, InRelations, KnowsKeys, Shape, Stored
 from inspector.programs.pi_openclaw.files import SessionFiles
 from inspector.programs.pi_openclaw.folder import copies, counted, is_session, trajectories
+from inspector.programs.registry import wire_of
 from inspector.programs.request_bodies import detection as request_detection
 from inspector.programs.request_bodies import layout as request_layout
 from inspector.programs.request_bodies.layout import NotARequest
-from inspector.programs.request_bodies.names import WIRES
 from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
@@ -239,7 +239,7 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
 
     if isinstance(format_, InRelations):
         raise stores.NotServed(path)
-    if format_.name in WIRES and folders.is_folder(path):
+    if wire_of(format_.name) and folders.is_folder(path):
         raise NotAFile(path, "folder")
     if isinstance(format_, InFiles):
         try:

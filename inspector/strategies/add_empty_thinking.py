@@ -7,14 +7,14 @@ from itertools import pairwise
 from inspector.conversation.edits import Edit, Insert, Replace, Safety, apply, between
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case
-from inspector.strategies.arrangement import entry_of, is_dispatch, is_tree
+from inspector.strategies.arrangement import by_message, entry_of, is_tree
 from inspector.strategies.base import Strategy
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
 
 
 def propose(case: Case) -> Iterator[Edit]:
     """Not in Dispatch, whose rows of a message are numbered without room for one more."""
-    if is_dispatch(case):
+    if by_message(case):
         return
     previous = {chunk.key: before.key for before, chunk in pairwise(case.conversation.chunks)}
     inserts: list[Edit] = []

@@ -7,12 +7,12 @@ from typing import Any
 
 from inspector.conversation.edits import Edit, Insert, Remove, apply, between
 from inspector.conversation.model import Chunk
-from inspector.programs.gbrain.strategies.result_rows import placed_in_rows
-from inspector.programs.request_bodies.names import WIRES
+from inspector.conversation.numbering import is_stored
+from inspector.programs.registry import wire_of
 from inspector.projections.base import AI_SDK, ANTHROPIC, BEDROCK, GEMINI
-from inspector.rules.base import DISPATCH, GBRAIN, Case
+from inspector.rules.base import Case
 from inspector.strategies.insertion import inserted
-from inspector.strategies.renumber_messages import TREES, is_stored, renumbered
+from inspector.strategies.numbering import renumbered
 
 _BATCHED = (ANTHROPIC, BEDROCK, GEMINI, AI_SDK)
 """Wire shapes in which the results of one batch stand in one message."""
@@ -20,12 +20,12 @@ _BESIDE_USER_TEXT = (ANTHROPIC, BEDROCK)
 """Of these, the ones in which the user's words may stand behind results in the same message."""
 
 
-def is_dispatch(case: Case) -> bool:
-    return case.conversation.format in DISPATCH
+def by_message(case: Case) -> bool:
+    return case.program.numbering.by_message
 
 
 def is_tree(case: Case) -> bool:
-    return case.conversation.format in TREES
+    return case.program.numbering.by_place
 
 
 def entry_of(chunk: Chunk) -> dict[str, Any]:
@@ -70,16 +70,16 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
     two results may each stand in the other's place.
     """
     results = list(_behind_what_stays(case, results, without))
-    if is_dispatch(case):
+    if by_message(case):
         base = case.conversation
         cleared = case.again(apply(base, [Remove(chunk) for chunk in without.values()]))
         final = apply(cleared.conversation, inserted(cleared, [(after, (chunk,)) for after, chunk in results]))
         yield from between(base, final)
         return
-    if case.conversation.format in GBRAIN:
-        yield from placed_in_rows(case, results, without)
+    if case.program.place_results is not None:
+        yield from case.program.place_results(case, results, without)
         return
-    wire = WIRES.get(case.conversation.format, "")
+    wire = wire_of(case.conversation.format)
     behind: dict[str, list[Chunk]] = {}
     for after, chunk in results:
         behind.setdefault(after, []).append(chunk)
@@ -126,5 +126,5 @@ def _shared_number(wire: str, before: Chunk, following: Chunk | None) -> int | N
 
 def speaker(case: Case, chunk: Chunk) -> str:
     """Whose message the chunk stands in, as its shape sees it: to Anthropic and Bedrock a result is said by the user."""
-    wire = WIRES.get(case.conversation.format, "")
+    wire = wire_of(case.conversation.format)
     return "user" if chunk.role == "tool" and wire in _BESIDE_USER_TEXT else chunk.role

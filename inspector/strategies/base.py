@@ -25,6 +25,13 @@ class Strategy:
     order: int
     """Place in a composed repair, in steps of 10. Rows become whole first, so that the others see all of them. What was really said comes back
     first, then what belongs to nothing goes, then what is still missing gets a placeholder."""
+    formats: tuple[str, ...] = ()
+    """Formats of the program in whose folder it is, filled in when it is registered; () for a generic strategy."""
     by_choice: bool = False
     beyond_dispatch: bool = False
     """It changes nothing in Dispatch, whose messages are told apart by other numbers."""
+
+    def edits(self, case: Case) -> Iterator[Edit]:
+        """What it would change; nothing in conversations of other programs."""
+        if not self.formats or case.conversation.format in self.formats:
+            yield from self.propose(case)

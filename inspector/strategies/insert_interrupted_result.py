@@ -1,44 +1,25 @@
 """Puts an interrupted result right after each call that has none."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Safety
 from inspector.conversation.model import Chunk, Kind
-from inspector.programs.dispatch.readers import interrupted_result
-from inspector.programs.gbrain.strategies.insert_ledger_results import not_mistaken, settled_runs
-from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT
-from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE, PI
-from inspector.programs.pi_openclaw.strategies.drop_failed_turns import is_failed
+from inspector.programs.base import SyntheticResult
 from inspector.rules.base import Case, answered
-from inspector.rules.synthetic_texts import OURS, ROLLOUTS
-from inspector.strategies.arrangement import is_dispatch, is_tree, placed
+from inspector.rules.synthetic_texts import OURS
+from inspector.strategies.arrangement import by_message, is_tree, placed
 from inspector.strategies.base import Strategy
 from inspector.strategies.insertion import end_of_results, inserted
 
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What a made-up result says. `details` is what OpenClaw keeps beside the content, and knows its own by; `nameless` names a tool without name."""
-
-    text: str
-    details: Mapping[str, Any] = field(default_factory=dict)
-    nameless: str = ""
-
-
-PLAIN_WORDS = Words(OURS)
-PI_WORDS = Words(NO_RESULT)
-OPENCLAW_WORDS = Words(MISSING, {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}, "unknown")
-# In the words of the program that keeps the store, so that it knows them again.
-_OWN = {"rollouts": Words(ROLLOUTS), PI: PI_WORDS, OPENCLAW: OPENCLAW_WORDS, OPENCLAW_SQLITE: OPENCLAW_WORDS}
+PLAIN_WORDS = SyntheticResult(OURS)
 
 
 def propose(case: Case) -> Iterator[Edit]:
     """After the results that its message already has, in call order."""
-    if not is_dispatch(case):
-        return made_up(case, _OWN.get(case.conversation.format, PLAIN_WORDS))
+    if case.program.made_result is None:
+        return made_up(case, case.program.synthetic_results.get(case.conversation.format, PLAIN_WORDS))
     return inserted(
         case,
         [(end_of_results(case, index), (interrupted(case, call),)) for index, call in queries.unanswered_calls(case.messages)],
@@ -47,33 +28,48 @@ def propose(case: Case) -> Iterator[Edit]:
 
 def interrupted(case: Case, call: Chunk) -> Chunk:
     """The result of one call in the words of the program that keeps the store."""
-    if is_dispatch(case):
-        return replace(interrupted_result(call), key=f"new:{call.key}")
-    return _result(call, _OWN.get(case.conversation.format, PLAIN_WORDS))
+    if case.program.made_result is not None:
+        return replace(case.program.made_result(call), key=f"new:{call.key}")
+    return _result(call, case.program.synthetic_results.get(case.conversation.format, PLAIN_WORDS))
 
 
-def made_up(case: Case, words: Words) -> Iterator[Edit]:
+def made_up(case: Case, words: SyntheticResult) -> Iterator[Edit]:
     """Not for a failed answer of a session: pi leaves it out of each request and keeps the result, which would then have no call.
 
     Nor for a call whose own outcome a ledger has: that is known, and words in its place would hide it.
     """
-    if is_dispatch(case):
+    if by_message(case):
         return
     unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if is_tree(case) else set()
-    known = {found.call.key for found, _ in settled_runs(case)}
+    known = set(case.program.settled_calls(case))
     open_calls = [
         found
         for found in answered(case)
         if not found.results
         and found.call.key not in known
         and found.call.key not in unsent
-        and not (is_tree(case) and is_failed(case.messages[found.message]))
+        and not case.program.has_failed(case.messages[found.message])
     ]
     fit = not_mistaken(case, {found.call.key for found in open_calls})
     yield from placed(case, [(found.batch_end, _result(found.call, words)) for found in open_calls if found.call.key in fit], {})
 
 
-def _result(call: Chunk, words: Words) -> Chunk:
+def not_mistaken(case: Case, chosen: Collection[str]) -> frozenset[str]:
+    """Of the open calls with these keys those that may have a result put in: of two calls of one id in a message the first is read as the one that has it."""
+    held: set[tuple[int, str]] = set()
+    found = set()
+    for answer in answered(case):
+        place = (answer.message, answer.call.call_id)
+        if answer.results or place in held:
+            continue
+        if answer.call.key in chosen:
+            found.add(answer.call.key)
+        else:
+            held.add(place)
+    return frozenset(found)
+
+
+def _result(call: Chunk, words: SyntheticResult) -> Chunk:
     payload = {
         "type": "tool-result",
         "toolCallId": call.call_id,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from inspector.conversation.edits import Edit, Insert, apply, between
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
 
 Placed = tuple[str | None, Sequence[Chunk]]
 """A message of at least one chunk, and the key of the stored chunk that it follows (None = at the front)."""

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from inspector.conversation.edits import Edit, Insert, apply, between
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case
-from inspector.strategies.arrangement import is_dispatch
+from inspector.strategies.arrangement import by_message
 from inspector.strategies.insertion import inserted
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
 
 Made = tuple[str | None, str, str]
 """The key that it follows (None = at the front), its role and its words."""
@@ -17,7 +17,7 @@ def said(case: Case, messages: Sequence[Made]) -> Iterator[Edit]:
     chunks = [(after, _chunk(case, number, after, role, words)) for number, (after, role, words) in enumerate(messages)]
     if not chunks:
         return
-    if is_dispatch(case):
+    if by_message(case):
         yield from inserted(case, [(after, (chunk,)) for after, chunk in chunks])
         return
     yield from between(case.conversation, renumbered(apply(case.conversation, [Insert(after, chunk) for after, chunk in chunks])))

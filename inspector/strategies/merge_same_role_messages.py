@@ -5,10 +5,8 @@ from dataclasses import replace
 
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Message
-from inspector.programs.pi_openclaw.readers.rows import model_of
-from inspector.programs.pi_openclaw.strategies.drop_failed_turns import is_failed
 from inspector.rules.base import Case, keys_read, passed_over
-from inspector.strategies.arrangement import arranged, is_dispatch, speaker
+from inspector.strategies.arrangement import arranged, by_message, speaker
 from inspector.strategies.base import Strategy
 
 
@@ -18,7 +16,7 @@ def propose(case: Case) -> Iterator[Edit]:
     Rows between two messages that no program sends follow the joined message as they are. Nothing is joined to an answer that programs leave out as failed
     or that another model gave, and nothing across the place at which a compaction cuts: what is read and what is not would become one message.
     """
-    if is_dispatch(case):
+    if by_message(case):
         return
     skipped, read = passed_over(case.conversation, case.reading), keys_read(case)
     chunks: list[Chunk] = []
@@ -31,12 +29,17 @@ def propose(case: Case) -> Iterator[Edit]:
             aside.append(chunk)
             continue
         role = speaker(case, chunk)
-        if chunk.msg_idx is None or chunk.msg_idx < 0 or role not in ("system", "user", "assistant") or is_failed(Message(role, (chunk,))):
+        if (
+            chunk.msg_idx is None
+            or chunk.msg_idx < 0
+            or role not in ("system", "user", "assistant")
+            or case.program.has_failed(Message(role, (chunk,)))
+        ):
             before = None
             chunks += [*aside, chunk]
             aside = []
             continue
-        kind = (role, chunk.key in read, model_of(chunk) if role == "assistant" else None)
+        kind = (role, chunk.key in read, case.program.model_of(chunk) if role == "assistant" else None)
         if kind != before:
             before, own, joined = kind, chunk.msg_idx, chunk.msg_idx
             chunks += aside

@@ -6,7 +6,7 @@ from itertools import groupby
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case
-from inspector.strategies.arrangement import arranged, is_dispatch
+from inspector.strategies.arrangement import arranged, by_message
 from inspector.strategies.base import Strategy
 
 
@@ -16,7 +16,7 @@ def _rank(chunk: Chunk) -> int:
 
 def propose(case: Case) -> Iterator[Edit]:
     """Inside of a message only; what is equal in rank keeps its order."""
-    if is_dispatch(case):
+    if by_message(case):
         return
     chunks: list[Chunk] = []
     for _, held in groupby(case.conversation.chunks, key=lambda chunk: chunk.msg_idx):

@@ -7,8 +7,7 @@ from inspector.conversation.edits import Edit, Insert, Remove, Replace, Safety, 
 from inspector.conversation.js_json import canonical
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.queries import turns
-from inspector.programs.gbrain.strategies.recorded_runs import Recorded
-from inspector.programs.request_bodies.names import WIRES
+from inspector.programs.registry import wire_of
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.rules.base import Case
 from inspector.rules.synthetic_texts import written_by
@@ -17,7 +16,8 @@ from inspector.strategies.arrangement import entry_of, placed
 from inspector.strategies.base import Strategy
 from inspector.strategies.insert_interrupted_result import interrupted
 from inspector.strategies.leaked_syntax import Ending, recovered
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
+from inspector.strategies.recorded_runs import Recorded
 from inspector.streams.dialects.base import Tools
 from inspector.streams.leaked_calls import where_of
 
@@ -59,7 +59,7 @@ def promoted(case: Case, guesses: bool) -> Iterator[Edit]:
                     if number == 0 and not _is_signed(chunk):
                         edits.append(Replace(chunk, replace(chunk, payload={**chunk.payload, "text": leaking.before})))
                     spare += 1
-                    own = spare if WIRES.get(base.format) == OPENAI_RESPONSES else chunk.msg_idx
+                    own = spare if wire_of(base.format) == OPENAI_RESPONSES else chunk.msg_idx
                     step = number + 1 if _is_kept(chunk, leaking) else number
                     call = replace(
                         call, key=f"new:{chunk.key}:{number}", seq=chunk.seq + step, chunk_idx=(chunk.chunk_idx or 0) + step, msg_idx=own

@@ -9,7 +9,7 @@ from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Kind
 from inspector.rules.base import Case
-from inspector.strategies.arrangement import is_dispatch
+from inspector.strategies.arrangement import by_message
 from inspector.strategies.base import Strategy
 
 _HINT_UNITS = 200
@@ -29,7 +29,7 @@ def propose(case: Case) -> Iterator[Edit]:
         try:
             value = sanitised(text)
             # Dispatch's converter sends any value; a provider of messages wants an object (AN-26).
-            payload = {**chunk.payload, "input": value if isinstance(value, dict) or is_dispatch(case) else _hint(text)}
+            payload = {**chunk.payload, "input": value if isinstance(value, dict) or by_message(case) else _hint(text)}
             jsontext.parse(jsontext.compact({"chunk": payload}))
         except Unreadable:
             continue

@@ -7,7 +7,7 @@ from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Remove, Replace
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case
-from inspector.strategies.arrangement import entry_of, is_dispatch
+from inspector.strategies.arrangement import by_message, entry_of
 
 THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 EMPTY = {"type": "control", "empty": "[]"}
@@ -18,7 +18,7 @@ def stripped(case: Case, wanted: Callable[[Chunk], bool]) -> Iterator[Edit]:
 
     Dispatch has no rows for an empty message, and its newest loader drops such a message anyway; in Responses a reasoning item stands by itself.
     """
-    stands_alone = is_dispatch(case) or case.conversation.format == "openai-responses-request"
+    stands_alone = by_message(case) or case.conversation.format in case.program.single_items
     for message in case.messages:
         gone = [chunk for chunk in message.chunks if chunk.kind in THINKING and wanted(chunk)]
         if len(gone) == len(message.chunks) and not stands_alone:

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Kind
-from inspector.programs.request_bodies.names import WIRES
+from inspector.programs.registry import wire_of
 from inspector.projections.base import MISTRAL, OPENAI_CHAT
 from inspector.rules.base import Case
-from inspector.strategies.arrangement import arranged, is_dispatch
+from inspector.strategies.arrangement import arranged, by_message
 from inspector.strategies.base import Strategy
 
 
@@ -17,9 +17,9 @@ def propose(case: Case) -> Iterator[Edit]:
     chunks = case.conversation.chunks
     first = next((number for number, chunk in enumerate(chunks) if chunk.role != "system"), len(chunks))
     late = [chunk for chunk in chunks[first:] if chunk.role == "system"]
-    wire = WIRES.get(case.conversation.format, OPENAI_CHAT)
+    wire = wire_of(case.conversation.format) or OPENAI_CHAT
     inside = [] if wire in (OPENAI_CHAT, MISTRAL) else [chunk for chunk in chunks[:first] if (chunk.msg_idx or 0) >= 0]
-    if is_dispatch(case) or not (late or inside):
+    if by_message(case) or not (late or inside):
         return
     spare = max((chunk.msg_idx or 0 for chunk in chunks), default=0) + 1
     front: list[Chunk] = [_outside(chunk) if chunk in inside else chunk for chunk in chunks[:first]]

@@ -14,8 +14,8 @@ from inspector.profiles.base import Profile
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.programs.catalogue import FORMATS, UnknownFormat
 from inspector.programs.formats import Format
+from inspector.programs.registry import wire_of
 from inspector.programs.request_bodies.layout import NotARequest
-from inspector.programs.request_bodies.names import WIRES
 from inspector.reports import plan, scan
 from inspector.reports.checking import Checked, checked
 from inspector.reports.standings import Standing
@@ -78,7 +78,7 @@ def _checked(request: OperatorRequest) -> tuple[bytes, Checked]:
     """Raises NoBody."""
     data = _body(request)
     format_name, profile_name = request.POST.get("format", ""), request.POST.get("profile", "")
-    if format_name and format_name not in WIRES:
+    if format_name and not wire_of(format_name):
         raise NoBody(f"There is no request format {visible(format_name[:60])}: choose one of the list, or let it be detected.")
     try:
         return data, checked(data, NAME, format_name, profile_name)
@@ -102,7 +102,7 @@ def _page(request: OperatorRequest) -> tuple[CheckPage, int]:
             data, found = _checked(request)
     except NoBody as nothing:
         problem = str(nothing)
-    formats = tuple(each for each in FORMATS if each.name in WIRES)
+    formats = tuple(each for each in FORMATS if wire_of(each.name))
     text = request.POST.get("body", "") if problem else ""
     held = base64.b64encode(data).decode() if found and len(data) <= HELD else ""
     profile = found.profile if found else request.POST.get("profile", "")
@@ -118,7 +118,7 @@ def _page(request: OperatorRequest) -> tuple[CheckPage, int]:
 def _by_wire(found: Checked | None) -> tuple[tuple[Standing, ...], tuple[Standing, ...]]:
     if found is None:
         return (), ()
-    wires = {WIRES[found.format.name], next(each.profile.wire for each in found.standings if each.name == found.profile)}
+    wires = {wire_of(found.format.name), next(each.profile.wire for each in found.standings if each.name == found.profile)}
     ordered = sorted(found.standings, key=lambda each: each.name != found.profile)
     return tuple(each for each in ordered if each.profile.wire in wires), tuple(each for each in ordered if each.profile.wire not in wires)
 

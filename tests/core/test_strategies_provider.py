@@ -18,7 +18,7 @@ from inspector.programs.formats import Cell, Format, Record, Stored
 from inspector.rules.base import Case, case_of
 from inspector.rules.synthetic_texts import OURS, ROLLOUTS
 from inspector.strategies.catalogue import STRATEGIES, strategy
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
 from tests.judges.reading import HISTORIES
 
 ANTHROPIC, OPENAI, SESSION = "anthropic-request", "openai-chat-request", "rollouts"

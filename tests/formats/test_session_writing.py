@@ -27,7 +27,7 @@ from inspector.sources import reading, stores
 from inspector.sources.lock_files import Held
 from inspector.sources.problems import Moved
 from inspector.strategies.catalogue import strategy
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
 from tests.formats.session_files import a, call, entry, header, line, lines, r, records, text, u
 
 REPLAY, INSERT, NEW = "replay-suffix", "insert-and-reparent", "new-session"

@@ -16,6 +16,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
+from inspector.programs.registry import program_or_default
 from inspector.programs.rollouts.crash import PREFIX
 from inspector.readers.catalogue import names as readers_of
 from inspector.readers.catalogue import reader, reader_of
@@ -44,7 +45,7 @@ from inspector.reports.explain import (
 )
 from inspector.reports.stream_report import rows_that_say
 from inspector.reports.visible import visible
-from inspector.rules.base import ROLLOUTS, Case
+from inspector.rules.base import Case
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 
@@ -364,7 +365,7 @@ def _advice(found: Sequence[Explanation], text: str, asked: Asked) -> Advice | N
 def _beside(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:
     """All conversations of the target; of an imported one of rollouts, those of its source."""
     row = named.conversations[0].row if len(named.conversations) == 1 else None
-    if named.format != ROLLOUTS or (row is None and options["conversation"] is None):
+    if not program_or_default(named.format).crash_prefix or (row is None and options["conversation"] is None):
         return named.conversations
     if row is None:
         return load({**options, "conversation": None}).conversations

@@ -30,7 +30,7 @@ from inspector.reports.observed_rejection import observed
 from inspector.reports.plan import plan_report, summary
 from inspector.reports.span_words import count
 from inspector.reports.what_remains import what_remains
-from inspector.rules.base import DISPATCH, Finding, findings
+from inspector.rules.base import Finding, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
@@ -271,7 +271,7 @@ def _recommended(chosen: Chosen, reader_name: str, goal: str, leaf: str) -> list
     case = at_leaf(chosen.case(reader_name), leaf)
     found = sequence(case, findings(case, RULES), goal, chosen.projection)
     names = [each.name for each in found.way.strategies]
-    if found.why_not and (not names or case.conversation.format not in DISPATCH):
+    if found.why_not and (not names or not case.program.rules_first):
         partly = f" What mends the rest: --strategy {' '.join(names)}." if names else ""
         raise NothingToRepair(f"{found.why_not}{partly}")
     if not names:

@@ -17,9 +17,9 @@ from inspector.management.target import Chosen, Target, add_target_arguments, lo
 from inspector.models import Source
 from inspector.planning.recommend import sequence
 from inspector.profiles.catalogue import PROFILES, profile
+from inspector.programs.registry import wire_of
 from inspector.programs.request_bodies.format import RequestBody
 from inspector.programs.request_bodies.layout import laid_out, parsed
-from inspector.programs.request_bodies.names import WIRES
 from inspector.projections.catalogue import for_wire
 from inspector.reports.error_advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
 from inspector.reports.explain import Explanation, explained, explanation_report
@@ -185,7 +185,7 @@ def _provider(chosen: Chosen, options: Mapping[str, Any]) -> Provider:
     """Named, or of the profile that is aimed at, or of the target's own shape. Raises CommandError, UnknownProfile."""
     goal = profile(options["goal"]) if options["goal"] else None
     found = provider_named(options["provider"]) if options["provider"] else None
-    found = found or provider_of(goal.wire if goal else WIRES.get(chosen.format.name) or profile(chosen.profile).wire)
+    found = found or provider_of(goal.wire if goal else wire_of(chosen.format.name) or profile(chosen.profile).wire)
     if found is None:
         names = ", ".join(each.name for each in PROVIDERS)
         raise CommandError(f"Requests of this shape are not sent from here: name another provider with --provider ({names}).")
@@ -194,7 +194,7 @@ def _provider(chosen: Chosen, options: Mapping[str, Any]) -> Provider:
 
 def _repaired(target: Target, chosen: Chosen, options: Mapping[str, Any]) -> tuple[Case, bytes | None]:
     """The case after the strategies, and for a request body its bytes. Raises CommandError, Refused."""
-    is_body = chosen.format.name in WIRES
+    is_body = wire_of(chosen.format.name)
     names = options["strategy"] or []
     for name in names:
         strategy(name)

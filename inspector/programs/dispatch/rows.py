@@ -1,7 +1,7 @@
 """The values of Dispatch's conversation store: rows, meta, metrics and index as what they say, or with what is wrong with them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import isfinite
 from typing import Any
@@ -177,3 +177,9 @@ def read_meta(meta: Fact | None) -> dict[str, str]:
     # Upstream takes anything but these three for idle.
     result["status"] = result.get("status", "idle") if result.get("status") in ("active", "idle", "closed") else "idle"
     return result
+
+
+def stranded_rows(lines: Iterable[str]) -> Iterator[Message]:
+    """Rows of the notation of cases: a word, then the JSON of a message that no row number belongs to."""
+    for number, line in enumerate(lines):
+        yield read_stranded(Record(f"stranded-{number}", Cell(jsontext.encode(line.partition(" ")[2]))), number)

@@ -1,10 +1,13 @@
 """gbrain: subagent runs in PostgreSQL, messages in one table and runs of tools in another, and exports of these tables."""
 
-from inspector.programs.base import Program, Trait
-from inspector.programs.gbrain import exports, readers
+from inspector.programs.base import Numbering, Program, Trait
+from inspector.programs.gbrain import exports, facts, readers, writing
 from inspector.programs.gbrain.exports import GBRAIN_EXPORT
 from inspector.programs.gbrain.format import GBRAIN
-from inspector.programs.gbrain.notes import notes
+from inspector.programs.gbrain.notes import notes, wrote
+from inspector.programs.gbrain.numbering import at_free_indexes
+from inspector.programs.gbrain.strategies.insert_ledger_results import ledger_result, settled_runs
+from inspector.programs.gbrain.strategies.result_rows import placed_in_rows
 
 _NAMES = tuple(each.name for each in readers.READERS)
 
@@ -27,5 +30,13 @@ PROGRAM = Program(
     # What looks as if a call were buried is a result beside one that the reader made up (TOOL605).
     buries_calls=False,
     placeholders=notes,
+    refuse_unfit=writing.refuse_unfit,
+    error_rules={"SDK-1": ("TOOL601", "TOOL602", "TOOL603"), "GB-1": ("TOOL602",), "GB-2": ("TOOL602", "TOOL601")},
+    error_facts=((facts.ERROR, "the job's error_text"),),
+    numbering=Numbering(at_free_indexes),
+    wrote=wrote,
+    place_results=placed_in_rows,
+    settled_calls=lambda case: (answer.call.key for answer, _ in settled_runs(case)),
+    ledger_result=lambda call, run: ledger_result(call, run) if run.status in readers.SETTLED and not run.damage else None,
     read_only={exports.NAME: exports.READ_ONLY},
 )

@@ -4,8 +4,12 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
+from inspector.programs.base import SyntheticResult
+from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT, is_made_up
 from inspector.rules.base import Case, Hit
 
+PI_WORDS = SyntheticResult(NO_RESULT)
+OPENCLAW_WORDS = SyntheticResult(MISSING, {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}, "unknown")
 PLACEHOLDERS = {
     "[assistant reasoning omitted]": "OpenClaw",
     "[tool calls omitted]": "OpenClaw",
@@ -33,3 +37,23 @@ def placeholders(case: Case) -> Iterator[Hit]:
             chunks,
             f"{what} in the place of something that was lost or refused (seq {queries.span_text([chunk.seq for chunk in chunks])}): {program} puts {text!r} there, nobody said it.",
         )
+
+
+_OPENCLAW = "missing tool result in session history; inserted synthetic error result for transcript repair."
+_RESULTS = {
+    NO_RESULT: "pi",
+    f"[openclaw] {_OPENCLAW}": "OpenClaw",
+    f"[moltbot] {_OPENCLAW}": "OpenClaw (as Moltbot)",
+    f"[clawdbot] {_OPENCLAW}": "OpenClaw (as Clawdbot)",
+    "[tool results omitted]": "OpenClaw",
+}
+_AS_ERRORS = {"aborted": "OpenClaw (for OpenAI's Responses)"}
+"""Words that a tool may say as well: made up only where the result is marked as an error."""
+
+
+def wrote(result: Chunk) -> str:
+    """The program that wrote the result as a placeholder, by its words or by the details that OpenClaw keeps with it."""
+    text = result.text.strip()
+    if is_made_up(result):
+        return _RESULTS.get(text, "OpenClaw")
+    return _RESULTS.get(text) or (_AS_ERRORS.get(text, "") if result.is_error else "")

@@ -1,13 +1,14 @@
 """pi and OpenClaw: sessions that are trees, in JSONL files that both share, and in OpenClaw's SQLite store."""
 
-from inspector.programs.base import Program, Trait
+from inspector.programs.base import Numbering, Program, Trait
 from inspector.programs.pi_openclaw import openclaw_sqlite
+from inspector.programs.pi_openclaw.numbering import after_the_file
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.pi import PI
-from inspector.programs.pi_openclaw.placeholders import placeholders
+from inspector.programs.pi_openclaw.placeholders import OPENCLAW_WORDS, PI_WORDS, placeholders, wrote
 from inspector.programs.pi_openclaw.readers import openclaw, pi, verbatim
-from inspector.programs.pi_openclaw.readers.rows import is_mirror, mapping
+from inspector.programs.pi_openclaw.readers.rows import is_mirror, mapping, model_of
 from inspector.programs.pi_openclaw.rules import session_calls
 from inspector.programs.pi_openclaw.rules.failed_turn_with_calls import results_of_failed
 from inspector.programs.pi_openclaw.rules.session_calls import cut_result
@@ -33,6 +34,10 @@ PROGRAM = Program(
         (PI.name, OPENCLAW.name, OPENCLAW_SQLITE.name),
         frozenset({Trait.NEIGHBORS, Trait.EMPTY_MESSAGES, Trait.SIGNED_THINKING, Trait.SIGNATURES, Trait.PLACEHOLDERS}),
     ),
+    numbering=Numbering(after_the_file, by_place=True),
+    synthetic_results={PI.name: PI_WORDS, OPENCLAW.name: OPENCLAW_WORDS, OPENCLAW_SQLITE.name: OPENCLAW_WORDS},
+    wrote=wrote,
+    model_of=model_of,
     consequences={
         "unanswered-tail-call": (
             "the turn was interrupted, or still runs. The programs make up a result once something follows, pi since 0.69 also before that."

@@ -4,6 +4,7 @@ from inspector.conversation import queries
 from inspector.conversation.model import Kind, Message
 from inspector.programs.base import Program, Trait
 from inspector.programs.request_bodies.format import REQUEST_BODIES
+from inspector.programs.request_bodies.names import WIRES
 from inspector.readers import as_sent
 
 _ANY = frozenset({Trait.EMPTY_MESSAGES, Trait.REPEATED_RUNS, Trait.SIGNATURES, Trait.PLACEHOLDERS})
@@ -34,5 +35,6 @@ PROGRAM = Program(
     },
     # Anthropic and Gemini accepted a call in each of two messages and both results after them; clients of Bedrock merge such messages.
     goes_on={"anthropic-request": _more_calls, "bedrock-request": _more_calls, "gemini-request": _any_calls},
+    wires=WIRES,
     single_items=frozenset({_ITEMS}),
 )

@@ -1,9 +1,13 @@
 """rollouts: a folder with a JSONL file a session, and crash files next to them."""
 
-from inspector.programs.base import Liveness, Program, Trait
+from inspector.programs.base import Liveness, Program, SyntheticResult, Trait
 from inspector.programs.rollouts import projection, readers
 from inspector.programs.rollouts.conversions import converted_thinking
+from inspector.programs.rollouts.crash import PREFIX
 from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.programs.rollouts.notation import session_of
+
+_WRITTEN = {readers.INTERRUPTED: "rollouts", "[interrupted]": "rollouts, on a cancel of 2025-12-23"}
 
 PROGRAM = Program(
     name="rollouts",
@@ -27,6 +31,8 @@ PROGRAM = Program(
     },
     # Its times name no zone and are read as UTC: the moment may have been half a day later.
     liveness=Liveness(running="pending", unknown_ms=12 * 60 * 60 * 1000),
+    synthetic_results={ROLLOUTS.name: SyntheticResult(readers.INTERRUPTED)},
+    wrote=lambda result: _WRITTEN.get(result.text.strip(), ""),
     consequences={
         "unanswered-tail-call": "the turn was interrupted. rollouts leaves it as it is until something follows.",
         "unanswered-call": (
@@ -37,5 +43,7 @@ PROGRAM = Program(
     answered_by=lambda case, message: readers.about(message, "provider") or case.conversation.fact("provider") or "",
     sent_to=lambda case: readers.target_of(case.conversation, case.messages).provider.replace("unknown", ""),
     converted_thinking=converted_thinking,
+    session_of=session_of,
+    crash_prefix=PREFIX,
     projections=tuple(projection.variants()),
 )

@@ -10,7 +10,7 @@ from inspector.conversation.edits import Edit, between
 from inspector.conversation.model import Chunk, Message
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
 
 
 def propose(case: Case) -> Iterator[Edit]:

@@ -1,17 +1,18 @@
 """Puts in the results that the store keeps beside the messages, in its ledger of tool runs."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Execution
 from inspector.conversation.pairing import Answered
+from inspector.programs.base import FROM_LEDGER
 from inspector.programs.gbrain.readers import SETTLED, by_message, runs_of, settled
 from inspector.rules.base import Case, answered
 from inspector.strategies.arrangement import placed
 from inspector.strategies.base import Strategy
+from inspector.strategies.insert_interrupted_result import not_mistaken
 
-FROM_LEDGER = "ledger:"
 """What the key of such a result starts with; behind it stands the key of the run's own record."""
 
 
@@ -31,21 +32,6 @@ def settled_runs(case: Case) -> list[tuple[Answered, Execution]]:
                 known[call.key] = run
             taken.add(run.key)
     return [(answer, known[answer.call.key]) for answer in pairs if answer.call.key in known]
-
-
-def not_mistaken(case: Case, chosen: Collection[str]) -> frozenset[str]:
-    """Of the open calls with these keys those that may have a result put in: of two calls of one id in a message the first is read as the one that has it."""
-    held: set[tuple[int, str]] = set()
-    found = set()
-    for answer in answered(case):
-        place = (answer.message, answer.call.call_id)
-        if answer.results or place in held:
-            continue
-        if answer.call.key in chosen:
-            found.add(answer.call.key)
-        else:
-            held.add(place)
-    return frozenset(found)
 
 
 def propose(case: Case) -> Iterator[Edit]:

@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 
 from inspector.conversation.edits import Edit, Safety
+from inspector.programs.base import SyntheticResult
 from inspector.programs.gbrain.readers import UNAVAILABLE
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
-from inspector.strategies.insert_interrupted_result import Words, made_up
+from inspector.strategies.insert_interrupted_result import made_up
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    return made_up(case, Words(UNAVAILABLE))
+    return made_up(case, SyntheticResult(UNAVAILABLE))
 
 
 STRATEGY = Strategy(

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 from inspector.conversation.edits import Edit, between
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
 
 
 def placed_in_rows(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[str, Chunk]) -> Iterator[Edit]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from inspector.conversation.edits import Edit, Safety
+from inspector.programs.pi_openclaw.placeholders import PI_WORDS
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
-from inspector.strategies.insert_interrupted_result import PI_WORDS, made_up
+from inspector.strategies.insert_interrupted_result import made_up
 
 
 def propose(case: Case) -> Iterator[Edit]:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from inspector.conversation.masks import mask, masked_thinking
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.rules.base import ANTHROPIC_BLOCKS, Case, Fault, Hit, Rule, Severity
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 _REJECTED = " Its signature does not fit a mask, so that the provider would reject this body as it is written."
@@ -17,7 +18,7 @@ def check(case: Case) -> Iterator[Hit]:
         yield Hit(
             chunks,
             f"The thinking at seq {span_text([chunk.seq for chunk in chunks])} is masked ({thinking[0][1][:60]}), as telemetry writes it: what was sent is unknown, "
-            f"and cannot be judged.{_REJECTED if case.conversation.format in ANTHROPIC_BLOCKS else ''}",
+            f"and cannot be judged.{_REJECTED if Trait.BLOCK_ORDER in case.program.traits.get(case.conversation.format, ()) else ''}",
         )
     words = [chunk for chunk in case.conversation.chunks if chunk.kind not in _THINKING and mask(chunk.text)]
     if words:

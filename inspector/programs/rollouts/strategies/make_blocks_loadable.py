@@ -15,7 +15,7 @@ from inspector.programs.rollouts.strategies.loadable_lines import loadable
 from inspector.programs.rollouts.writing import line_text
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
-from inspector.strategies.renumber_messages import renumbered
+from inspector.strategies.numbering import renumbered
 
 
 def propose(case: Case) -> Iterator[Edit]:

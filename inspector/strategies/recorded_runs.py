@@ -7,9 +7,7 @@ from typing import Any
 
 from inspector.conversation.js_json import canonical
 from inspector.conversation.jsontext import Unreadable, parse
-from inspector.conversation.model import Chunk
-from inspector.programs.gbrain.readers import SETTLED
-from inspector.programs.gbrain.strategies.insert_ledger_results import ledger_result
+from inspector.conversation.model import Chunk, Execution
 from inspector.rules.base import Case
 from inspector.strategies.recover_result_from_trace import dicts, recorded_results, result_row
 from inspector.traces import observe
@@ -42,11 +40,16 @@ class Recorded:
 
     def _of_ledger(self, key: str, chunk: Chunk) -> Iterator[tuple[str, Run]]:
         for run in self._case.conversation.ledger:
-            if run.message_idx != chunk.msg_idx or run.status not in SETTLED or run.damage or run.call_id in self._taken:
+            if run.message_idx != chunk.msg_idx or run.call_id in self._taken:
                 continue
-            if isinstance(run.input, dict) and _key(run.tool_name, run.input) == key:
-                said = canonical([run.status, run.output, run.error])
-                yield said, Run(run.call_id, partial(ledger_result, run=run))
+            known = self._case.program.ledger_result(chunk, run)
+            if known is not None and isinstance(run.input, dict) and _key(run.tool_name, run.input) == key:
+                yield canonical([run.status, run.output, run.error]), Run(run.call_id, partial(self._result, run))
+
+    def _result(self, run: Execution, call: Chunk) -> Chunk:
+        result = self._case.program.ledger_result(call, run)
+        assert result is not None, "it had ended"
+        return result
 
     def _of_trace(self, key: str) -> Iterator[tuple[str, Run]]:
         if self._case.trace is None:
