@@ -156,7 +156,7 @@ class Program:
     """Whether a chunk of a path is for display only, whichever reader reads it."""
     stranded: Callable[[Iterable[str]], Iterable[Message]] = lambda lines: ()
     """Rows of the notation of cases that the program keeps beside the conversation."""
-    session_of: Callable[[Iterable[str], Iterable[str], Conversation], Conversation] = lambda lines, session, beside: beside
+    session_of: Callable[[Iterable[str], Iterable[str], Conversation], Conversation] | None = None
     """A session out of lines of the notation of cases, with the facts of `beside`."""
     read_only: Mapping[str, str] = field(default_factory=dict)
     new_file_as: Mapping[str, Format] = field(default_factory=dict)

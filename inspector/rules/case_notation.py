@@ -63,7 +63,8 @@ def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
     program = program_or_default(format_name)
     whole = replace(whole, stranded=tuple(program.stranded(beside["stranded"])))
     if beside["line"] or beside["session"]:
-        whole = program.session_of(beside["line"], beside["session"], whole)
+        session_of = next(each.session_of for each in programs() if each.session_of is not None)
+        whole = session_of(beside["line"], beside["session"], whole)
     archive = archive_in(beside["archive"], whole.format)
     # Of a program with several versions: the one that the case names.
     used = (asked.value if asked else None) or reader_name

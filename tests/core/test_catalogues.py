@@ -4,18 +4,19 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from inspector import detectors, formats, profiles, projections, readers, repairs
+from inspector import profiles
 from inspector.conversation.edits import Safety
 from inspector.profiles.catalogue import PROFILES, UnknownProfile, profile
 from inspector.programs.catalogue import FORMATS, UnknownFormat, format_named
-from inspector.programs.pi_openclaw.readers import openclaw, pi
+from inspector.programs.registry import members, programs
 from inspector.projections.catalogue import UnknownProjection, all_projections, projection
-from inspector.readers.catalogue import UnknownReader, all_readers, names, reader
+from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.rules.base import Fault, Rule
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
@@ -57,7 +58,6 @@ def test_a_rule_says_what_it_must(of: Rule) -> None:
 def test_a_rule_is_named_after_what_is_wrong_and_not_after_the_remedy(of: Rule) -> None:
     words = of.name.split("-")
     assert not {"no", "not", "missing-no", "must", "should", "fix", "repair", "mend", "strip", "insert", "renumber"} & set(words)
-    assert importlib.import_module(f"inspector.detectors.{of.name.replace('-', '_')}").RULE is of
 
 
 @pytest.mark.parametrize("of", STRATEGIES, ids=lambda of: of.name)
@@ -65,7 +65,6 @@ def test_a_strategy_says_what_it_must(of: Strategy) -> None:
     assert all((of.summary, of.cost, of.noticed_by_user, of.argued_for, of.argued_against))
     assert of.write_kind in {"W1", "W2", "W3", "content", "counter", "id"}
     assert of.safety <= set(Safety)
-    assert importlib.import_module(f"inspector.repairs.{of.name.replace('-', '_')}").STRATEGY is of
 
 
 def test_what_removes_rows_is_lossy_and_only_what_adds_rows_is_invented() -> None:
@@ -79,23 +78,28 @@ def test_what_removes_rows_is_lossy_and_only_what_adds_rows_is_invented() -> Non
     assert all(of.write_kind == "W3" for of in STRATEGIES if Safety.INVENTED in of.safety)
 
 
-def test_every_module_that_defines_one_is_listed() -> None:
-    assert {module.RULE.code for module in modules(detectors) if hasattr(module, "RULE")} == {of.code for of in RULES}
-    assert {module.STRATEGY.name for module in modules(repairs) if hasattr(module, "STRATEGY")} == {of.name for of in STRATEGIES}
+def test_every_module_of_profiles_is_listed() -> None:
     assert {of.name for module in modules(profiles) if hasattr(module, "OFFERED") for of in module.OFFERED} == {of.name for of in PROFILES}
-    listed = {of.name for module in modules(projections) if hasattr(module, "variants") for of in module.variants()}
-    assert listed == {of.name for of in all_projections()}
-    grouped = {of.name for module in modules(readers) if hasattr(module, "GROUPINGS") for of in module.GROUPINGS}
-    single = {module.READER.name for module in modules(readers) if hasattr(module, "READER")}
-    single |= {
-        of.name
-        for module in modules(readers)
-        if hasattr(module, "all_readers()") and module.__name__ != "inspector.readers.catalogue"
-        for of in module.READERS
-    }
-    versions = {of.name for module in (openclaw, pi) for of in module.READERS}
-    assert grouped | single | versions == {of.name for of in all_readers()}
-    assert {module.DISPATCH.name for module in modules(formats) if hasattr(module, "DISPATCH")} <= {of.name for of in FORMATS}
+
+
+def test_a_rule_or_strategy_is_in_the_module_of_its_name() -> None:
+    """A module found by its name is where a newcomer looks first."""
+    for package, attribute, known in (("rules", "RULE", RULES), ("strategies", "STRATEGY", STRATEGIES)):
+        folders = [f"inspector.{package}", *(f"{program.package}.{package}" for program in programs())]
+        for of in known:
+            paths = [f"{folder}.{of.name.replace('-', '_')}" for folder in folders]
+            modules_of_that_name = [
+                importlib.import_module(path) for path in paths if find_spec(path.rpartition(".")[0]) and find_spec(path)
+            ]
+            assert [getattr(module, attribute).name for module in modules_of_that_name] == [of.name]
+
+
+def test_what_is_in_the_folder_of_a_program_applies_to_its_formats_alone() -> None:
+    for program in programs():
+        formats = tuple(each.name for each in program.formats)
+        for attribute, package, known in (("RULE", "rules", RULES), ("STRATEGY", "strategies", STRATEGIES)):
+            own = {each.name for each in members(f"{program.package}.{package}", attribute)}
+            assert all(each.formats == formats for each in known if each.name in own)
 
 
 def _unnamed(folder: str, words: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from inspector.planning.preview import NothingToDo
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record, WriteRefused
+from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names, reader
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
@@ -122,7 +123,7 @@ def test_everything_that_reads_takes_any_store(made: Any) -> None:
     for stored in DISPATCH.read(records(made)):
         for name in READERS:
             messages = reader(name).read(stored.conversation).messages
-            for projection in PROJECTIONS:
+            for projection in all_projections():
                 prompt = projection.project(messages)
                 json.dumps(prompt.values)
                 for profile in PROFILES:

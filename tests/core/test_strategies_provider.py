@@ -15,8 +15,9 @@ from inspector.planning import preview as previews
 from inspector.profiles.catalogue import profile
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Record, Stored
+from inspector.programs.rollouts.readers import INTERRUPTED as ROLLOUTS
 from inspector.rules.base import Case, case_of
-from inspector.rules.synthetic_texts import OURS, ROLLOUTS
+from inspector.rules.synthetic_texts import OURS
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.strategies.numbering import renumbered
 from tests.judges.reading import HISTORIES

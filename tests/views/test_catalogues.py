@@ -9,6 +9,8 @@ from django.test import Client
 
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
+from inspector.projections.catalogue import all_projections
+from inspector.readers.catalogue import all_readers
 from inspector.reports.catalogues import NO_OTHER_ID
 from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
@@ -105,9 +107,9 @@ def test_a_safe_strategy_that_rewrites_content_is_not_said_to_change_numbers_onl
 
 def test_the_formats_page_names_readers_projections_and_profiles_and_leads_to_their_rules(client: Client) -> None:
     text = unescape(client.get("/formats/").content.decode())
-    for reader in READERS:
+    for reader in all_readers():
         assert f'id="{reader.name}"' in text and reader.evidence in text and all(f"+{word}" in text for word, _ in reader.variants)
-    for projection in PROJECTIONS:
+    for projection in all_projections():
         assert projection.name in text
     for profile in PROFILES:
         assert profile.unknowable in text and f'href="/rules/#{profile.name}"' in text

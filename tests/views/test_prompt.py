@@ -8,6 +8,7 @@ from django.test import Client
 
 from inspector.models import Conversation
 from inspector.profiles.catalogue import PROFILES
+from inspector.projections.catalogue import all_projections
 from inspector.sources.creation import write_dispatch_store
 from tests.actions.building import bring
 from tests.views.imported import rows
@@ -82,7 +83,7 @@ def test_every_profile_has_its_verdict_and_a_link_that_shows_it(client: Client, 
 
 def test_a_wire_shape_brings_a_profile_along_and_a_profile_its_shape(client: Client, incident: Conversation) -> None:
     wires = {each.name: each.wire for each in PROFILES}
-    for shape in PROJECTIONS:
+    for shape in all_projections():
         found = re.search(r"<h1>([\w-]+): .* as (\S+), read by", prompt(client, incident, f"?as={shape.name.replace('+', '%2B')}"))
         assert found and found[2] == shape.name and wires[found[1]] == shape.wire
     page = client.get(f"/conversations/{incident.oid}/?as=anthropic").content.decode()

@@ -82,7 +82,7 @@ class Command(AnsweringCommand):
             else:
                 self.say("Nothing was sent. --send --key-env VARIABLE sends it, with the key that this variable holds.")
             return
-        if chosen.format.name in WIRES and masked_thinking(case.conversation.chunks):
+        if wire_of(chosen.format.name) and masked_thinking(case.conversation.chunks):
             raise CommandError(
                 "Telemetry masked the thinking of this request, so that it is not what was sent, and no answer to it would say anything: "
                 "take the body from where it was sent, or leave the thinking out with --strategy strip-thinking."
