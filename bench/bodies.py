@@ -9,7 +9,7 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Record
-from inspector.readers.as_sent import read
+from inspector.programs.request_bodies.readers import read
 
 MESSAGES = (2_500, 5_000, 10_000)
 FORMAT = "anthropic-request"

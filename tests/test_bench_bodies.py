@@ -10,7 +10,7 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Record
-from inspector.readers.as_sent import read
+from inspector.programs.request_bodies.readers import read
 
 
 def test_its_bodies_are_whole_and_of_the_length_that_is_asked_for() -> None:

@@ -11,6 +11,7 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 import inspector
+from inspector import bundle
 from inspector.actions import audit, import_streams
 from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
@@ -22,7 +23,6 @@ from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
 from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
-from inspector.programs.evidence_bundle import bundle
 from inspector.programs.formats import Stored
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import inspector
+from inspector import bundle
 from inspector.actions import audit
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
@@ -13,7 +14,6 @@ from inspector.models.transactions import one_snapshot
 from inspector.planning.suggested import suggested
 from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
-from inspector.programs.evidence_bundle import bundle
 from inspector.programs.formats import Stored
 from inspector.projections.catalogue import UnknownProjection, projection
 from inspector.readers.catalogue import UnknownReader, reader_of

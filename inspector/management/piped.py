@@ -9,7 +9,6 @@ from django.core.management.base import CommandError
 from inspector.management.observed import NO_SQLITE, PIPE
 from inspector.programs.catalogue import UnknownFormat, format_named
 from inspector.programs.registry import wire_of
-from inspector.programs.request_bodies.layout import LIMIT
 from inspector.sources import captures, files
 from inspector.sources.captures import NAMES
 from inspector.sources.opening import MAGIC
@@ -17,6 +16,7 @@ from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import ACapture, NoRequest, NotAStore, Store, read_store
 from inspector.streams.captures.base import Kind, Opened, head_of
 from inspector.streams.captures.catalogue import HEAD, kind_named
+from inspector.wires.layout import LIMIT
 
 NAME = "standard-input.json"
 CAPTURE = "standard-input"

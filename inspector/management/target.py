@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from inspector import models
+from inspector import bundle, models
 from inspector.actions.own_database import refuse_own_database
 from inspector.actions.seal_bundle import known_judges
 from inspector.conversation.model import Conversation
@@ -18,7 +18,6 @@ from inspector.models import loading
 from inspector.models.identity import short_id
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.answering import own_judges
-from inspector.programs.evidence_bundle import bundle
 from inspector.programs.formats import Format, Stored
 from inspector.reports.visible import visible
 from inspector.rules.base import Case, case_of

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 
+from inspector import bundle
 from inspector.conversation import model
 from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Fact
@@ -14,7 +15,6 @@ from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamPart
 from inspector.models.trace import TraceRecord
 from inspector.programs.catalogue import format_named
-from inspector.programs.evidence_bundle import bundle
 from inspector.programs.formats import Cell, Format, Stored
 from inspector.programs.formats import Record as StoredRecord
 from inspector.reports.branches import with_leaf

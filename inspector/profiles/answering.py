@@ -11,10 +11,9 @@ from inspector.profiles.gemini import GEMINI_3_PROFILE, GEMINI_PROFILE
 from inspector.profiles.mistral import MISTRAL_PROFILE
 from inspector.profiles.openai_chat import OPENAI_CHAT
 from inspector.profiles.openai_responses import OPENAI_RESPONSES_PROFILE
+from inspector.programs.registry import program_or_default
 from inspector.projections.catalogue import for_wire
 
-FORMATS = ("pi", "openclaw", "openclaw-sqlite")
-"""Formats whose sessions say of every answer which provider gave it."""
 _OF_API: Mapping[str, str] = {
     "bedrock-converse-stream": BEDROCK_PROFILE.name,
     "openai-completions": OPENAI_CHAT.name,
@@ -40,7 +39,7 @@ def own_profile(conversation: Conversation, usual: str) -> tuple[str, str]:
     `usual`: that of its source. One that a person or a bundle brought, and not the format, stays.
     """
     api, provider, model = (conversation.fact(name) or "" for name in ("api", "provider", "model"))
-    if conversation.format not in FORMATS or usual != ANTHROPIC_PROFILE.name or not (api or provider):
+    if not program_or_default(conversation.format).names_provider or usual != ANTHROPIC_PROFILE.name or not (api or provider):
         return usual, ""
     name = _named(api, provider, model, conversation.fact("thinking") or "off")
     answers = f"{(model or 'a model')[:80]!r} of {(provider or 'a provider without a name')[:60]}" + (f" over {api[:60]}" if api else "")

@@ -61,11 +61,13 @@ class Numbering:
 
 @dataclass(frozen=True, slots=True)
 class SyntheticResult:
-    """What a placeholder for a missing result says. `details` is kept next to the content, where a program knows its own by it; `nameless` names a tool without a name."""
+    """What a placeholder for a missing result says. `details` is kept next to the content, where a program knows its own by it; `nameless` names a tool
+    without a name, `wire` the spelling of `details`."""
 
     text: str
     details: Mapping[str, Any] = field(default_factory=dict)
     nameless: str = ""
+    wire: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,16 @@ class Program:
     """A repair for a provider starts with what the rules name, since its readers and not the rows decide what is sent."""
     refuse_unfit: Callable[[Conversation, Conversation], None] = lambda base, final: None
     """Raises WriteRefused where the store cannot keep a conversation, as far as that shows before the write."""
+    places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Format -> what a place in a session is called, and what is added to the number of the model; a line counted from 1 elsewhere."""
+    neighbor_files: frozenset[str] = frozenset()
+    """Formats whose sessions have a lock and an index in their folder."""
+    converters: tuple[str, tuple[str, ...]] = ("", ())
+    """Its own projection, and the proposed variants of that."""
+    reader_fixes: tuple[str, ...] = ()
+    """Proposed variants of its readers that a comparison combines with the others."""
+    ruled_out: "Callable[[Case], tuple[tuple[str, str], ...]]" = lambda case: ()
+    """Other causes of a model that stops calling tools, and what speaks against each."""
     crash_prefix: str = ""
     """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""
     next_turn: tuple[str, ...] = ()
@@ -144,6 +156,8 @@ class Program:
     """Why a result is read without its call, where the store and not the reader makes it so."""
     buries_calls: bool = True
     """Its readers may put a call into another message, so that a result is read without it."""
+    names_provider: bool = False
+    """Its conversations say of every answer which provider gave it."""
     answered_by: "Callable[[Case, Message], str]" = lambda case, message: "anthropic"
     """The provider of an answer, of formats with signed thinking."""
     sent_to: "Callable[[Case], str]" = lambda case: "anthropic"

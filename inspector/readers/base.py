@@ -20,6 +20,8 @@ class Reader:
     shipped: bool = False
     proposed: bool = False
     """Nobody runs it: it says what a proposal would have made of the history."""
+    is_universal: bool = False
+    """It reads conversations of every format, as they stand."""
     is_sent: bool = False
     """It goes on to what the client sends: of the readers that people compare, one is the same client."""
     path: Callable[[Conversation], Conversation] | None = None

@@ -3,7 +3,6 @@
 from functools import cache
 
 from inspector.programs.registry import program_of, programs
-from inspector.readers import as_sent
 from inspector.readers.base import Reader
 
 _NAMED = 6
@@ -49,7 +48,7 @@ def reader_of(name: str, format_name: str) -> Reader:
 def fits(name: str, format_name: str) -> bool:
     """Whether the reader is of a program that opens this format, or of none. Of a format that no reader is named for, any does."""
     offered = names(format_name)
-    return not offered or name in offered or name.partition("+")[0] in offered or name == as_sent.NAME
+    return not offered or name in offered or name.partition("+")[0] in offered or reader(name).is_universal
 
 
 def names(format_name: str) -> list[str]:

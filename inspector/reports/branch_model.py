@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.conversation.model import Chunk
+from inspector.programs.registry import program_or_default
 
 ROOT, STORED, REBASED, CUT, DANGLING, CYCLE, UNPLACED = "root", "stored", "rebased", "cut", "dangling", "cycle", "unplaced"
 """How an entry hangs on the one above it: as stored, as the reader goes on, or only as we recover it where no program does."""
@@ -17,7 +18,7 @@ _COUNTING = re.compile(r"line:(\d{1,9})((?:/\d+)?)")
 
 def counted(format_name: str) -> tuple[str, int]:
     """What the places of a session are called, and what is added to the number of the model: editors count the header as line 1, rows have a `seq`."""
-    return ("event", 0) if format_name == "openclaw-sqlite" else ("line", 1)
+    return program_or_default(format_name).places.get(format_name, ("line", 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from typing import Any
 
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
-from inspector.programs.dispatch import traces as dispatch_traces
 from inspector.programs.formats import Format, WriteMode
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import all_readers
@@ -14,6 +13,7 @@ from inspector.rules.base import Rule
 from inspector.strategies import catalogue as repairs
 from inspector.strategies.base import Strategy
 from inspector.streams.captures.catalogue import KINDS
+from inspector.traces import dispatch as dispatch_traces
 
 Json = dict[str, Any]
 

@@ -10,11 +10,11 @@ from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Record, Stored, WriteRefused
-from inspector.programs.request_bodies import detection as request_detection
 from inspector.projections.base import Prompt
 from inspector.reports.standings import Standing, standings_of
 from inspector.rules.base import Case, Finding, case_of, findings
 from inspector.rules.catalogue import RULES
+from inspector.wires import detection as request_detection
 
 LARGEST = 3000
 """Chunks of a body for which a repair is worked out in one page."""

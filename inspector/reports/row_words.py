@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
-from inspector.programs.dispatch.readers import INTERRUPTED
+from inspector.rules.synthetic_texts import is_synthetic
 
 ROLE_LETTERS = {
     "user": "u", "assistant": "a", "tool": "t", "system": "s", "model": "a", "developer": "s", "reasoning": "a",
@@ -48,10 +48,10 @@ def _entry_words(chunk: Chunk) -> str:
 
 
 def synthetic(chunk: Chunk) -> str:
-    """Why a stored result is none that a tool gave; "" for all others. The texts are those of Dispatch's kernel and reconcile.ts, whole."""
+    """Why a stored result is none that a tool gave; "" for all others. The other texts are those of Dispatch's kernel, whole."""
     if chunk.kind is not Kind.TOOL_RESULT:
         return ""
-    if chunk.text == INTERRUPTED:
+    if is_synthetic(chunk):
         return "no tool said this: it stands in for a result that is missing"
     if chunk.is_error and chunk.text == "Aborted":
         return "no tool said this: the turn was stopped"

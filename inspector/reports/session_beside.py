@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Conversation
+from inspector.programs.registry import program_or_default
 
 # Name of the fact -> what it is called for a person.
 _SAID = {
@@ -33,5 +34,5 @@ def _rows(tree: Conversation) -> Iterator[tuple[str, str]]:
             yield said, f"{value}{more}"
     held = tree.facts.get("lines")
     # The key of a file that was named alone has no folder in it.
-    if tree.format == "openclaw" and held is not None and held.key and "/" not in held.key:
+    if tree.format in program_or_default(tree.format).neighbor_files and held is not None and held.key and "/" not in held.key:
         yield "lock and index", _ALONE

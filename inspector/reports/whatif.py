@@ -12,8 +12,7 @@ from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS
-from inspector.programs.dispatch import projection as dispatch_openai
-from inspector.programs.dispatch.readers import KEEP_THINKING
+from inspector.programs.registry import program_or_default, programs
 from inspector.projections.base import Prompt
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, fits, names, reader, reader_of
@@ -22,8 +21,6 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.tool_call_in_thinking import leaks
 
 EXAMPLES = 3
-_CONVERTERS = {"dispatch": (dispatch_openai.NAME, dispatch_openai.FIXES)}
-"""Format of a reader -> the projection of its program, and the variants of that which were proposed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +33,15 @@ class Client:
 
     def projection(self, own: str) -> str:
         """`own` is the deployed one."""
-        return f"{_CONVERTERS[self.reader.format][0]}+{self.converter}" if self.converter else own
+        return f"{program_or_default(self.reader.format).converters[0]}+{self.converter}" if self.converter else own
 
 
 def client(name: str) -> Client:
     """Raises UnknownReader."""
     base, _, word = name.rpartition("+")
-    if any(word in words for _, words in _CONVERTERS.values()):
+    if any(word in program.converters[1] for program in programs()):
         found = reader(base)
-        if word not in _CONVERTERS.get(found.format, ("", ()))[1]:
+        if word not in program_or_default(found.format).converters[1]:
             raise UnknownReader(name)
         return Client(name, found, word)
     return Client(name, reader(name), "")
@@ -57,12 +54,13 @@ def compared_formats(*clients: str) -> list[str]:
 
 
 def candidates(format_name: str) -> list[str]:
-    """The clients that are compared for a format: of Dispatch every combination of the fixes that were proposed for its loader, its repair and its converter."""
+    """The clients that are compared for a format: every combination of the fixes that were proposed for the loader, its repair and its converter."""
     offered = names(format_name)
-    words = _CONVERTERS.get(reader(offered[0]).format, ("", ()))[1] if offered else ()
+    program = program_or_default(reader(offered[0]).format if offered else format_name)
+    words = program.converters[1]
     if not words or len(offered) < 2:
         return offered
-    readers = [f"{name}{fix}" for name in offered if "+" not in name for fix in ("", f"+{KEEP_THINKING}")]
+    readers = [f"{name}{fix}" for name in offered if "+" not in name for fix in ("", *(f"+{fix}" for fix in program.reader_fixes))]
     return [f"{name}{word}" for name in readers for word in ("", *(f"+{word}" for word in words))]
 
 

@@ -1,6 +1,6 @@
 """Texts that programs and repairs put in the place of a tool result that nobody has: recognized, so that none is taken for a real one."""
 
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Kind
 from inspector.programs.registry import programs
 
 OURS = "The tool call was interrupted before a result was recorded."
@@ -20,6 +20,11 @@ def written_by(result: Chunk) -> str:
     if text.startswith(_LITELLM):
         return "litellm"
     return _KNOWN.get(text) or next((name for program in programs() if (name := program.wrote(result))), "")
+
+
+def is_placeholder(text: str) -> bool:
+    """Of a text that is known without the rest of its result."""
+    return bool(written_by(Chunk("", 0, "tool", Kind.TOOL_RESULT, {"type": "tool-result", "content": text}, 0, 0)))
 
 
 def is_synthetic(result: Chunk) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import turns
-from inspector.programs.dispatch.rules.merges import ruled_out
 from inspector.rules.base import Case, Fault, Hit, Rule, Severity
 from inspector.streams.dialects.base import Tools
 from inspector.streams.dialects.catalogue import BY_ID
@@ -103,7 +102,7 @@ def check(case: Case) -> Iterator[Hit]:
         syntax = (f"{found.dialect}, {BY_ID[found.dialect].title}", " ".join(found.reasons))
         evidence = (("text", chunk.text[:200]), ("call syntax", syntax[0]), ("taken for a call", syntax[1]))
         chunks = tuple({each.key: each for each, _ in leaked_calls}.values())
-        yield Hit(chunks, text, evidence=evidence, ruled_out=ruled_out(case), repaired_by=_repairs(ending(turn), leaked_calls))
+        yield Hit(chunks, text, evidence=evidence, ruled_out=case.program.ruled_out(case), repaired_by=_repairs(ending(turn), leaked_calls))
 
 
 def _repairs(chunks: Sequence[Chunk], leaked_calls: Sequence[tuple[Chunk, Found]]) -> tuple[str, ...] | None:

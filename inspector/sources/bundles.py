@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from inspector.programs.evidence_bundle.bundle import BrokenBundle, Members, Sealed, unseal
+from inspector.bundle import BrokenBundle, Members, Sealed, unseal
 from inspector.sources import files
 from inspector.sources.problems import SourceProblem, shown
 

@@ -5,17 +5,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from inspector import bundle
 from inspector.programs import not_read
 from inspector.programs.catalogue import FORMATS, format_named
-from inspector.programs.dispatch import traces as dispatch_traces
-from inspector.programs.evidence_bundle import bundle
 from inspector.programs.formats import Format, InFiles, InRelations, KnowsKeys, Shape, Stored
 from inspector.programs.pi_openclaw.files import SessionFiles
 from inspector.programs.pi_openclaw.folder import copies, counted, is_session, trajectories
 from inspector.programs.registry import wire_of
-from inspector.programs.request_bodies import detection as request_detection
-from inspector.programs.request_bodies import layout as request_layout
-from inspector.programs.request_bodies.layout import NotARequest
 from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
@@ -23,8 +19,12 @@ from inspector.sources.postgres_problems import Elsewhere
 from inspector.sources.problems import NotAFile, SourceProblem, shown
 from inspector.streams.captures.base import Kind
 from inspector.streams.captures.catalogue import kind_named
+from inspector.traces import dispatch as dispatch_traces
 from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
+from inspector.wires import detection as request_detection
+from inspector.wires import layout as request_layout
+from inspector.wires.layout import NotARequest
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
 THE_FILE, THE_KEYS, BESIDE = "the file", "its keys", "files next to the sessions"

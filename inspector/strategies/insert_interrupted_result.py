@@ -76,7 +76,7 @@ def _result(call: Chunk, words: SyntheticResult) -> Chunk:
         "toolName": call.tool_name or words.nameless,
         "content": words.text,
         "isError": True,
-        **({"extra": {"details": dict(words.details)}, "wire": "pi"} if words.details else {}),
+        **({"extra": {"details": dict(words.details)}, "wire": words.wire} if words.details else {}),
     }
     return Chunk(f"new:{call.key}", 0, "tool", Kind.TOOL_RESULT, payload, 0, 0, at=call.at)
 

@@ -7,8 +7,8 @@ from typing import Any
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Kind
-from inspector.programs.dispatch.readers import INTERRUPTED
 from inspector.rules.base import Case
+from inspector.rules.synthetic_texts import is_placeholder
 from inspector.strategies.base import Strategy
 from inspector.strategies.insertion import end_of_results, inserted
 from inspector.traces import observe
@@ -66,7 +66,7 @@ def recorded_results(trace: Trace, wanted: set[str]) -> dict[str, Mapping[str, A
 
 def _note(found: dict[str, list[Mapping[str, Any]]], wanted: set[str], call_id: Any, chunk: Mapping[str, Any]) -> None:
     content = chunk.get("content")
-    if isinstance(call_id, str) and call_id in wanted and isinstance(content, str) and content != INTERRUPTED:
+    if isinstance(call_id, str) and call_id in wanted and isinstance(content, str) and not is_placeholder(content):
         found.setdefault(call_id, []).append(chunk)
 
 

@@ -15,7 +15,6 @@ from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.programs.catalogue import FORMATS, UnknownFormat
 from inspector.programs.formats import Format
 from inspector.programs.registry import wire_of
-from inspector.programs.request_bodies.layout import NotARequest
 from inspector.reports import plan, scan
 from inspector.reports.checking import Checked, checked
 from inspector.reports.standings import Standing
@@ -24,6 +23,7 @@ from inspector.rules.base import Finding
 from inspector.sources import captures
 from inspector.views.pages import as_json, page
 from inspector.views.preview_part import PreviewPart, preview_part
+from inspector.wires.layout import NotARequest
 
 LARGEST = 50 * 1000 * 1000
 """Bytes of an upload."""

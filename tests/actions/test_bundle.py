@@ -15,8 +15,8 @@ from inspector.actions.planning import request_for, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.seal_bundle import seal_imported
 from inspector.actions.set_write_back import set_write_back
+from inspector.bundle import BrokenBundle, unseal
 from inspector.models import AuditEntry, Conversation, Payload, Source, loading
-from inspector.programs.evidence_bundle.bundle import BrokenBundle, unseal
 from inspector.programs.formats import Cell
 from inspector.sources import bundles
 from inspector.sources.bundles import NotABundle

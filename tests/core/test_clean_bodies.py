@@ -7,9 +7,9 @@ import pytest
 
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Record
-from inspector.programs.request_bodies.names import WIRES
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
+from inspector.wires.names import WIRES
 
 CALL = {"id": "call_a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 CALL_2 = {"id": "call_b", "type": "function", "function": {"name": "ls", "arguments": "{}"}}

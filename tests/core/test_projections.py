@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.programs.formats import Cell, Record
-from inspector.programs.request_bodies import ids as request_ids
 from inspector.programs.request_bodies.format import REQUEST_BODIES
 from inspector.projections import gemini
 from inspector.projections.base import Part, Prompt
 from inspector.projections.catalogue import all_projections, projection
 from inspector.readers.catalogue import reader
+from inspector.wires import ids as request_ids
 from tests.core.test_hostile import FEW, kinds, values, words
 
 WIRES = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "mistral", "ai-sdk"]

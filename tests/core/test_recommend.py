@@ -16,13 +16,13 @@ from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Record, Stored, after
-from inspector.programs.request_bodies.names import WIRES
 from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.projections.base import AS_SENT
 from inspector.projections.catalogue import projection
 from inspector.rules.base import Case, case_of
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.seeds.rollouts_incident import SESSION, incident_files
+from inspector.wires.names import WIRES
 from tests.judges.reading import HISTORIES
 
 NAMES = [judge.name for judge in PROFILES]

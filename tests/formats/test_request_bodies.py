@@ -13,9 +13,9 @@ from inspector.conversation.edits import Insert, Remove, Replace
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import true_messages
 from inspector.programs.formats import WriteRefused
-from inspector.programs.request_bodies.layout import NotARequest
+from inspector.programs.request_bodies import readers as as_sent
 from inspector.projections.catalogue import projection
-from inspector.readers import as_sent
+from inspector.wires.layout import NotARequest
 from tests.formats.bodies import BODIES, FORMATS, read, stored, written
 
 WIRES = sorted(BODIES)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from inspector.programs.request_bodies import layout as request_layout
-from inspector.programs.request_bodies.detection import format_of, wires_of
-from inspector.programs.request_bodies.layout import NotARequest
-from inspector.programs.request_bodies.shapes.catalogue import SHAPES
 from inspector.sources.reading import NoRequest, read
+from inspector.wires import layout as request_layout
+from inspector.wires.detection import format_of, wires_of
+from inspector.wires.layout import NotARequest
+from inspector.wires.shapes.catalogue import SHAPES
 from tests.formats.bodies import BODIES
 
 TALK = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]

@@ -12,10 +12,10 @@ import pytest
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Record
-from inspector.programs.request_bodies.detection import format_of
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.rules.base import Severity, at_least, case_of, findings
 from inspector.rules.catalogue import RULES
+from inspector.wires.detection import format_of
 
 _ROOT = Path(__file__).parent.parent.parent
 _SHARED = Path(os.environ.get("INSPECTOR_SHARED") or _ROOT.parent / "shared").absolute()

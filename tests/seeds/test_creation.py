@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from inspector.programs.dispatch import traces as dispatch_traces
 from inspector.seeds.dispatch_incident import store_rows, trace_records
 from inspector.sources import creation, files, sqlite
 from inspector.sources.problems import AlreadyThere, Missing, NotAFile
+from inspector.traces import dispatch as dispatch_traces
 from inspector.traces.body_hash import body_hash
 from inspector.traces.record_id import record_id
 

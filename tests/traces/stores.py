@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from inspector.programs.dispatch import traces as dispatch_traces
 from inspector.sources import files, sqlite
+from inspector.traces import dispatch as dispatch_traces
 from inspector.traces.bodies import Body, decompress
 from inspector.traces.body_hash import body_hash
 from inspector.traces.model import Problem, TraceRecord

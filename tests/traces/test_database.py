@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from inspector.programs.dispatch import traces as dispatch_traces
-from inspector.programs.dispatch.traces import sniff
 from inspector.programs.formats import Shape
 from inspector.sources import sqlite
 from inspector.traces import bodies
+from inspector.traces import dispatch as dispatch_traces
+from inspector.traces.dispatch import sniff
 from inspector.traces.log_record import UNREADABLE
 from tests.traces.stores import EXAMPLES, OLD_BODIES, read_database, write_database
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.programs.dispatch.traces import sniff_journal
 from inspector.programs.formats import Shape
+from inspector.traces.dispatch import sniff_journal
 from inspector.traces.record_id import record_id
 from tests.traces.stores import EXAMPLES, read_database, read_journal, write_database, write_journal
 

@@ -11,8 +11,8 @@ from django.test import Client
 
 from inspector.models import Conversation, Payload, Record, Source
 from inspector.profiles.catalogue import PROFILES
-from inspector.programs.request_bodies.names import WIRES
 from inspector.views import check
+from inspector.wires.names import WIRES
 
 pytestmark = pytest.mark.django_db
 

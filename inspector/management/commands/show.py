@@ -14,7 +14,6 @@ from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
-from inspector.programs.request_bodies.names import WIRES
 from inspector.projections.catalogue import projection
 from inspector.projections.observed import observed
 from inspector.readers.catalogue import reader_of
@@ -29,6 +28,7 @@ from inspector.rules.base import Case, case_of
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 from inspector.traces.model import Step, Trace
+from inspector.wires.names import WIRES
 
 SENT = "sent"
 OF_STREAMS = ("events", "message", "capture")

@@ -19,7 +19,6 @@ from inspector.planning.recommend import sequence
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.programs.registry import wire_of
 from inspector.programs.request_bodies.format import RequestBody
-from inspector.programs.request_bodies.layout import laid_out, parsed
 from inspector.projections.catalogue import for_wire
 from inspector.reports.error_advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
 from inspector.reports.explain import Explanation, explained, explanation_report
@@ -30,6 +29,7 @@ from inspector.rules.catalogue import RULES
 from inspector.sources import sending
 from inspector.sources.problems import shown
 from inspector.strategies.catalogue import strategy
+from inspector.wires.layout import laid_out, parsed
 
 REFUSALS = (400, 413, 422)
 """Answers that speak of the request itself; others (a key, a limit, a fault of the server) say nothing about the history."""

@@ -5,6 +5,7 @@ from inspector.programs.dispatch import g0, projection, readers, rows
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.dispatch.g0 import DISPATCH_G0
 from inspector.programs.dispatch.numbering import own_numbers
+from inspector.programs.dispatch.rules import merges
 from inspector.programs.dispatch.rules.abort_placeholder import placeholders
 from inspector.programs.dispatch.rules.pair_cut_by_compaction import cut_off
 
@@ -22,6 +23,9 @@ PROGRAM = Program(
     numbering=Numbering(own_numbers, by_message=True),
     made_result=readers.interrupted_result,
     wrote=lambda result: "Dispatch" if result.text.strip() == readers.INTERRUPTED else "",
+    converters=(projection.NAME, tuple(projection.FIXES)),
+    reader_fixes=(readers.KEEP_THINKING,),
+    ruled_out=merges.ruled_out,
     consequences={
         "unanswered-tail-call": "the turn was interrupted. The loader makes up an interrupted result on every read.",
         "unanswered-call": "The loader puts its made-up result at the end of the history, where providers refuse it.",

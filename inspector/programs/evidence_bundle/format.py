@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from inspector import bundle
 from inspector.conversation.edits import Plan
 from inspector.programs.dispatch.format import DISPATCH
-from inspector.programs.evidence_bundle import bundle
 from inspector.programs.formats import Cell, Change, Record, Shape, Stored, WriteMode, WriteRefused
 
 MAGIC = b"PK\3\4"

@@ -1,8 +1,8 @@
 """Inspector's own bundles: one conversation with its surroundings, sealed in a zip, read as the program of its rows reads them."""
 
+from inspector import bundle
 from inspector.programs.base import Program
 from inspector.programs.dispatch import readers
-from inspector.programs.evidence_bundle import bundle
 from inspector.programs.evidence_bundle.format import EVIDENCE_BUNDLE
 
 PROGRAM = Program(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation.model import Kind
-from inspector.programs.request_bodies.shapes.base import Block, empty, extra, text_in, unknown, wrong
+from inspector.wires.shapes.base import Block, empty, extra, text_in, unknown, wrong
 
 WIRE = "pi"
 _CALLS = ("toolCall", "toolUse", "functionCall", "tool_call", "tool_use", "function_call")

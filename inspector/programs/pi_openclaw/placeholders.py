@@ -9,7 +9,7 @@ from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RE
 from inspector.rules.base import Case, Hit
 
 PI_WORDS = SyntheticResult(NO_RESULT)
-OPENCLAW_WORDS = SyntheticResult(MISSING, {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}, "unknown")
+OPENCLAW_WORDS = SyntheticResult(MISSING, {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}, "unknown", "pi")
 PLACEHOLDERS = {
     "[assistant reasoning omitted]": "OpenClaw",
     "[tool calls omitted]": "OpenClaw",

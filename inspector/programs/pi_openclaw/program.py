@@ -38,6 +38,9 @@ PROGRAM = Program(
     synthetic_results={PI.name: PI_WORDS, OPENCLAW.name: OPENCLAW_WORDS, OPENCLAW_SQLITE.name: OPENCLAW_WORDS},
     wrote=wrote,
     model_of=model_of,
+    names_provider=True,
+    places={OPENCLAW_SQLITE.name: ("event", 0)},
+    neighbor_files=frozenset({OPENCLAW.name}),
     consequences={
         "unanswered-tail-call": (
             "the turn was interrupted, or still runs. The programs make up a result once something follows, pi since 0.69 also before that."

@@ -7,16 +7,16 @@ from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Cell, Change, Record, Shape, Stored, Table, WriteMode
-from inspector.programs.request_bodies import detection as request_detection
-from inspector.programs.request_bodies import elsewhere as request_elsewhere
-from inspector.programs.request_bodies import ids as request_ids
-from inspector.programs.request_bodies import writing as request_writing
-from inspector.programs.request_bodies.layout import BlockTexts, Layout, laid_out
-from inspector.programs.request_bodies.names import WIRES
-from inspector.programs.request_bodies.shapes import responses
-from inspector.programs.request_bodies.shapes.base import Block, WireShape, beside, unknown
-from inspector.programs.request_bodies.shapes.catalogue import SHAPES
 from inspector.projections.base import AI_SDK, ANTHROPIC, AS_SENT, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
+from inspector.wires import detection as request_detection
+from inspector.wires import elsewhere as request_elsewhere
+from inspector.wires import ids as request_ids
+from inspector.wires import writing as request_writing
+from inspector.wires.layout import BlockTexts, Layout, laid_out
+from inspector.wires.names import WIRES
+from inspector.wires.shapes import responses
+from inspector.wires.shapes.base import Block, WireShape, beside, unknown
+from inspector.wires.shapes.catalogue import SHAPES
 
 NATIVE_ID = "request"
 """Every body holds one conversation and no id of it; the file that it came in may take another name at any time."""

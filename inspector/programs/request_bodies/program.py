@@ -3,9 +3,9 @@
 from inspector.conversation import queries
 from inspector.conversation.model import Kind, Message
 from inspector.programs.base import Program, Trait
+from inspector.programs.request_bodies import readers as as_sent
 from inspector.programs.request_bodies.format import REQUEST_BODIES
-from inspector.programs.request_bodies.names import WIRES
-from inspector.readers import as_sent
+from inspector.wires.names import WIRES
 
 _ANY = frozenset({Trait.EMPTY_MESSAGES, Trait.REPEATED_RUNS, Trait.SIGNATURES, Trait.PLACEHOLDERS})
 _ITEMS = "openai-responses-request"

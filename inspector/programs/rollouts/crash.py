@@ -10,8 +10,8 @@ from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Record, Stored
-from inspector.programs.request_bodies.shapes import anthropic
 from inspector.programs.rollouts.lines import milliseconds
+from inspector.wires.shapes import anthropic
 
 PREFIX = "crash:"
 READ_ONLY = "A crash file is evidence of what was refused and is never written: repair the session that it names."

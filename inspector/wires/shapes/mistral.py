@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.programs.request_bodies.shapes.base import WireShape
-from inspector.programs.request_bodies.shapes.openai_chat import OWNED, blocks
 from inspector.projections.base import MISTRAL
+from inspector.wires.shapes.base import WireShape
+from inspector.wires.shapes.openai_chat import OWNED, blocks
 
 
 def _thinking(body: Mapping[str, Any]) -> str | None:

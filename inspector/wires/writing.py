@@ -9,14 +9,14 @@ from inspector.conversation import jsontext
 from inspector.conversation.edits import MOVED, Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.programs.formats import Stored, WriteRefused
-from inspector.programs.request_bodies.elsewhere import answering_in_kind
-from inspector.programs.request_bodies.ids import UNNAMED
-from inspector.programs.request_bodies.layout import Layout, laid_out
-from inspector.programs.request_bodies.shapes.base import WireShape
 from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, WireMessage
 from inspector.projections.catalogue import projection
 from inspector.text import json_pieces
 from inspector.text.json_pieces import Piece, Verbatim
+from inspector.wires.elsewhere import answering_in_kind
+from inspector.wires.ids import UNNAMED
+from inspector.wires.layout import Layout, laid_out
+from inspector.wires.shapes.base import WireShape
 
 
 @dataclass(frozen=True, slots=True)

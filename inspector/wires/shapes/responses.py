@@ -5,7 +5,9 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.programs.request_bodies.shapes.base import (
+from inspector.projections.base import OPENAI_RESPONSES
+from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES, is_client_run
+from inspector.wires.shapes.base import (
     At,
     Block,
     WireShape,
@@ -20,8 +22,6 @@ from inspector.programs.request_bodies.shapes.base import (
     unknown,
     wrong,
 )
-from inspector.projections.base import OPENAI_RESPONSES
-from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES, is_client_run
 
 _ROLES = {"developer": "system"}
 

@@ -4,21 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.conversation.model import Kind
-from inspector.programs.request_bodies.shapes.base import (
-    At,
-    Block,
-    WireShape,
-    content_of,
-    extra,
-    or_empty,
-    result,
-    role_of,
-    switch,
-    text_in,
-    unknown,
-    wrong,
-)
 from inspector.projections.base import ANTHROPIC
+from inspector.wires.shapes.base import At, Block, WireShape, content_of, extra, or_empty, result, role_of, switch, text_in, unknown, wrong
 
 
 def _block(role: str, value: dict[str, Any], at: At) -> Block:

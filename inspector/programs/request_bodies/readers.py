@@ -20,4 +20,5 @@ READER = Reader(
     "Nothing is merged, dropped or made up: this is what the provider was given.",
     "the body itself",
     read,
+    is_universal=True,
 )

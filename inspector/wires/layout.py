@@ -7,8 +7,8 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
-from inspector.programs.request_bodies.shapes.base import At, WireShape
 from inspector.text import json_pieces
+from inspector.wires.shapes.base import At, WireShape
 
 LIMIT = 1 << 26
 """Bytes: twice what the providers take that say how much they take (Anthropic: 32 MB)."""

@@ -5,20 +5,8 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.programs.request_bodies.shapes.base import (
-    At,
-    Block,
-    WireShape,
-    content_of,
-    extra,
-    or_empty,
-    result,
-    role_of,
-    switch,
-    unknown,
-    wrong,
-)
 from inspector.projections.base import BEDROCK
+from inspector.wires.shapes.base import At, Block, WireShape, content_of, extra, or_empty, result, role_of, switch, unknown, wrong
 
 KINDS = ("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint", "guardContent")
 

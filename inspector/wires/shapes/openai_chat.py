@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.conversation.model import Kind
-from inspector.programs.request_bodies.shapes.base import (
+from inspector.projections.base import OPENAI_CHAT
+from inspector.wires.shapes.base import (
     At,
     Block,
     WireShape,
@@ -20,7 +21,6 @@ from inspector.programs.request_bodies.shapes.base import (
     unknown,
     wrong,
 )
-from inspector.projections.base import OPENAI_CHAT
 
 ROLES = {"developer": "system"}
 _SAID_ELSEWHERE = ("audio", "function_call")

@@ -5,8 +5,8 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.programs.request_bodies.shapes.base import At, Block, WireShape, content_of, extra, or_empty, unknown, wrong
 from inspector.projections.base import GEMINI
+from inspector.wires.shapes.base import At, Block, WireShape, content_of, extra, or_empty, unknown, wrong
 
 _SNAKE = {
     "function_call": "functionCall",

@@ -1,7 +1,7 @@
 """Every wire shape in which a request body is read, by its name."""
 
-from inspector.programs.request_bodies.shapes import ai_sdk, anthropic, bedrock, gemini, mistral, openai_chat, responses
-from inspector.programs.request_bodies.shapes.base import WireShape
+from inspector.wires.shapes import ai_sdk, anthropic, bedrock, gemini, mistral, openai_chat, responses
+from inspector.wires.shapes.base import WireShape
 
 SHAPES: dict[str, WireShape] = {
     each.SHAPE.wire: each.SHAPE for each in (anthropic, openai_chat, responses, gemini, bedrock, mistral, ai_sdk)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.programs import not_read
-from inspector.programs.request_bodies.layout import NotARequest, parsed, several
-from inspector.programs.request_bodies.names import WIRES
 from inspector.projections.base import AI_SDK, ANTHROPIC, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES
+from inspector.wires.layout import NotARequest, parsed, several
+from inspector.wires.names import WIRES
 
 _FORMATS = {wire: name for name, wire in WIRES.items()}
 _TYPES = {

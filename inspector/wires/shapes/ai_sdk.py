@@ -5,20 +5,8 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.programs.request_bodies.shapes.base import (
-    At,
-    Block,
-    WireShape,
-    content_of,
-    extra,
-    joined,
-    or_empty,
-    role_of,
-    switch,
-    unknown,
-    wrong,
-)
 from inspector.projections.base import AI_SDK
+from inspector.wires.shapes.base import At, Block, WireShape, content_of, extra, joined, or_empty, role_of, switch, unknown, wrong
 
 
 def _part(role: str, value: dict[str, Any], at: At) -> Block:
