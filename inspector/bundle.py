@@ -10,8 +10,8 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Conversation, Fact
-from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Format, Record, Stored
+from inspector.programs.registry import programs
 from inspector.traces.log_record import LATEST
 from inspector.traces.model import TraceRecord
 
@@ -24,7 +24,6 @@ MASKED = "Secrets were masked when it was sealed: masked texts are not the store
 BLEEDING = "bleeding"
 """Name of the fact that keeps which other ids the program took for this one, as a JSON list of texts: those are not in the bundle."""
 
-_INNER: dict[str, Format] = {DISPATCH.name: DISPATCH}
 _STORAGE = ("text", "blob", "integer", "real", "null")
 _BODY = re.compile("[0-9a-f]{64}")
 _TRACES, _BODIES = "traces/records.ndjson", "traces/bodies/"
@@ -81,9 +80,11 @@ class Sealed:
 
 def inner(format_name: str) -> Format:
     """The format of what a bundle of this origin holds. Raises BrokenBundle."""
-    if format_name not in _INNER:
-        raise BrokenBundle(f"it holds a conversation of format {format_name[:60]!r}, which this Inspector does not know")
-    return _INNER[format_name]
+    for program in programs():
+        for format_ in program.bundled:
+            if format_.name == format_name:
+                return format_
+    raise BrokenBundle(f"it holds a conversation of format {format_name[:60]!r}, which this Inspector does not know")
 
 
 def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -> Members:
@@ -201,7 +202,7 @@ def _opened(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> Sealed
 
 def _stored(about: Mapping[str, Any], data: bytes, origin: Origin) -> Stored:
     records = tuple(_records(data, origin.masked))
-    format_, native_id = _INNER[origin.format], about["native_id"]
+    format_, native_id = inner(origin.format), about["native_id"]
     index = {name: Fact(name, value, f"bundle:{name}") for name, value in about["shared"].items()}
     # That one has a place of its own in the manifest, and is a list.
     if BLEEDING in index or not all(isinstance(fact.value, str | None) for fact in index.values()):
@@ -218,7 +219,7 @@ def _stored(about: Mapping[str, Any], data: bytes, origin: Origin) -> Stored:
 
 def _shared(stored: Stored, format_name: str) -> dict[str, str | None]:
     """Facts that the conversation's own records do not give: they stand in records that it shares with others (the index)."""
-    own = next((each.conversation.facts for each in _INNER[format_name].read(stored.records)), {})
+    own = next((each.conversation.facts for each in inner(format_name).read(stored.records)), {})
     facts = stored.conversation.facts
     return {name: fact.value for name, fact in sorted(facts.items()) if name not in own or own[name].value != fact.value}
 

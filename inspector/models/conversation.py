@@ -6,6 +6,7 @@ from django.db.models import F, Q
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.models.source import Source
+from inspector.programs.registry import crash_prefix_of
 
 
 class Payload(models.Model):
@@ -52,6 +53,11 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return self.oid
+
+    @property
+    def is_crash(self) -> bool:
+        """Whether it is a crash file: evidence of a request, next to the sessions."""
+        return bool(crash_prefix_of(self.source.format, self.native_id))
 
     @staticmethod
     def oid_of(source: Source, native_id: str) -> str:

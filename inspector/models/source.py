@@ -4,6 +4,8 @@ from django.db import models
 
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
+from inspector.programs.base import Program
+from inspector.programs.registry import program_or_default
 from inspector.reports.provenance import provenance
 from inspector.sources.captures import NAMES
 from inspector.sources.places import short
@@ -56,6 +58,10 @@ class Source(models.Model):
     def damage(self) -> str:
         """What SQLite's own check found wrong with the file of a store; rows may then be missing without a trace."""
         return next((problem["reason"] for problem in self.problems if problem["where"] == THE_FILE and not self.is_trace), "")
+
+    @property
+    def program(self) -> Program:
+        return program_or_default(self.format)
 
     @staticmethod
     def oid_of(path: str) -> str:

@@ -13,6 +13,8 @@ from inspector.readers.base import Reader
 
 if TYPE_CHECKING:
     from inspector.conversation.edits import Edit
+    from inspector.reports.panels import Alignment, Ending, JobLine, Lane
+    from inspector.reports.timeline import Timeline
     from inspector.rules.base import Case, Hit
 
 
@@ -126,6 +128,27 @@ class Program:
     """Proposed variants of its readers that a comparison combines with the others."""
     ruled_out: "Callable[[Case], tuple[tuple[str, str], ...]]" = lambda case: ()
     """Other causes of a model that stops calling tools, and what speaks against each."""
+    aligned: "Callable[[Conversation, Conversation], Alignment] | None" = None
+    """How a session and the crash file of one of its requests align."""
+    ending: "Callable[[Conversation, int | None], Ending] | None" = None
+    """How a session came to its present end, by what the store itself says; with the time at which that was read (epoch ms)."""
+    job_lines: "Callable[[Conversation, int | None], tuple[JobLine, ...]]" = lambda conversation, taken_at: ()
+    """What is known of the job that a conversation belongs to."""
+    ledger_lane: "Callable[[Case], Lane | None]" = lambda case: None
+    with_ledger: "Callable[[Timeline, Lane | None], Timeline]" = lambda timeline, lane: timeline
+    """The rows of the timeline, each with its runs of the ledger."""
+    after_repair: Callable[[Conversation], tuple[str, ...]] = lambda conversation: ()
+    """What is left to the operator after a repair, as sentences."""
+    view_after_write: str = "Who has it open must load it again."
+    """What users who have a repaired conversation open see; "" where `after_repair` says it."""
+    bundled: tuple[Format, ...] = ()
+    """Formats whose conversations can be sealed in a bundle."""
+    has_traces: bool = False
+    """There are traces of it that Inspector reads."""
+    job_by_call: bool = False
+    """An error that names calls leads to the conversation that holds them."""
+    is_given: Callable[[Chunk], bool] = lambda result: False
+    """Whether a result that a reader put in is one that a tool gave, or is to give, and no placeholder."""
     crash_prefix: str = ""
     """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""
     next_turn: tuple[str, ...] = ()

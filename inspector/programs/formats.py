@@ -202,6 +202,24 @@ class Lists(Protocol):
 
 
 @runtime_checkable
+class InShape(Protocol):
+    """A format of request bodies: `shape` says where in a body the messages are."""
+
+    shape: Any
+
+
+@runtime_checkable
+class LeavesFiles(Protocol):
+    """A format of folders that leaves files next to its sessions unread.
+
+    `copies` names the kinds of copies among the keys that its program set aside, "" where there are none; `unread` gives a sentence for each kind of file.
+    """
+
+    def copies(self, keys: Sequence[str]) -> str: ...
+    def unread(self, keys: Sequence[str]) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
 class KnowsKeys(Protocol):
     """A format that can say of which records in its table it knows no meaning, as sentences for a person."""
 

@@ -34,6 +34,12 @@ def program_or_default(format_name: str) -> Program:
     return program_of(format_name) or UNKNOWN
 
 
+def crash_prefix_of(format_name: str, native_id: str) -> str:
+    """How the id of a crash file begins; "" for every other conversation."""
+    prefix = program_or_default(format_name).crash_prefix
+    return prefix if prefix and native_id.startswith(prefix) else ""
+
+
 @cache
 def wire_of(format_name: str) -> str:
     """The wire shape of a format of request bodies; "" for every other format."""

@@ -6,10 +6,10 @@ from typing import Any
 
 from inspector.planning.recommend import at_once, composed, sequence
 from inspector.profiles.judging import judged
-from inspector.programs.rollouts.crash import PREFIX
-from inspector.reports.crash_alignment import Alignment
+from inspector.programs.registry import crash_prefix_of
 from inspector.reports.error_meanings import Meaning
 from inspector.reports.explain import Explanation, OtherReader, explanation_report, same_refusal
+from inspector.reports.panels import Alignment
 from inspector.reports.recorded_errors import recorded_errors
 from inspector.rules.base import Case, findings
 from inspector.rules.catalogue import RULES
@@ -86,7 +86,8 @@ def _source(case: Case, text: str) -> str:
     if where is None:
         return ""
     native_id = case.conversation.native_id
-    return f"the crash file {native_id.removeprefix(PREFIX)} records" if native_id.startswith(PREFIX) else f"recorded at {where}"
+    prefix = crash_prefix_of(case.conversation.format, native_id)
+    return f"the crash file {native_id.removeprefix(prefix)} records" if prefix else f"recorded at {where}"
 
 
 def remedies(found: Explanation, case: Case | None, advice: Advice | None) -> tuple[Remedy, ...]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Reading
-from inspector.programs.gbrain.readers import is_given
-from inspector.programs.pi_openclaw.readers.result_pairing import is_made_up, strict_problems
+from inspector.programs.registry import programs
 from inspector.readers.catalogue import clients, reader
+from inspector.readers.strict import strict_problems
+from inspector.rules.synthetic_texts import is_synthetic
 
 _NAMED = 3
 
@@ -28,7 +29,13 @@ def hurt(reading: Reading) -> str:
     parts = _before_sending(reading)
     if lost := _lost(reading):
         parts.append(f"loses {_count(len(lost), 'real result')}: {'; '.join(_place(each) for each in lost[:_NAMED])}{_more(len(lost))}")
-    if invented := [chunk.call_id for message in reading.messages if message.synthetic for chunk in message.chunks if not is_given(chunk)]:
+    if invented := [
+        chunk.call_id
+        for message in reading.messages
+        if message.synthetic
+        for chunk in message.chunks
+        if not any(program.is_given(chunk) for program in programs())
+    ]:
         calls = ", ".join(repr(id_[:40]) for id_ in invented[:_NAMED])
         parts.append(f"makes up {_count(len(invented), 'result')}: {calls}{_more(len(invented))}")
     if refused := strict_problems(reading.messages):
@@ -47,7 +54,7 @@ def _before_sending(reading: Reading) -> list[str]:
 def _lost(reading: Reading) -> list[Chunk]:
     """Real results that are in the client's context and not in what it sends. What a compaction leaves out is in neither, for every client."""
     sent = {chunk.key for message in reading.messages for chunk in message.chunks}
-    return [chunk for message in reading.grouped for chunk in queries.results(message) if chunk.key not in sent and not is_made_up(chunk)]
+    return [chunk for message in reading.grouped for chunk in queries.results(message) if chunk.key not in sent and not is_synthetic(chunk)]
 
 
 def _place(result: Chunk) -> str:

@@ -1,6 +1,6 @@
 """A path as what it holds: a store's conversations, or a trace source's records. The whole of it is read before anybody uses any of it."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,9 +8,7 @@ from pathlib import Path
 from inspector import bundle
 from inspector.programs import not_read
 from inspector.programs.catalogue import FORMATS, format_named
-from inspector.programs.formats import Format, InFiles, InRelations, KnowsKeys, Shape, Stored
-from inspector.programs.pi_openclaw.files import SessionFiles
-from inspector.programs.pi_openclaw.folder import copies, counted, is_session, trajectories
+from inspector.programs.formats import Format, InFiles, InRelations, KnowsKeys, LeavesFiles, Shape, Stored
 from inspector.programs.registry import wire_of
 from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores
 from inspector.sources.captures import Captures
@@ -59,11 +57,11 @@ class NotReadYet(SourceProblem):
 class OnlyCopies(SourceProblem):
     """A folder of sessions that are all gone."""
 
-    copies: Mapping[str, Sequence[str]]
+    kinds: str
 
     @property
     def sentence(self) -> str:
-        return f"{self.place} holds no session, only copies that its program set aside ({counted(self.copies)}): name one of them by its path to read it."
+        return f"{self.place} holds no session, only copies that its program set aside ({self.kinds}): name one of them by its path to read it."
 
 
 @dataclass(eq=False)
@@ -260,35 +258,10 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
 
 
 def _unread(path: Path, format_: Format) -> tuple[Problem, ...]:
-    """The files that stand beside sessions and are none by their names: what is looked for may be in one of them."""
-    if not isinstance(format_, SessionFiles) or not folders.is_folder(path):
+    """The files that are next to sessions and are none by their names: what is looked for may be in one of them."""
+    if not isinstance(format_, LeavesFiles) or not folders.is_folder(path):
         return ()
-    every = folders.names(path)
-    held = {name.rpartition("/")[0] for name in every if is_session(name)}
-    reasons = []
-    if kinds := copies(every):
-        left = [name for names in kinds.values() for name in names]
-        are = "is a copy of a session" if len(left) == 1 else "are copies of sessions"
-        read = "is not read" if len(left) == 1 else "are not read"
-        reasons.append(
-            f"{_files(left)} {are} that the program set aside ({counted(kinds)}), and {read}: {_named(left)}. A copy is read by its path."
-        )
-    if left := trajectories(every):
-        are = f"is {not_read.TRAJECTORY}" if len(left) == 1 else "are runtime traces of OpenClaw"
-        reasons.append(f"{_files(left)} {are}, which Inspector does not read yet: {_named(left)}.")
-    if left := [name for name in every if name.rpartition("/")[0] in held and not format_.wants(name)]:
-        are = "is not read, since its name is" if len(left) == 1 else "are not read, since their names are"
-        reasons.append(f"{_files(left)} {are} no session's: {_named(left)}. Its own path with --format {format_.name} reads one.")
-    return tuple(Problem(BESIDE, reason) for reason in reasons)
-
-
-def _files(names: Sequence[str]) -> str:
-    return f"{len(names):,} file{'' if len(names) == 1 else 's'}"
-
-
-def _named(names: Sequence[str]) -> str:
-    """The first few of them, below the folder."""
-    return ", ".join(shown(name.partition("/")[2]) for name in names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+    return tuple(Problem(BESIDE, reason) for reason in format_.unread(folders.names(path)))
 
 
 def _may_be_a_request(shape: Shape) -> bool:
@@ -305,8 +278,9 @@ def _request_or_capture(path: Path, shape: Shape) -> str | Kind:
         raise FolderOfCaptures(path, names)
     if what := not_read.of_shape(shape):
         raise NotReadYet(path, what)
-    if kinds := copies(shape.files):
-        raise OnlyCopies(path, kinds)
+    for format_ in FORMATS:
+        if isinstance(format_, LeavesFiles) and (kinds := format_.copies(shape.files)):
+            raise OnlyCopies(path, kinds)
     if shape.tables or shape.files:
         raise NotRecognised(path, tuple(shape.tables))
     kind = captures.kind_of(captures.of_path(path), path.name)

@@ -19,8 +19,7 @@ from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.reports import markdown, scan, show
 from inspector.reports.columns import merged_seqs, reads_otherwise
-from inspector.reports.job_facts import JobLine, job_facts
-from inspector.reports.ledger_lane import Lane, lane, with_ledger
+from inspector.reports.panels import JobLine, Lane
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.reports.session_beside import beside_session
 from inspector.reports.standings import Refusal, Standing, accepting, refusals, unplaced
@@ -163,7 +162,7 @@ def _anchor(found: Analysis, number: int) -> tuple[str, int | None]:
 def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
     chunks = found.case.conversation.chunks
     prompt_body, request_body = _bodies(choice, found)
-    runs = lane(found.case)
+    runs = found.case.program.ledger_lane(found.case)
     steps = _steps(found)
     selected = _selected(row, choice, found)
     every = {seq for _, finding in found.findings for seq in finding.seqs}
@@ -188,7 +187,9 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         choice=choice,
         analysis=found,
         strip=found.strip,
-        timeline=with_ledger(of_tree(timeline(found.columns, window, hits, is_end), found.case.tree, found.branches), runs),
+        timeline=found.case.program.with_ledger(
+            of_tree(timeline(found.columns, window, hits, is_end), found.case.tree, found.branches), runs
+        ),
         selected=selected,
         readers=names(row.source.format),
         reader_note=reader_named(choice.reader).note,
@@ -233,7 +234,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         beside=beside(row, found.case.conversation, found.case.taken_at),
         tree=tree_view(found.branches, found.own_leaves, choice.tree_start, choice.unfolded, choice.leaf) if found.branches else None,
         ledger=runs,
-        job=job_facts(found.case.conversation, found.case.taken_at),
+        job=found.case.program.job_lines(found.case.conversation, found.case.taken_at),
         stages=tuple(stage for stage in STAGES if stage != LEDGER or runs),
         about_session=beside_session(found.case.tree) if found.case.tree else (),
     )
@@ -290,7 +291,7 @@ def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
     if found.branches:
         report["tree"] = tree_report(found.branches, found.own_leaves)
     report["read"] = show.messages_report(found.case.reading)
-    if job := job_facts(found.case.conversation, found.case.taken_at):
+    if job := found.case.program.job_lines(found.case.conversation, found.case.taken_at):
         report["job"] = {line.name: line.text for line in job}
         report["ledger_lines"] = [notation.dump_execution(run) for run in found.case.conversation.ledger]
     report["chunk_lines"] = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks]

@@ -1,13 +1,15 @@
 """A crash and the session that it belongs to, each beside the other, and the newest crashes of all."""
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
 from inspector.conversation.model import Conversation as Core
 from inspector.models import Conversation, loading
-from inspector.programs.rollouts.crash import PREFIX
-from inspector.reports.crash_alignment import Alignment, Ending, aligned, ending
+from inspector.programs.registry import program_or_default, programs
+from inspector.reports.panels import Alignment, Ending
 from inspector.reports.visible import visible
 
 SHOWN = 5
@@ -25,7 +27,7 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What stands beside a conversation of rollouts. Of a crash: its session and how the two align; of a session: its crashes and its ending."""
+    """What stands beside a conversation whose program writes crash files. Of a crash: its session and how the two align; of a session: its crashes and its ending."""
 
     crash: Crash | None
     linked_by: str
@@ -44,24 +46,31 @@ LINKED_BY = {
 
 
 def beside(row: Conversation, found: Core, taken_at: int | None) -> Beside | None:
-    """None for anything that is no session or crash of rollouts."""
-    if found.native_id.startswith(PREFIX):
+    """None for a conversation of any other program."""
+    program = program_or_default(found.format)
+    if program.aligned is None or program.ending is None:
+        return None
+    if row.is_crash:
         crash = _crash(row, found)
         how = LINKED_BY.get(found.fact("linkedBy") or "", "")
-        alignment = aligned(loading.stored(crash.session).conversation, found) if crash.session else None
+        alignment = program.aligned(loading.stored(crash.session).conversation, found) if crash.session else None
         return Beside(crash, how, alignment, (), None)
-    if found.format != "rollouts":
-        return None
     names = [visible(name) for name in (found.fact("crashes") or "").split(", ") if name]
     held = {each.native_id: each for each in row.source.conversations.filter(native_id__in=names)}
     rows = tuple(held[name] for name in names if name in held)
     newest = tuple(Crash(each, loading.stored(each).conversation.fact("error") or "", row) for each in rows[:SHOWN])
-    return Beside(None, "", None, rows, ending(found, taken_at), newest)
+    return Beside(None, "", None, rows, program.ending(found, taken_at), newest)
+
+
+def crash_files() -> QuerySet[Conversation]:
+    kinds = [(of.name, program.crash_prefix) for program in programs() if program.crash_prefix for of in program.formats]
+    of_programs = reduce(or_, (Q(source__format=name, native_id__startswith=prefix) for name, prefix in kinds), Q(pk=None))
+    return Conversation.objects.filter(of_programs, is_gone=False)
 
 
 def newest_crashes() -> tuple[tuple[Crash, ...], int]:
     """The SHOWN newest, and how many there are; also those that belong to no session."""
-    found = Conversation.objects.filter(native_id__startswith=PREFIX, source__format="rollouts", is_gone=False)
+    found = crash_files()
     rows = found.select_related("source").order_by(F("last_activity").desc(nulls_last=True), "-native_id")[:SHOWN]
     return tuple(_crash(row, loading.stored(row).conversation) for row in rows), found.count()
 

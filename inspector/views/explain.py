@@ -13,18 +13,17 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
-from inspector.programs.gbrain.readers import FORMATS as GBRAIN
-from inspector.programs.rollouts.crash import PREFIX
+from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
-from inspector.reports.crash_alignment import Alignment, aligned
 from inspector.reports.error_advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
 from inspector.reports.error_meanings import Meaning, unrecognised_meaning
 from inspector.reports.explain import Explanation, OtherReader, calls_named, explained_in, other_readers, recognised, same_refusal, sentence
+from inspector.reports.panels import Alignment
 from inspector.reports.visible import visible
 from inspector.rules.base import Case, Finding
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, newest_first
-from inspector.views.crashes import beside
+from inspector.views.crashes import beside, crash_files
 from inspector.views.judges import chosen_judges
 from inspector.views.pages import as_json, page
 
@@ -167,13 +166,13 @@ def _look(error: str, row: Conversation | None, reader: str) -> Looked:
         return Looked(explained_in(candidates, None, ""), unrecognised_meaning(error) if error.strip() and not candidates else None)
     crash = _crash(error, row)
     case = loading.case(row, reader or row.source.reader)
-    repairable = None if row.native_id.startswith(PREFIX) else row
+    repairable = None if row.is_crash else row
     if crash:
         # Without the rejected request its numbers count in the session, as the version of that time made a request of it.
         row, used = (crash.session, reader or crash.alignment.reader) if reader or not crash.alignment.pieces else (crash.crash, "")
         case, repairable = loading.case(row, used or row.source.reader), crash.session
     found = tuple(sorted(explained_in(candidates, case, row.source.projection), key=lambda each: not each.fires))
-    is_small = len(case.conversation.chunks) <= TRIED and not row.native_id.startswith(PREFIX)
+    is_small = len(case.conversation.chunks) <= TRIED and not row.is_crash
     others = other_readers(found, case, readers_of(row.source.format), row.source.projection) if is_small else ()
     if repairable is None:
         return Looked(found, None, (row, case), others=others)
@@ -198,26 +197,31 @@ def _pointed_at(answers: tuple[Explanation, ...], crash: CrashSays | None) -> se
 
 def _recorded(error: str) -> tuple[Conversation, ...]:
     """The newest crash files that hold this error."""
-    rows = newest_first(Conversation.objects.filter(native_id__startswith=PREFIX, source__format="rollouts", is_gone=False))
+    rows = newest_first(crash_files())
     newest = rows.select_related("source")[:CRASHES_SEARCHED]
     same = (each for each in newest if same_refusal(error, loading.stored(each).conversation.fact("error") or ""))
     return tuple(islice(same, 5))
 
 
 def _named(error: str) -> tuple[Conversation, ...]:
-    """The newest damaged jobs of gbrain with a call that this error names."""
+    """The newest damaged jobs with a call that this error names."""
     ids = calls_named(error)
     if not ids:
         return ()
-    rows = newest_first(Conversation.objects.filter(DAMAGED, source__format__in=GBRAIN, is_gone=False))
+    rows = newest_first(Conversation.objects.filter(DAMAGED, source__format__in=_jobs(), is_gone=False))
     newest = rows.select_related("source")[:JOBS_SEARCHED]
     held = (each for each in newest if any(chunk.call_id in ids for chunk in loading.stored(each).conversation.chunks))
     return tuple(islice(held, 5))
 
 
+def _jobs() -> list[str]:
+    return [of.name for program in programs() if program.job_by_call for of in program.formats]
+
+
 def _crash(error: str, row: Conversation | None) -> CrashSays | None:
     """By the crash that is the target, or the newest one of the session whose error names the same place."""
-    if row is None or row.source.format != "rollouts":
+    aligned = program_or_default(row.source.format).aligned if row else None
+    if row is None or aligned is None:
         return None
     found = loading.stored(row).conversation
     held = beside(row, found, None)
@@ -266,7 +270,7 @@ def _page(request: OperatorRequest) -> ExplainPage:
         reader,
         readers,
         looked,
-        pointed is not None and pointed[0].native_id.startswith(PREFIX),
+        pointed is not None and pointed[0].is_crash,
         _recorded(error) if answers and not target else (),
         _named(error) if answers and not target else (),
         problem,

@@ -37,10 +37,10 @@ from inspector.planning.suggested import suggested
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
+from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names
 from inspector.reports import markdown, plan
 from inspector.reports.visible import visible
-from inspector.reports.what_remains import what_remains
 from inspector.rules.base import findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
@@ -230,7 +230,7 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
         repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
         repair.state in UNDOABLE and stands, standing, stands, target, visible(reach), mode_summary(loading.format_of(source), repair.mode),
         STATEMENTS, statement_of(repair),
-        what_remains(part.preview.after.case.conversation) if part is not None else (), _open(repair, interrupted),
+        program_or_default(part.preview.after.case.conversation.format).after_repair(part.preview.after.case.conversation) if part is not None else (), _open(repair, interrupted),
     )  # fmt: skip
 
 

@@ -17,7 +17,8 @@ from inspector.profiles.judging import judged
 from inspector.programs.formats import Format, Stored, after
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.pi import PI
-from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT, strict_problems
+from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT
+from inspector.readers.strict import strict_problems
 from inspector.rules.base import Case, Severity, at_least, case_of, findings, stored_messages
 from inspector.rules.catalogue import RULES
 from inspector.rules.synthetic_texts import OURS, is_synthetic

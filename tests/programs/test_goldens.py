@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from inspector.programs.pi_openclaw.readers.result_pairing import strict_problems
+from inspector.readers.strict import strict_problems
 from inspector.rules.base import case_of
 from tests.programs.running import PROGRAMS, Program, goldens
 from tests.programs.sessions import BY_HAND, DAMAGED, STORED, Damaged, kept, mended, written

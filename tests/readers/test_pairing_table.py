@@ -6,8 +6,8 @@
 import pytest
 
 from inspector.conversation.model import Reading
-from inspector.programs.pi_openclaw.readers.result_pairing import strict_problems
 from inspector.readers.catalogue import reader
+from inspector.readers.strict import strict_problems
 from tests.readers.trees import chain, shape_of, stored
 
 TABLE = """

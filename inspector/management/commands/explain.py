@@ -16,11 +16,9 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
 from inspector.models.transactions import one_snapshot
 from inspector.profiles.base import EVIDENCE
-from inspector.programs.registry import program_or_default
-from inspector.programs.rollouts.crash import PREFIX
+from inspector.programs.registry import crash_prefix_of, program_or_default
 from inspector.readers.catalogue import names as readers_of
 from inspector.readers.catalogue import reader, reader_of
-from inspector.reports.crash_alignment import Alignment, aligned
 from inspector.reports.error_advice import (
     TRIED,
     Advice,
@@ -43,6 +41,7 @@ from inspector.reports.explain import (
     recognised,
     same_refusal,
 )
+from inspector.reports.panels import Alignment
 from inspector.reports.stream_report import rows_that_say
 from inspector.reports.visible import visible
 from inspector.rules.base import Case
@@ -285,11 +284,13 @@ def _asked(options: dict[str, Any], text: str, candidates: Sequence[Candidate]) 
         if len(chosen) != 1:
             # Raises where there are none.
             return Asked(several=chosen) if chosen else Asked(pointed=named.one())
-        is_evidence = chosen[0].stored.conversation.native_id.startswith(PREFIX)
+        is_evidence = _is_crash(chosen[0])
         return Asked(chosen[0], name, None if is_evidence else chosen[0], repair_reader=name)
     session = next((each for each in everything if each.stored.conversation.native_id == crash.stored.conversation.fact("session")), None)
     if session is None:
         return Asked(crash, None, crash=crash)
+    aligned = program_or_default(named.format).aligned
+    assert aligned is not None, "a program with crash files aligns them"
     alignment = aligned(session.stored.conversation, crash.stored.conversation)
     if name or not alignment.pieces:
         # Without the rejected request its numbers count in the session, as the version of that time made a request of it.
@@ -297,8 +298,12 @@ def _asked(options: dict[str, Any], text: str, candidates: Sequence[Candidate]) 
     return Asked(crash, None, session, crash, alignment, repair_reader=name)
 
 
+def _is_crash(chosen: Chosen) -> bool:
+    return bool(crash_prefix_of(chosen.format.name, chosen.stored.conversation.native_id))
+
+
 def _crash_of(named: Target, everything: Sequence[Chosen], text: str) -> Chosen | None:
-    crashes = [each for each in everything if each.stored.conversation.native_id.startswith(PREFIX)]
+    crashes = [each for each in everything if _is_crash(each)]
     if len(named.conversations) == 1:
         (chosen,) = named.conversations
         own = chosen.stored.conversation
@@ -363,14 +368,15 @@ def _advice(found: Sequence[Explanation], text: str, asked: Asked) -> Advice | N
 
 
 def _beside(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:
-    """All conversations of the target; of an imported one of rollouts, those of its source."""
+    """All conversations of the target; of an imported one with crash files next to it, those of its source."""
     row = named.conversations[0].row if len(named.conversations) == 1 else None
-    if not program_or_default(named.format).crash_prefix or (row is None and options["conversation"] is None):
+    prefix = program_or_default(named.format).crash_prefix
+    if not prefix or (row is None and options["conversation"] is None):
         return named.conversations
     if row is None:
         return load({**options, "conversation": None}).conversations
     rows = row.source.conversations.filter(is_gone=False).filter(
-        Q(pk=row.pk) | Q(native_id__startswith=PREFIX) | Q(native_id=_session(named))
+        Q(pk=row.pk) | Q(native_id__startswith=prefix) | Q(native_id=_session(named))
     )
     return tuple(load({**options, "target": each.oid, "conversation": None}).one() for each in rows[:MOST])
 

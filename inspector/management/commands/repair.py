@@ -25,11 +25,11 @@ from inspector.planning.recommend import sequence
 from inspector.profiles.catalogue import profile
 from inspector.programs.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.programs.formats import Scripted, mode_summary
+from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import reader
 from inspector.reports.observed_rejection import observed
 from inspector.reports.plan import plan_report, summary
 from inspector.reports.span_words import count
-from inspector.reports.what_remains import what_remains
 from inspector.rules.base import Finding, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources.problems import shown
@@ -142,7 +142,7 @@ class Command(AnsweringCommand):
             )
 
     def _say_applied(self, chosen: Chosen, applied: Applied, as_json: bool) -> None:
-        remains = what_remains(applied.preview.after.case.conversation)
+        remains = program_or_default(applied.preview.after.case.conversation.format).after_repair(applied.preview.after.case.conversation)
         report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
         report |= {"remains": list(remains)} if remains else {}
         if as_json:

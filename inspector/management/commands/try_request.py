@@ -17,8 +17,8 @@ from inspector.management.target import Chosen, Target, add_target_arguments, lo
 from inspector.models import Source
 from inspector.planning.recommend import sequence
 from inspector.profiles.catalogue import PROFILES, profile
+from inspector.programs.formats import InShape
 from inspector.programs.registry import wire_of
-from inspector.programs.request_bodies.format import RequestBody
 from inspector.projections.catalogue import for_wire
 from inspector.reports.error_advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
 from inspector.reports.explain import Explanation, explained, explanation_report
@@ -221,7 +221,7 @@ def _trial(provider: Provider, chosen: Chosen, case: Case, data: bytes | None, m
     if not prompt.messages:
         raise CommandError("Nothing of this history would be sent, so there is nothing to try; `show` says what its reader drops.")
     body: Mapping[str, Any] | None = None
-    if data is not None and isinstance(chosen.format, RequestBody) and chosen.format.wire == provider.wire:
+    if data is not None and isinstance(chosen.format, InShape) and wire_of(chosen.format.name) == provider.wire:
         whole = parsed(data).value
         body = whole if isinstance(whole, dict) else {prompt.root: laid_out(data, chosen.format.shape).values}
     return trial(provider, case.conversation, prompt, body, model)

@@ -1,9 +1,11 @@
 """gbrain: subagent runs in PostgreSQL, messages in one table and runs of tools in another, and exports of these tables."""
 
 from inspector.programs.base import Numbering, Program, Trait
-from inspector.programs.gbrain import exports, facts, readers, writing
+from inspector.programs.gbrain import exports, facts, ledger_lane, readers, writing
+from inspector.programs.gbrain.after_repair import after_repair
 from inspector.programs.gbrain.exports import GBRAIN_EXPORT
 from inspector.programs.gbrain.format import GBRAIN
+from inspector.programs.gbrain.job_lines import job_facts
 from inspector.programs.gbrain.notes import notes, wrote
 from inspector.programs.gbrain.numbering import at_free_indexes
 from inspector.programs.gbrain.strategies.insert_ledger_results import ledger_result, settled_runs
@@ -35,6 +37,13 @@ PROGRAM = Program(
     error_facts=((facts.ERROR, "the job's error_text"),),
     numbering=Numbering(at_free_indexes),
     wrote=wrote,
+    is_given=readers.is_given,
+    job_lines=job_facts,
+    ledger_lane=ledger_lane.lane,
+    with_ledger=ledger_lane.with_ledger,
+    after_repair=after_repair,
+    view_after_write="",
+    job_by_call=True,
     place_results=placed_in_rows,
     settled_calls=lambda case: (answer.call.key for answer, _ in settled_runs(case)),
     ledger_result=lambda call, run: ledger_result(call, run) if run.status in readers.SETTLED and not run.damage else None,

@@ -41,6 +41,12 @@ class SessionFiles:
         """Every session file, whole: all its branches in the order of the file."""
         return session_folder.read_folders(records, self.name, control_rows=self._control_rows)
 
+    def copies(self, keys: Sequence[str]) -> str:
+        return session_folder.counted(session_folder.copies(keys))
+
+    def unread(self, keys: Sequence[str]) -> tuple[str, ...]:
+        return tuple(session_folder.unread(keys, self.name))
+
     def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
         return session_writing.options(mode, stored, fresh_id)
 

@@ -9,9 +9,11 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Conversation, Fact
+from inspector.programs import not_read
 from inspector.programs.formats import Record, Stored
 from inspector.programs.pi_openclaw.entries import read_session
 from inspector.programs.pi_openclaw.facts import facts_of, title_of
+from inspector.sources.problems import shown
 
 INDEX, LOCK = "sessions.json", ".jsonl.lock"
 _RECOVERY = re.compile(
@@ -28,6 +30,7 @@ _COPIES = {
 """Of one, of several. The trajectory is no copy: it says what happened while the program ran."""
 SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _NAMED = 10
+_SHOWN = 5
 INDEX_UNREADABLE = "sessions.json cannot be read"
 _UNLISTED = "sessions.json has no entry for this session: OpenClaw's own list does not show it."
 
@@ -71,6 +74,31 @@ def counted(found: Mapping[str, Sequence[str]]) -> str:
 
 def trajectories(keys: Iterable[str]) -> list[str]:
     return [key for key in keys if _kind(key) == "trajectory"]
+
+
+def unread(keys: Sequence[str], format_name: str) -> Iterator[str]:
+    """A sentence for each kind of file next to sessions that is not read."""
+    folders = {key.rpartition("/")[0] for key in keys if is_session(key)}
+    if kinds := copies(keys):
+        left = [key for names in kinds.values() for key in names]
+        are = "is a copy of a session" if len(left) == 1 else "are copies of sessions"
+        read = "is not read" if len(left) == 1 else "are not read"
+        yield f"{_files(left)} {are} that the program set aside ({counted(kinds)}), and {read}: {_first(left)}. A copy is read by its path."
+    if left := trajectories(keys):
+        are = f"is {not_read.TRAJECTORY}" if len(left) == 1 else "are runtime traces of OpenClaw"
+        yield f"{_files(left)} {are}, which Inspector does not read yet: {_first(left)}."
+    if left := [key for key in keys if key.rpartition("/")[0] in folders and not is_wanted(key)]:
+        are = "is not read, since its name is" if len(left) == 1 else "are not read, since their names are"
+        yield f"{_files(left)} {are} no session's: {_first(left)}. Its own path with --format {format_name} reads one."
+
+
+def _files(keys: Sequence[str]) -> str:
+    return f"{len(keys):,} file{'' if len(keys) == 1 else 's'}"
+
+
+def _first(keys: Sequence[str]) -> str:
+    """The first few of them, below the folder."""
+    return ", ".join(shown(key.partition("/")[2]) for key in keys[:_SHOWN]) + (", …" if len(keys) > _SHOWN else "")
 
 
 def _kind(key: str) -> str:

@@ -2,6 +2,7 @@
 
 from inspector.programs.base import Liveness, Program, SyntheticResult, Trait
 from inspector.programs.rollouts import projection, readers
+from inspector.programs.rollouts.alignment import aligned, ending
 from inspector.programs.rollouts.conversions import converted_thinking
 from inspector.programs.rollouts.crash import PREFIX
 from inspector.programs.rollouts.format import ROLLOUTS
@@ -45,5 +46,7 @@ PROGRAM = Program(
     converted_thinking=converted_thinking,
     session_of=session_of,
     crash_prefix=PREFIX,
+    aligned=aligned,
+    ending=ending,
     projections=tuple(projection.variants()),
 )

@@ -15,10 +15,11 @@ from inspector.programs.pi_openclaw.readers.pairing_2026_7 import pairing_2026_7
 from inspector.programs.pi_openclaw.readers.pairing_2026_9 import pairing_2026_9
 from inspector.programs.pi_openclaw.readers.pairing_pr3565 import pairing_pr3565
 from inspector.programs.pi_openclaw.readers.paths import REBASED, WALK, manager_path, pi_path, scanned_path
-from inspector.programs.pi_openclaw.readers.result_pairing import Paired, Pairing, strict_problems
+from inspector.programs.pi_openclaw.readers.result_pairing import Paired, Pairing
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, Row, rows, target_of, word
 from inspector.programs.pi_openclaw.readers.walk import closes, few, header_problem, warnings_of
 from inspector.readers.base import Reader
+from inspector.readers.strict import strict_problems
 
 SENT = "sent"
 

@@ -9,10 +9,10 @@ from inspector.programs.pi_openclaw.readers.context import Rules, context_of
 from inspector.programs.pi_openclaw.readers.pairing_pi import pi_pairing
 from inspector.programs.pi_openclaw.readers.paths import pi_path
 from inspector.programs.pi_openclaw.readers.pi_ids import normalised
-from inspector.programs.pi_openclaw.readers.result_pairing import strict_problems
 from inspector.programs.pi_openclaw.readers.rows import PI, Row, model_of, rows, spelling, target_of
 from inspector.programs.pi_openclaw.readers.walk import closes, empty_though, few, header_problem, warnings_of
 from inspector.readers.base import Reader
+from inspector.readers.strict import strict_problems
 
 
 @dataclass(frozen=True, slots=True)

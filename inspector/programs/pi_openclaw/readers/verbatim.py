@@ -3,10 +3,10 @@
 from inspector.conversation.model import Conversation, Reading
 from inspector.programs.pi_openclaw.readers.context import Rules, context_of
 from inspector.programs.pi_openclaw.readers.paths import pi_path
-from inspector.programs.pi_openclaw.readers.result_pairing import strict_problems
 from inspector.programs.pi_openclaw.readers.rows import PI, rows
 from inspector.programs.pi_openclaw.readers.walk import few, warnings_of
 from inspector.readers.base import Reader
+from inspector.readers.strict import strict_problems
 
 NAME = "verbatim"
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from inspector.conversation import jsontext
@@ -12,32 +11,11 @@ from inspector.conversation.queries import span_text
 from inspector.programs.rollouts.crash import PREFIX, api_chunks
 from inspector.programs.rollouts.projection import convert
 from inspector.programs.rollouts.readers import VERSIONS, Version, grouped, target_of, transformed, version_at
+from inspector.reports.panels import Alignment, Ending, Piece
 
 RECENT_MS = 15 * 60 * 1000
 _PLACE = re.compile(r"messages\.(\d+)(?:\.content(?:\.(\d+))?)?")
 _CUT = ("sliced", "slice_spec", "compact", "compacted", "summarize", "summarized", "trimmed_count")
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A block of the refused request and the chunk that it was made of; None where nothing stored is like it. `is_equal`: word for word."""
-
-    path: str
-    sent: Chunk
-    stored: Chunk | None
-    is_equal: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """`version` says which code replays the request best, and `reader` is the name of that; `named` are the pieces at the place that the error text names."""
-
-    pieces: tuple[Piece, ...]
-    version: str
-    named: tuple[Piece, ...]
-    says: tuple[str, ...]
-    ruled_out: tuple[str, ...]
-    reader: str
 
 
 def aligned(session: Conversation, crash: Conversation) -> Alignment:
@@ -182,14 +160,6 @@ def _ruled_out(pieces: Sequence[Piece]) -> Iterable[str]:
 def _shared_signatures(thinking: Sequence[Piece]) -> bool:
     signatures = [str(piece.sent.payload.get("signature")) for piece in thinking if piece.sent.payload.get("signature")]
     return len(set(signatures)) < len(signatures)
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """`word`: crashed, cancelled, running, cut, completed, truncated or open."""
-
-    word: str
-    sentence: str
 
 
 def ending(session: Conversation, taken_at: int | None = None) -> Ending:

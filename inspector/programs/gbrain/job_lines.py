@@ -1,30 +1,18 @@
 """What is known of a job of gbrain besides its messages, as lines for its page: where it stands, who holds it, on which path it ran, what its ledger says."""
 
 from collections import Counter
-from dataclasses import dataclass
 
 from inspector.conversation.model import Conversation
 from inspector.programs.gbrain.facts import ENCODED, ERROR, GAPS, LEASE, LOCK, PATH, RESTING, STATUS
-from inspector.programs.gbrain.readers import FORMATS
 from inspector.reports.clock import moment
+from inspector.reports.panels import JobLine
 from inspector.reports.visible import clipped
 
 _ERROR_SHOWN = 400
 
 
-@dataclass(frozen=True, slots=True)
-class JobLine:
-    """`is_bad`: it says that something is wrong, or that nothing may be written now."""
-
-    name: str
-    text: str
-    is_bad: bool = False
-
-
 def job_facts(found: Conversation, taken_at: int | None) -> tuple[JobLine, ...]:
     """`taken_at`: epoch milliseconds of the moment that the rows were read at. () for other stores."""
-    if found.format not in FORMATS:
-        return ()
     status, attempts = found.fact(STATUS), found.fact("attempts")
     rests = status in RESTING
     lines = [

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from inspector.conversation.model import Conversation
 from inspector.profiles.judging import judged
 from inspector.programs.gbrain.facts import RESTING, STATUS
-from inspector.programs.gbrain.readers import FORMATS, VERSIONS, Version, read_as
+from inspector.programs.gbrain.readers import VERSIONS, Version, read_as
 from inspector.reports.visible import clipped
 
 _SHOWN, _SDK = 60, "ai-sdk-6"
 
 
-def what_remains(conversation: Conversation) -> tuple[str, ...]:
-    """Sentences about the repaired conversation; none for stores whose program needs nothing more."""
-    return tuple(_sentences(conversation)) if conversation.format in FORMATS else ()
+def after_repair(conversation: Conversation) -> tuple[str, ...]:
+    """Sentences about the repaired conversation."""
+    return tuple(_sentences(conversation))
 
 
 def _sentences(conversation: Conversation) -> Iterator[str]:

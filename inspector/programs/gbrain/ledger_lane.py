@@ -1,14 +1,15 @@
 """The lane of a ledger beside the chunks: each run of a tool in the row of the call that it belongs to, and runs that no call has."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Execution, Kind
-from inspector.programs.gbrain.readers import FORMATS, by_message, by_row
+from inspector.programs.gbrain.readers import by_message, by_row
 from inspector.programs.gbrain.rules.gbrain_calls import rows_with_calls
 from inspector.programs.gbrain.rules.run_without_call import ONESHOT
 from inspector.reports.clock import moment
+from inspector.reports.panels import Lane
 from inspector.reports.timeline import LedgerCell, Row, Timeline
 from inspector.rules.base import Case
 
@@ -21,21 +22,10 @@ _AGAIN = "another run of a call above"
 _BY_DESIGN = "oneshot: written without a call of the model, by design"
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """`runs`: key of a call -> its run; `others`: key of a chunk -> runs of no call that belong behind it, as (run, what it is); `loose` belong behind none."""
-
-    runs: Mapping[str, Execution | None]
-    others: Mapping[str, tuple[tuple[Execution, str], ...]]
-    loose: tuple[LedgerCell, ...]
-    total: int
-    without_call: int
-
-
 def lane(case: Case) -> Lane | None:
     """None for a store without a ledger, and where neither it nor the messages hold anything of tools."""
     found = case.conversation
-    if found.format not in FORMATS or not (found.ledger or any(chunk.kind is Kind.TOOL_CALL for chunk in found.chunks)):
+    if not (found.ledger or any(chunk.kind is Kind.TOOL_CALL for chunk in found.chunks)):
         return None
     runs: dict[str, Execution | None] = {}
     called: dict[int, set[str]] = {}
