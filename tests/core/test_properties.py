@@ -243,7 +243,7 @@ def _noted(chunk: Chunk) -> tuple[object, ...]:
 
 
 def test_rules_name_only_strategies_that_the_laws_above_try() -> None:
-    named = {name for rule in RULES if rule.holds_for("dispatch") for name in rule.repaired_by}
+    named = {name for rule in RULES if rule.applies_to("dispatch") for name in rule.repaired_by}
     assert named <= set(NAMES) | EVIDENCE | FOR_A_PROVIDER | TWIN
 
 

@@ -11,10 +11,10 @@ import pytest
 from inspector.conversation.edits import Edit, Insert, Plan, Remove, Replace, apply
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.formats import Cell, Record, WriteRefused, after
+from inspector.programs.rollouts.alignment import aligned, ending
 from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.programs.rollouts.projection import convert
 from inspector.programs.rollouts.readers import read
-from inspector.reports.crash_alignment import aligned, ending
 from inspector.seeds.rollouts_incident import incident_files
 
 WRONG: list[Any] = [None, 5, True, 1.5, "", [], {}, [None], [5], {"type": "text"}, {"type": ["a"]}, "\ud800", 10**30, {"type": "toolCall"}]
