@@ -130,9 +130,8 @@ def test_a_session_that_is_ended_before_the_commit_leaves_nothing(database: str)
         "CREATE FUNCTION ends() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$",
         f"CREATE TRIGGER ends AFTER INSERT ON {MESSAGES} FOR EACH ROW EXECUTE FUNCTION ends()",
     )
-    with pytest.raises(LostConnection) as caught:
+    with pytest.raises(LostConnection):
         stores.commit(at(database), GBRAIN, guard, {}, changes)
-    assert "nothing was written" in str(caught.value)
     assert everything(database) == before
 
 
