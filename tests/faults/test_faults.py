@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.faults.flags import FLAGS, LEFT, UNSETTLED
+from tests.faults.flags import FLAGS, LEFT
 from tests.faults.run import ROOT, table
 from tests.faults.shim import NoCompiler, compiled
 
 # What does not hold yet. Whoever repairs one of these takes its line out.
 KNOWN = {
-    UNSETTLED: "`repair --apply` on a session of which one file of two was written makes a repair of the other, and leaves the first one open",
     LEFT: "the lock and the temporary files of a process that died stay",
 }
 
