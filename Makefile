@@ -4,12 +4,13 @@ PORT ?= 8000
 PY := .venv/bin/python
 RUN := .venv/.installed-to-run
 DEV := .venv/.installed-to-develop
+DOCS := .venv/.installed-for-docs
 
 # The shell reads them from its environment, so that spaces and quotes in a path stay what they are.
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-postgres test-quick test-browser judges programs faults check format bench screenshots clean
+.PHONY: help venv dev run test test-postgres test-quick test-browser judges programs faults check format bench docs reference screenshots clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -66,8 +67,15 @@ format: $(DEV) ## Format the code and mend what ruff can
 bench: $(DEV) ## Measure speed and memory
 	@$(PY) bench/run.py $(ARGS)
 
+docs: $(DOCS) ## Build the documentation site into var/docs/; every warning is an error
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict $(ARGS)
+	@echo 'The documentation is in var/docs/index.html'
+
+reference: $(RUN) ## Generate the reference pages from the catalogues, commands and settings
+	@$(PY) tools/reference.py
+
 screenshots: $(DEV) ## Draw the pictures of the documentation again
-	@$(PY) docs/screenshots.py $(ARGS)
+	@$(PY) tools/screenshots.py $(ARGS)
 
 clean: ## Remove .venv and caches; var/ with your data stays
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -80,6 +88,10 @@ $(RUN): requirements.txt
 
 $(DEV): requirements-dev.txt $(RUN)
 	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+$(DOCS): requirements-docs.txt $(RUN)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	@touch $@
 
 define make_venv

@@ -20,6 +20,33 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 YES = {"1", "true", "yes", "on"}
 NO = {"", "0", "false", "no", "off"}
 POSTGRES = {"postgres", "postgresql", "psql", "pgsql"}
+VARIABLES = (
+    (
+        "INSPECTOR_DATABASE_URL",
+        "SQLite in `var/`",
+        "Inspector's own database: `sqlite:///PATH` or `postgres://USER:PASSWORD@HOST:PORT/NAME` (PostgreSQL 14 or newer; create the database, then run `migrate`).",
+    ),
+    (
+        "INSPECTOR_SOURCES",
+        "not set",
+        "Folders and database addresses that the web interface may read. Commands read what the person who types them may read.",
+    ),
+    ("INSPECTOR_WRITE_BACK", "off", "Allows repairs of every source from the pages. Without it, each source has a switch on its page."),
+    ("INSPECTOR_REQUIRE_SECOND_APPROVER", "off", "The person who proposes a repair cannot approve it."),
+    (
+        "INSPECTOR_BASE_URL",
+        "not set",
+        "The public address, for links that leave the machine and for requests through a proxy that ends TLS.",
+    ),
+    (
+        "DJANGO_ALLOWED_HOSTS",
+        "loopback names",
+        "Host names, with commas between them. Any other name than a loopback name ends local mode: people sign in.",
+    ),
+    ("DJANGO_SECRET_KEY", "generated once, in `var/secret-key`", "Signs sessions and forms."),
+    ("DJANGO_DEBUG", "off", "Debug pages and template reloading, for developers only."),
+)
+"""Every variable that the settings read: name, default and meaning, as Markdown of the reference."""
 
 
 def flag(name: str) -> bool:

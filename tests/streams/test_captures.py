@@ -426,7 +426,7 @@ def test_aliases_that_grow_are_not_spelled_out(body: str) -> None:
 
 def test_kinds_that_are_loaded_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vcr, "YAML_LOADED", 2**20)
-    said = "The capture is over 1 MB, and this kind is read as a whole: cut it down, or capture again as JSON lines (docs/captures.md)."
+    said = "The capture is over 1 MB, and this kind is read as a whole: cut it down, or capture again as JSON lines (docs/how-to/record-a-stream.md)."
     assert refusal(cassette(BODIES["plain"]) + "#" * 2**20, "a.yaml") == said
     assert base.LOADED == 256 * 2**20
 

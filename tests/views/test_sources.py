@@ -106,7 +106,7 @@ def test_the_line_that_copies_a_live_store_from_another_host_works(client: Clien
     """Run as the page gives it, with a program `ssh` that gives its argument to a shell, as the far end does."""
     text = html.unescape(client.get("/sources/").content.decode())
     lines = re.findall(r'<pre class="type">(ssh HOST .*?)</pre>', text)
-    assert len(lines) == 2 and all(line in (ROOT / "docs" / "safe-copy.md").read_text() for line in lines)
+    assert len(lines) == 2 and all(line in (ROOT / "docs" / "how-to" / "copy-a-live-store.md").read_text() for line in lines)
     (tmp_path / "ssh").write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
     (tmp_path / "scp").write_text('#!/bin/sh\ncp "${1#HOST:}" "$2"\n')
     for name in ("ssh", "scp"):

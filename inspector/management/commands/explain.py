@@ -150,7 +150,7 @@ class Command(AnsweringCommand):
         else:
             for row in said_by_clients:
                 self.say(f"{row.code} {row.name}: what a client says of a stream. {row.summary} {row.why}")
-                self.say("  `scan CAPTURE` shows where, of a captured stream (docs/captures.md says how to get one).")
+                self.say("  `scan CAPTURE` shows where, of a captured stream (docs/how-to/record-a-stream.md says how to get one).")
             if known is not None:
                 self._print_known(known)
             if found:

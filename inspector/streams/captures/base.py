@@ -51,7 +51,7 @@ def whole(opened: Opened, limit: int = LOADED) -> bytes:
         held += block
         if len(held) > limit:
             raise NoCapture(
-                f"The capture is over {limit // 2**20} MB, and this kind is read as a whole: cut it down, or capture again as JSON lines (docs/captures.md)."
+                f"The capture is over {limit // 2**20} MB, and this kind is read as a whole: cut it down, or capture again as JSON lines (docs/how-to/record-a-stream.md)."
             )
     return bytes(held)
 

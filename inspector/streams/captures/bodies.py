@@ -39,7 +39,7 @@ def exchange(answer: Answer) -> Exchange:
     body = answer.body or b""
     if answer.body is None:
         problems.append(
-            "The capture holds no body of the answer: browsers drop those of long streams. Capture it again with the recorder (docs/captures.md)."
+            "The capture holds no body of the answer: browsers drop those of long streams. Capture it again with the recorder (docs/how-to/record-a-stream.md)."
         )
     unpacker = Unpacker(answer.encoding)
     for piece in blocks_of(body):

@@ -32,7 +32,9 @@ def exchanges(opened: Opened, name: str = "") -> Iterator[Exchange]:
     """What a capture of any kind holds. Raises NoCapture where it looks like none."""
     kind = sniffed(opened, name)
     if kind is None:
-        raise NoCapture(f"It looks like no capture that is known here ({', '.join(kind.name for kind in KINDS)}): see docs/captures.md.")
+        raise NoCapture(
+            f"It looks like no capture that is known here ({', '.join(kind.name for kind in KINDS)}): see docs/reference/captures.md."
+        )
     yield from kind.exchanges(opened, name)
 
 

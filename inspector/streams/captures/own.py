@@ -1,4 +1,4 @@
-"""Inspector's own captures: JSON lines with both sides, the time of every read and how each side ended. Specified in docs/captures.md.
+"""Inspector's own captures: JSON lines with both sides, the time of every read and how each side ended. Specified in docs/reference/captures.md.
 
 A capture of any size: it is read through once to learn what it holds, and again whenever its happenings are asked for.
 """
@@ -104,7 +104,7 @@ def _sections(opened: Opened) -> list[_Section]:
             found.append(_Section(0, {}))
         _note(found[-1], happening, damage, number, line.complete)
     if not found:
-        raise NoCapture("No line of it is one of a stream capture (docs/captures.md).")
+        raise NoCapture("No line of it is one of a stream capture (docs/reference/captures.md).")
     return found
 
 

@@ -1,0 +1,123 @@
+"""The reference pages are what `make reference` generates, and have a row for everything in the catalogues, the commands and the settings."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from inspector.management import commands
+from inspector.profiles.catalogue import PROFILES
+from inspector.programs.catalogue import FORMATS
+from inspector.projections.catalogue import all_projections
+from inspector.readers.catalogue import all_readers
+from inspector.reports.stream_report import STORED
+from inspector.rules.catalogue import RULES
+from inspector.sources.reading import TRACE_FORMATS
+from inspector.strategies.catalogue import STRATEGIES
+from inspector.streams.captures.catalogue import KINDS
+from inspector.streams.corrections import STRATEGIES as CORRECTIONS
+from inspector.streams.dialects.catalogue import DIALECTS
+from inspector.streams.violations import ROWS
+from tools import reference
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def page(name: str) -> str:
+    return (reference.REFERENCE / name).read_text(encoding="utf-8")
+
+
+def table(name: str, first: str, place: int = 0) -> list[tuple[str, ...]]:
+    """Rows of the `place`th table of a page whose first column is called `first`, without the marks of code, links and escapes."""
+    rows = []
+    for line in page(name).split(f"| {first} |")[1 + place].split("\n")[2:]:
+        if not line.startswith("|"):
+            break
+        cells = re.split(r" \| ", line.removeprefix("| ").removesuffix(" |"))
+        rows.append(tuple(plain(cell) for cell in cells))
+    return rows
+
+
+def plain(cell: str) -> str:
+    linked = re.sub(r"(?<!\\)\[([^]]*)\]\([^)]*\)", r"\1", cell)
+    for shown, sign in (("\\|", "|"), ("\\*", "*"), ("\\[", "["), ("\\]", "]"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
+        linked = linked.replace(shown, sign)
+    return linked.replace("`", "").strip()
+
+
+def words(text: str) -> str:
+    return text.replace("`", "")
+
+
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_page_is_what_make_reference_generates(name: str) -> None:
+    assert page(name) == reference.pages()[name], f"docs/reference/{name} is out of date: run `make reference` and commit the page"
+
+
+def test_pages_that_are_not_generated_are_known() -> None:
+    assert {path.name for path in reference.REFERENCE.glob("*.md")} == {*reference.PAGES, "index.md", "captures.md"}
+
+
+def test_formats() -> None:
+    wanted = [(found.name, found.title, ", ".join(mode.shown for mode in found.modes) or "read only") for found in FORMATS]
+    assert table("formats.md", "format") == wanted
+    assert [row[0] for row in table("formats.md", "traces")] == list(TRACE_FORMATS)
+    assert [row[0] for row in table("formats.md", "capture")] == [kind.name for kind in KINDS]
+
+
+def test_captures_that_are_described_by_hand() -> None:
+    assert {row[0] for row in table("captures.md", "kind")} == {kind.name for kind in KINDS}
+
+
+def test_readers_projections_and_profiles() -> None:
+    assert [row[0] for row in table("readers.md", "reader")] == [found.name for found in all_readers()]
+    assert [row[0] for row in table("projections.md", "projection")] == [found.name for found in all_projections()]
+    assert [row[0] for row in table("profiles.md", "profile")] == [found.name for found in PROFILES]
+
+
+def test_every_rule_of_a_profile_has_its_error_text() -> None:
+    text = page("profiles.md")
+    for rule in (rule for profile in PROFILES for rule in profile.rules):
+        assert f"| `{rule.id}` |" in text and " ".join(rule.text.split()).replace("|", "\\|") in text
+
+
+def test_rules() -> None:
+    wanted = [
+        (rule.code, rule.name, rule.severity.value, "silent" if rule.silent else "raises an error", rule.fault.value, rule.state)
+        for rule in RULES
+    ]
+    assert table("rules.md", "code") == wanted
+
+
+def test_strategies() -> None:
+    wanted = [(found.name, " and ".join(sorted(found.safety)) or "safe", words(found.summary)) for found in STRATEGIES]
+    assert table("strategies.md", "strategy") == wanted
+
+
+def test_stream_rules() -> None:
+    rows = [(row[0], row[1], row[2], row[4] == "two sides", row[5]) for row in table("stream-rules.md", "code")]
+    violations = [(row.code, row.name, row.severity.value, row.two_sided, words(row.summary)) for row in ROWS]
+    stored = [(f"STREAM{number}", name, severity.value, False, words(summary)) for number, name, severity, summary in STORED.values()]
+    assert rows[: len(violations)] == violations
+    assert rows[len(violations) : len(violations) + len(stored)] == stored
+    assert [row[0] for row in rows[len(violations) + len(stored) :]] == ["STREAM211"]
+
+
+def test_call_syntax() -> None:
+    assert [row[0] for row in table("stream-rules.md", "form")] == [found.id for found in DIALECTS]
+
+
+def test_corrections() -> None:
+    rows = [row[:3] for row in table("corrections.md", "correction")]
+    assert rows == [(found.name, " and ".join(sorted(found.safety)) or "safe", words(found.summary)) for found in CORRECTIONS]
+
+
+def test_commands() -> None:
+    modules = {path.stem for path in Path(commands.__path__[0]).glob("*.py")} - {"__init__"}
+    assert set(reference.COMMANDS) == modules
+    assert re.findall(r"^## (\w+)$", page("commands.md"), re.MULTILINE) == list(reference.COMMANDS)
+
+
+def test_settings_are_those_that_are_read() -> None:
+    read = set(re.findall(r'"((?:INSPECTOR|DJANGO)_[A-Z_]+)"', (ROOT / "inspector" / "settings.py").read_text()))
+    assert {row[0] for row in table("settings.md", "variable")} == read
