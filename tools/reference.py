@@ -225,10 +225,10 @@ def stream_rules() -> str:
 
 
 def needs(found: Json) -> str:
-    return "two sides" if found["shown_by"] == "sides" else "one side" if found["shown_by"] not in NEEDS else NEEDS[found["shown_by"]]
+    return NEEDS.get(found["shown_by"], "one side")
 
 
-NEEDS = {"store": "stream and store", "several captures": "several captures"}
+NEEDS = {"sides": "two sides", "store": "stream and store", "several captures": "several captures"}
 
 
 def strategies() -> str:
@@ -335,7 +335,7 @@ def options_of(parser: argparse.ArgumentParser) -> list[str]:
     for action in parser._actions:
         if action.help == argparse.SUPPRESS or action.dest in ("help", *DJANGO_OPTIONS):
             continue
-        required = "" if action.option_strings and not action.required or action.nargs in ("?", "*") else "required. "
+        required = "" if (action.option_strings and not action.required) or action.nargs in ("?", "*") else "required. "
         rows.append([f"`{invocation(action)}`", required + text(explained(action, parser))])
     lines = table(("option", "meaning"), rows)
     for group in parser._mutually_exclusive_groups:
