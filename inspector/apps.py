@@ -4,10 +4,15 @@ from django.apps import AppConfig
 
 
 class InspectorConfig(AppConfig):
-    """Registers the system checks when Django is ready."""
+    """Registers the system checks, and what makes the tables, when Django is ready."""
 
     name = "inspector"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django.db.backends.signals import connection_created
+
         from inspector import checks  # noqa: F401
+        from inspector.first_use import make_tables
+
+        connection_created.connect(make_tables)

@@ -20,7 +20,7 @@ def check_settings(**_: Any) -> list[CheckMessage]:
 
 @register()
 def check_own_database(**_: Any) -> list[CheckMessage]:
-    """Nothing, or the error itself where a server does not let us in: manage.py makes one sentence of it, where Django would print a list."""
+    """Nothing, or the error itself where a server does not let us in: the command line makes one sentence of it, where Django would print a list."""
     if connection.vendor != "sqlite":
         connection.ensure_connection()
     return []

@@ -2,21 +2,23 @@
 
 from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, OperationalError, ProgrammingError
 
+from inspector.installation import program
+
 _NO_TABLE = ("no such table", "no such column")
 _NO_RIGHT = "permission denied"
 BUSY = (
     "Inspector's own database is busy, or cannot be reached or written: wait a moment and do it again; "
     "a repair that was being applied says on its page whether it stands in the store."
 )
-NOT_MIGRATED = "Inspector's own database is of an older version: stop it, run `manage.py migrate` (`make run` does), and start it again."
+NOT_MIGRATED = f"Inspector's own database is of an older version: stop Inspector, run `{program()} migrate`, and start it again."
 
 
 def for_a_command(error: Exception) -> str | None:
-    """The sentence that `manage.py` prints; None for what is a fault of ours."""
+    """The sentence that a command prints; None for what is a fault of ours."""
     # PostgreSQL puts the statement behind what it says.
     said = " ".join(str(error).split()).partition(" LINE 1:")[0]
     if _is_older(error, said):
-        return f"The database is not up to date with this version ({said}): run `python manage.py migrate` first."
+        return f"The database is not up to date with this version ({said}): run `{program()} migrate` first."
     if _is_out_of_use(error, said):
         return f"Inspector's own database cannot be used ({said}): see that INSPECTOR_DATABASE_URL leads to one that is there and writable."
     return None

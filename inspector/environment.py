@@ -4,7 +4,6 @@ import getpass
 import os
 import re
 import secrets
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -126,10 +125,10 @@ def base_url(name: str) -> str:
     return value.rstrip("/")
 
 
-def database(name: str, default: Path) -> dict[str, Any]:
+def database(name: str, default: Path, start: Path) -> dict[str, Any]:
     """Django's settings for the database in variable `name` (a URL), or for SQLite in `default`; makes the folder of an SQLite file.
 
-    A relative SQLite path starts at the folder above `default`'s, so that every command finds the same file from wherever it runs.
+    A relative SQLite path starts at the folder `start`, so that every command finds the same file from wherever it runs.
     """
     url = os.environ.get(name, "").strip()
     if not url:
@@ -145,7 +144,7 @@ def database(name: str, default: Path) -> dict[str, Any]:
             f"{name} is not a database URL that can be read: write sqlite:///PATH or postgres://USER@HOST/NAME."
         ) from error
     if scheme == "sqlite":
-        return _sqlite(name, settings, default.parent.parent / settings["NAME"])
+        return _sqlite(name, settings, start / settings["NAME"])
     if not settings["NAME"]:
         raise ImproperlyConfigured(f"{name} names no database: write postgres://USER@HOST/NAME.")
     if not find_spec("psycopg"):
@@ -227,9 +226,3 @@ def _keep_new_key(path: Path) -> None:
             pass
     finally:
         aside.unlink(missing_ok=True)
-
-
-def program() -> str:
-    """How a person types our commands from here: with the virtual environment's own Python where that runs us."""
-    python = os.path.relpath(sys.prefix + "/bin/python") if sys.prefix != sys.base_prefix else "python"
-    return f"{'python' if python.startswith('..') else python} manage.py"

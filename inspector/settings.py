@@ -1,19 +1,20 @@
 """The project's settings; what differs between machines comes from the environment."""
 
 import gc
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
 from inspector import environment
+from inspector.installation import INSTALLED, PACKAGE, data_folder
 
 # A long conversation is millions of frozen values, none of them in a cycle: with Python's own thresholds the collector looks through
 # all of them again and again while they are made, and finds nothing.
 gc.set_threshold(100_000, 20, 100)
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = BASE_DIR / "var"
+BASE_DIR = PACKAGE.parent
+VAR_DIR = data_folder()
+EMBEDDED_DATABASE = VAR_DIR / "inspector.sqlite3"
 
 DEBUG = environment.flag("DJANGO_DEBUG")
 ALLOWED_HOSTS = environment.host_names("DJANGO_ALLOWED_HOSTS")
@@ -67,7 +68,8 @@ _finders_of_templates = ["django.template.loaders.filesystem.Loader", "django.te
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        # In a wheel they are those of the app.
+        "DIRS": [] if INSTALLED else [BASE_DIR / "templates"],
         "OPTIONS": {
             "loaders": [
                 (
@@ -90,7 +92,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": environment.database("INSPECTOR_DATABASE_URL", VAR_DIR / "inspector.sqlite3")}
+DATABASES = {"default": environment.database("INSPECTOR_DATABASE_URL", EMBEDDED_DATABASE, start=VAR_DIR if INSTALLED else BASE_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"
@@ -99,7 +101,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [] if INSTALLED else [BASE_DIR / "static"]
 # The app serves its own files out of the packages: no collectstatic, no second server.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG

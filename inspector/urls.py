@@ -3,6 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
+from inspector.installation import program
 from inspector.views import (
     audit,
     bundles,
@@ -96,6 +97,6 @@ urlpatterns = [
     path("whatif.json", whatif.whatif_json),
     path("formats/", catalogues.formats, name="formats"),
     path("formats.json", catalogues.formats_json),
-    path("login/", LoginView.as_view(template_name="login.html"), name="login"),
+    path("login/", LoginView.as_view(template_name="login.html", extra_context={"program": program()}), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

@@ -1,4 +1,4 @@
-"""The web application for a WSGI server; `manage.py serve` runs it too."""
+"""The web application for a WSGI server; `inspector serve` runs it too."""
 
 import os
 

@@ -25,7 +25,7 @@ from inspector.actions.planning import listed, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.proving import surprise
 from inspector.actions.recording import record_applied, record_outcome, record_undone, withdraw
-from inspector.environment import program
+from inspector.installation import program
 from inspector.models import Repair, Source, loading
 from inspector.reports.visible import visible
 from inspector.sources import stores

@@ -36,7 +36,7 @@ _SENTENCES = (
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Named conditions as CommandError, which manage.py prints as it is and answers with status 2."""
+    """Named conditions as CommandError, which the command line prints as it is and answers with status 2."""
     try:
         yield
     except _SENTENCES as problem:

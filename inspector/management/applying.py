@@ -16,7 +16,8 @@ from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import verify_repair
 from inspector.conversation.tree import LEAF
-from inspector.environment import os_user, program
+from inspector.environment import os_user
+from inspector.installation import program
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
 from inspector.models import Repair, Source, loading

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 
-from inspector.environment import program
+from inspector.installation import program
 from inspector.middleware import OperatorRequest
 from inspector.profiles.base import Profile
 from inspector.profiles.catalogue import PROFILES, UnknownProfile

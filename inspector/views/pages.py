@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views import defaults
 
-from inspector.environment import program
+from inspector.installation import program
 from inspector.reports.json_text import json_text
 
 NAVIGATION = (

@@ -138,7 +138,7 @@ def test_demo_knows_its_files_by_what_they_hold(tmp_path: Path) -> None:
     assert run("demo", "--folder", tmp_path).status == 0 and run("demo", "--folder", tmp_path, "--fresh").status == 0
 
 
-@pytest.mark.parametrize(("folder", "words"), [("", "Name the folder"), ("a\0b", "no file can have that name")])
+@pytest.mark.parametrize(("folder", "words"), [("", "Name a folder"), ("a\0b", "no file can have that name")])
 def test_demo_refuses_a_folder_that_cannot_be(folder: str, words: str) -> None:
     ran = run("demo", "--folder", folder)
     assert ran.status == 2 and words in ran.err and ran.err.count("\n") == 1

@@ -105,7 +105,7 @@ def test_a_base_url_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, val
 
 def test_the_default_database_waits_for_writers_and_its_folder_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(NAME, raising=False)
-    found = environment.database(NAME, tmp_path / "var" / "inspector.sqlite3")
+    found = environment.database(NAME, tmp_path / "var" / "inspector.sqlite3", tmp_path)
     assert found["NAME"] == str(tmp_path / "var" / "inspector.sqlite3")
     assert found["OPTIONS"] == {"init_command": "PRAGMA journal_mode=WAL", "timeout": 20, "transaction_mode": "IMMEDIATE"}
     assert stat.S_IMODE((tmp_path / "var").stat().st_mode) == 0o700
@@ -113,7 +113,7 @@ def test_the_default_database_waits_for_writers_and_its_folder_is_made(monkeypat
 
 def test_a_relative_sqlite_url_starts_at_the_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(NAME, "sqlite:///data/mine.sqlite3")
-    assert environment.database(NAME, tmp_path / "var" / "inspector.sqlite3")["NAME"] == str(tmp_path / "data" / "mine.sqlite3")
+    assert environment.database(NAME, tmp_path / "var" / "inspector.sqlite3", tmp_path)["NAME"] == str(tmp_path / "data" / "mine.sqlite3")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_server_is_named_as_libpq_has_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, host: str, options: dict[str, object]
 ) -> None:
     monkeypatch.setenv(NAME, value)
-    found = environment.database(NAME, tmp_path / "var" / "x")
+    found = environment.database(NAME, tmp_path / "var" / "x", tmp_path)
     assert [found[each] for each in ("HOST", "PORT", "USER", "PASSWORD", "NAME")] == [host, 5433, "me", "p@ss/", "x"]
     assert options.items() <= found["OPTIONS"].items() and found["OPTIONS"]["isolation_level"].name == "READ_COMMITTED"
     assert found["CONN_HEALTH_CHECKS"] and not (tmp_path / "var").exists()
@@ -138,12 +138,16 @@ def test_a_server_is_named_as_libpq_has_it(
     "value", ["mysql://me:hunter2@db/x", "me:hunter2@db", "/hunter2", "postgres://me:hunter2@db:port/x", "postgres://me:hunter2@db/"]
 )
 def test_a_bad_database_url_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str) -> None:
-    assert "hunter2" not in refusal(monkeypatch, environment.database, value, tmp_path / "var" / "x").replace("scheme is '/hunter2'", "")
+    assert "hunter2" not in refusal(monkeypatch, environment.database, value, tmp_path / "var" / "x", tmp_path).replace(
+        "scheme is '/hunter2'", ""
+    )
 
 
 def test_a_folder_that_cannot_be_made_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "cannot be made" in refusal(monkeypatch, environment.database, f"sqlite:///{tmp_path}/file/x.sqlite3", tmp_path / "var" / "x")
+    assert "cannot be made" in refusal(
+        monkeypatch, environment.database, f"sqlite:///{tmp_path}/file/x.sqlite3", tmp_path / "var" / "x", tmp_path
+    )
 
 
 def test_a_key_is_made_once_and_closed_to_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

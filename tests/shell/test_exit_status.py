@@ -14,6 +14,7 @@ from django.core.management import BaseCommand, CommandError
 from django.db import InterfaceError, InternalError, NotSupportedError, OperationalError, ProgrammingError
 
 import manage
+from inspector.installation import program
 
 Outcome = Callable[[], object]
 
@@ -57,12 +58,12 @@ def test_a_command_that_exits_with_1_keeps_it(sample: Callable[..., int]) -> Non
     [
         (CommandError("No such file: write its path."), "No such file: write its path.\n"),
         (ImproperlyConfigured("DJANGO_DEBUG must be true or false."), "DJANGO_DEBUG must be true or false.\n"),
-        (OperationalError("no such table: inspector_source"), "python manage.py migrate"),
+        (OperationalError("no such table: inspector_source"), f"{program()} migrate"),
         (OperationalError("database is locked"), "(database is locked)"),
         (OperationalError('connection failed: FATAL:  database "x" does not exist'), "own database cannot be used (connection failed"),
         (
             ProgrammingError('relation "inspector_source" does not exist\nLINE 1: SELECT'),
-            "does not exist): run `python manage.py migrate` first",
+            f"does not exist): run `{program()} migrate` first",
         ),
         (ProgrammingError("permission denied for table inspector_source"), "own database cannot be used (permission denied"),
         (InternalError("cannot execute INSERT in a read-only transaction"), "there and writable"),

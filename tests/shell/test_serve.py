@@ -17,6 +17,7 @@ from django.conf import settings
 from django.core.management import CommandError
 
 from inspector.environment import os_user
+from inspector.installation import program
 from inspector.management.commands.serve import address_of, is_loopback, listen, refuse_unready, who_may_use_it
 
 SECONDS = 60
@@ -81,7 +82,7 @@ def test_a_taken_port_is_told_and_the_next_one_serves(environ: dict[str, str]) -
 def test_an_unmigrated_database_is_refused(environ: dict[str, str]) -> None:
     ran = subprocess.run(manage("serve", "--port", "0"), env=environ, capture_output=True, text=True, timeout=SECONDS)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == "The database is not up to date with this version: run `manage.py migrate` first.\n"
+    assert ran.stderr == f"The database is not up to date with this version: run `{program()} migrate` first.\n"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "inspector.example.org", ""])

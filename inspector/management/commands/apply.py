@@ -8,7 +8,8 @@ from django.core.management.base import CommandParser
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.settling import settle_one
 from inspector.actions.undo_repair import UNDOABLE, still_holds
-from inspector.environment import os_user, program
+from inspector.environment import os_user
+from inspector.installation import program
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import repair_named
 

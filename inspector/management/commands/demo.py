@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.import_source import import_targets
-from inspector.environment import os_user, program
+from inspector.environment import os_user
+from inspector.installation import program
 from inspector.management import demo_database
 from inspector.management.answering import AnsweringCommand
 from inspector.management.demo_ownership import CAPTURES, STREAMS, TREES, is_ours
@@ -30,15 +31,19 @@ from inspector.sources.reading import read
 class Command(AnsweringCommand):
     """`demo [--fresh] [--folder PATH]`; files that are there stay as they are unless `--fresh`."""
 
-    help = "Writes the example incidents as real store files into var/demo/, imports them, and says what to try."
+    help = "Writes the example incidents as real store files, imports them, and says what to try."
 
     def declare(self, parser: CommandParser) -> None:
-        parser.add_argument("--fresh", action="store_true", help="write the files anew, whatever was repaired or changed in them")
-        parser.add_argument("--folder", metavar="PATH", help="where to write them (default: var/demo)")
+        parser.add_argument("--fresh", action="store_true", help="write the files again, whatever was repaired or changed in them")
+        parser.add_argument(
+            "--folder",
+            metavar="PATH",
+            help="where to write them (default: demo/ in var/ of a checkout, else in the data directory of the user)",
+        )
 
     def answer(self, options: dict[str, Any]) -> None:
         if options["folder"] == "":
-            raise CommandError("Name the folder behind --folder, or leave it out for var/demo.")
+            raise CommandError(f"Name a folder after --folder, or leave it out for {settings.VAR_DIR / 'demo'}.")
         folder = Path(options["folder"] or settings.VAR_DIR / "demo")
         store, traces, rollouts = folder / "dispatch.db", folder / "traces.db", folder / "rollouts"
         trees = (folder / openclaw.NAME, folder / pi.NAME)

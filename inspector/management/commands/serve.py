@@ -17,6 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from inspector.actions.settling import settle_all
 from inspector.environment import os_user
+from inspector.installation import program
 from inspector.management.demo_database import served
 from inspector.reports.visible import visible
 
@@ -62,13 +63,13 @@ def refuse_unready(host: str, port: int) -> None:
     if settings.INSPECTOR_LOCAL and not is_loopback(host):
         raise CommandError(
             f"--host {host} would let other machines in, and nobody signs in to local single-operator mode: set DJANGO_ALLOWED_HOSTS to the "
-            "host name that people use and make them users with `manage.py createsuperuser`, or leave --host out."
+            f"host name that people use and make them users with `{program()} createsuperuser`, or leave --host out."
         )
     if not 0 <= port <= 65535:
         raise CommandError(f"--port {port} is not a port: choose one from 1024 to 65535, or 0 for any free one.")
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise CommandError("The database is not up to date with this version: run `manage.py migrate` first.")
+        raise CommandError(f"The database is not up to date with this version: run `{program()} migrate` first.")
 
 
 def is_loopback(host: str) -> bool:
