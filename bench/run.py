@@ -1,6 +1,6 @@
 """Speed as ratios to plain SQLite and json on the same bytes, measured in turns in one run: `python -m bench.run`.
 
-An import of a store, request bodies of growing length (see `bodies`), and a long captured stream (see `streams`). Only the ratio is judged. Seconds differ between machines and between minutes of one machine; the ratio hardly does.
+The start of commands (see `start`), an import of a store, request bodies of growing length (see `bodies`), and a long captured stream (see `streams`). Only the ratio is judged. Seconds differ between machines and between minutes of one machine; the ratio hardly does.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench import bodies, streams
+from bench import bodies, start, streams
 from bench.generate import CHUNKS, CONVERSATIONS, rows
 from inspector.sources.creation import write_dispatch_store
 
@@ -129,7 +129,9 @@ def table(rounds: list[dict[str, float]], chunks: int) -> tuple[str, float]:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description="Measure imports, request bodies and a captured stream against plain SQLite and json.")
+    parser = argparse.ArgumentParser(
+        description="Measure the start of commands, imports, request bodies and a captured stream against plain SQLite and json."
+    )
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS)
     parser.add_argument("--chunks", type=int, default=CHUNKS)
     parser.add_argument("--rounds", type=int, default=3)
@@ -140,6 +142,10 @@ def main(arguments: list[str]) -> int:
     # First, while this process is small: the memory of a pass is told too.
     with tempfile.TemporaryDirectory(prefix="inspector-bench-") as name:
         of_stream, is_quick = streams.measured(timed, Path(name), options.rounds, options.stream_mb * 1_000_000)
+    with tempfile.TemporaryDirectory(prefix="inspector-bench-") as name:
+        small = Path(name) / "dispatch.db"
+        write_dispatch_store(small, rows(1, 20))
+        of_start, is_prompt = start.measured(small, max(options.rounds, 3))
     with tempfile.TemporaryDirectory(prefix="inspector-bench-") as name:
         folder = Path(name)
         store = folder / "dispatch.db"
@@ -156,8 +162,9 @@ def main(arguments: list[str]) -> int:
     sys.stdout.write(f"ratio {ratio:.1f}, limit {LIMIT_RATIO:g}: {'within' if within else 'over: the import has become slower'}\n\n")
     printed, is_linear = bodies.measured(timed, options.rounds)
     sys.stdout.write(f"request bodies, in units of json.loads of the same bytes, {options.rounds} rounds\n{printed}\n\n")
-    sys.stdout.write(f"a captured stream, read and judged, {options.rounds} rounds\n{of_stream}\n")
-    return 0 if within and is_linear and is_quick else 1
+    sys.stdout.write(f"a captured stream, read and judged, {options.rounds} rounds\n{of_stream}\n\n")
+    sys.stdout.write(f"the start of commands\n{of_start}\n")
+    return 0 if within and is_linear and is_quick and is_prompt else 1
 
 
 if __name__ == "__main__":

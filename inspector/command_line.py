@@ -1,5 +1,6 @@
 """The command line that `inspector` and `manage.py` share; exit status 2 and one sentence for whatever is refused or fails, the command's own status otherwise."""
 
+import gc
 import os
 import sys
 import traceback
@@ -44,12 +45,18 @@ def run(argv: list[str]) -> None:
     """Runs Django's command line so that its errors come out as exceptions, and an unknown command as status 2."""
     from django.core.management import BaseCommand, ManagementUtility
 
+    # What is imported lives as long as the process: the collector would look through all of it, and find nothing.
+    gc.disable()
+
     class Commands(ManagementUtility):
         def fetch_command(self, subcommand: str) -> BaseCommand:
             try:
                 return super().fetch_command(subcommand)
             except SystemExit:
                 raise SystemExit(REFUSED) from None
+            finally:
+                gc.freeze()
+                gc.enable()
 
     # With it Django raises a CommandError; without, it prints the error with its class and exits with 1, which here means findings.
     takes_it = len(argv) > 1 and not argv[1].startswith("-") and argv[1] not in {"help", "version"}

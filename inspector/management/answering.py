@@ -2,36 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from inspector.actions.problems import Refused
-from inspector.actions.settling import settle_source
 from inspector.conversation.edits import EditMismatch
-from inspector.profiles.catalogue import UnknownProfile
-from inspector.programs.catalogue import UnknownFormat
 from inspector.programs.formats import WriteRefused
-from inspector.projections.catalogue import UnknownProjection
-from inspector.readers.catalogue import UnknownReader
 from inspector.reports.json_text import json_text
 from inspector.reports.visible import visible
-from inspector.rules.catalogue import UnknownRule
 from inspector.sources.problems import SourceProblem, Unfinished, without_password
-from inspector.strategies.catalogue import UnknownStrategy
+from inspector.text.unknown import UnknownName
 
-_SENTENCES = (
-    Refused,
-    SourceProblem,
-    WriteRefused,
-    EditMismatch,
-    UnknownFormat,
-    UnknownReader,
-    UnknownProjection,
-    UnknownProfile,
-    UnknownRule,
-    UnknownStrategy,
-)
+if TYPE_CHECKING:
+    from inspector.actions.settling import Interrupted
+
+_SENTENCES = (Refused, SourceProblem, WriteRefused, EditMismatch, UnknownName)
 
 
 @contextmanager
@@ -45,6 +31,13 @@ def refusals() -> Iterator[None]:
 
 def _named(target: str | list[str] | None) -> list[str]:
     return [target] if isinstance(target, str) else list(target or ())
+
+
+def _settled(targets: list[str]) -> "list[Interrupted]":
+    # With it come all actions, and a command that names no store needs none.
+    from inspector.actions.settling import settle_source
+
+    return [each for name in targets for each in settle_source(name)]
 
 
 class AnsweringCommand(BaseCommand):
@@ -69,7 +62,8 @@ class AnsweringCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        interrupted = [each for name in _named(options.get("target")) for each in settle_source(name)]
+        targets = _named(options.get("target"))
+        interrupted = _settled(targets) if targets else []
         for each in interrupted:
             if not each.hides_store:
                 self.note(each.sentence)

@@ -7,9 +7,8 @@ from inspector.models.json_text import JsonText
 from inspector.programs.base import Program
 from inspector.programs.registry import program_or_default
 from inspector.reports.provenance import provenance
-from inspector.sources.captures import NAMES
 from inspector.sources.places import short
-from inspector.sources.reading import THE_FILE
+from inspector.sources.problems import THE_FILE
 
 
 class Source(models.Model):
@@ -46,6 +45,9 @@ class Source(models.Model):
 
     @property
     def is_capture(self) -> bool:
+        # Whatever reads streams is imported with it, and most commands read none.
+        from inspector.sources.captures import NAMES
+
         return self.format in NAMES
 
     @property

@@ -2,6 +2,7 @@
 
 from inspector.profiles import ai_sdk, anthropic, bedrock, deepseek, gemini, mistral, openai_chat, openai_responses, templates
 from inspector.profiles.base import Profile
+from inspector.text.unknown import UnknownName
 
 PROFILES: tuple[Profile, ...] = (
     *openai_chat.OFFERED,
@@ -16,7 +17,7 @@ PROFILES: tuple[Profile, ...] = (
 )
 
 
-class UnknownProfile(LookupError):
+class UnknownProfile(UnknownName):
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no profile {name!r}; `profiles` lists them.")
 

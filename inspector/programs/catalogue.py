@@ -2,6 +2,7 @@
 
 from inspector.programs.formats import Format
 from inspector.programs.registry import programs
+from inspector.text.unknown import UnknownName
 
 FORMATS: tuple[Format, ...] = tuple(each for program in programs() for each in program.formats)
 READ_ONLY: dict[str, str] = {name: reason for program in programs() for name, reason in program.read_only.items()}
@@ -10,7 +11,7 @@ NEW_FILE_ONLY: dict[str, Format] = {name: other for program in programs() for na
 """Formats whose repairs are written as a new file of another format, never to the source."""
 
 
-class UnknownFormat(LookupError):
+class UnknownFormat(UnknownName):
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no format {name!r}; `formats` lists them.")
 

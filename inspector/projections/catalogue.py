@@ -5,6 +5,7 @@ from functools import cache
 from inspector.programs.registry import programs
 from inspector.projections import ai_sdk, anthropic, bedrock, gemini, mistral, openai_chat, openai_responses
 from inspector.projections.base import Projection
+from inspector.text.unknown import UnknownName
 
 
 @cache
@@ -21,7 +22,7 @@ def all_projections() -> tuple[Projection, ...]:
     )
 
 
-class UnknownProjection(LookupError):
+class UnknownProjection(UnknownName):
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no projection {name!r}; `projections` lists them.")
 

@@ -4,6 +4,7 @@ from functools import cache
 
 from inspector.programs.registry import program_of, programs
 from inspector.readers.base import Reader
+from inspector.text.unknown import UnknownName
 
 _NAMED = 6
 
@@ -14,7 +15,7 @@ def all_readers() -> tuple[Reader, ...]:
     return tuple(reader for program in programs() for reader in program.readers)
 
 
-class UnknownReader(LookupError):
+class UnknownReader(UnknownName):
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no reader {name!r}; `readers` lists them with their variants.")
 

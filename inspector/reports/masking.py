@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from inspector.reports.secret_rules import rules_of_detect_secrets
-
 Span = tuple[int, int, str]
 """Start, end, and what kind of secret stands there."""
 
@@ -106,6 +104,9 @@ def _among(rows: Sequence[Row], text: str) -> list[Row]:
 
 @cache
 def _theirs() -> tuple[Row, ...]:
+    # The package brings an HTTP client along, and most commands mask nothing.
+    from inspector.reports.secret_rules import rules_of_detect_secrets
+
     return tuple(Row(*rule) for rule in rules_of_detect_secrets())
 
 

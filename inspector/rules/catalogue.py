@@ -2,11 +2,12 @@
 
 from inspector.programs.registry import registered
 from inspector.rules.base import Rule
+from inspector.text.unknown import UnknownName
 
 RULES: tuple[Rule, ...] = tuple(sorted(registered("rules", "RULE"), key=lambda rule: rule.code))
 
 
-class UnknownRule(LookupError):
+class UnknownRule(UnknownName):
     def __init__(self, code: str) -> None:
         super().__init__(f"There is no rule {code!r}; `rules` lists them.")
 

@@ -5,10 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import Conninfo
-
 from inspector.sources import files
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import SourceProblem
@@ -20,9 +16,6 @@ _MEANT = re.compile(
     r"^\s*postgres(?:ql)?:|(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service|sslmode)\s*=|^[^/\s:@]*:[^\s@]*@[^\s@/:]+(?::\d|/)",
     re.IGNORECASE,
 )
-_HIDDEN = {"scram_client_key", "scram_server_key"} | {
-    option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b"*"
-}
 _typed: dict[str, str] = {}
 """What was typed in this process, by the name without password: an import that follows a write must log in as the first one did."""
 
@@ -50,14 +43,14 @@ def place(text: str) -> Place:
     """The place that a person or our database names. Raises NoAddress."""
     if not is_dsn(text):
         return Path(text)
+    from inspector.sources import libpq
+
     typed = _as_libpq(text.strip())
-    try:
-        parts = {key: str(value) for key, value in conninfo_to_dict(typed).items() if value is not None}
-    except (ProgrammingError, UnicodeError):
-        # Its message repeats what was typed.
-        raise _no_address("a part of it is no user, host, port, name or known parameter") from None
+    parts = libpq.parameters(typed)
+    if parts is None:
+        raise _no_address("a part of it is no user, host, port, name or known parameter")
     _refuse_torn(typed, parts)
-    hidden = [key for key in _HIDDEN if parts.pop(key, None) is not None]
+    hidden = [key for key in libpq.SECRET if parts.pop(key, None) is not None]
     name = _named(parts)
     if hidden:
         _typed[name] = typed
@@ -116,9 +109,10 @@ def short(name: str) -> str:
     """For lists: file and folder, since stores of one program are all called the same; of an address the database and its host."""
     if not is_dsn(name):
         return "/".join(name.rsplit("/", 2)[-2:])
-    try:
-        parts = conninfo_to_dict(name)
-    except (ProgrammingError, UnicodeError):
+    from inspector.sources import libpq
+
+    parts = libpq.parameters(name)
+    if parts is None:
         return name
     port = f":{parts['port']}" if parts.get("port") else ""
     return f"{parts.get('dbname') or parts.get('service') or 'default database'} at {parts.get('host') or 'the local server'}{port}"

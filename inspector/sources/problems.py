@@ -8,6 +8,9 @@ from pathlib import Path
 from inspector.programs.formats import Element
 from inspector.sources.dsn import Place
 
+THE_FILE = "the file"
+"""Where damage lies that SQLite finds."""
+
 NAMED = 20
 """How many moved records a sentence and `Moved.changed` name; `Moved.total` counts all."""
 

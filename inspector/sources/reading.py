@@ -14,7 +14,7 @@ from inspector.sources import bundles, captures, files, folders, postgres, sqlit
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import Elsewhere
-from inspector.sources.problems import NotAFile, SourceProblem, shown
+from inspector.sources.problems import THE_FILE, NotAFile, SourceProblem, shown
 from inspector.streams.captures.base import Kind
 from inspector.streams.captures.catalogue import kind_named
 from inspector.traces import dispatch as dispatch_traces
@@ -25,9 +25,9 @@ from inspector.wires import layout as request_layout
 from inspector.wires.layout import NotARequest
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
-THE_FILE, THE_KEYS, BESIDE = "the file", "its keys", "files next to the sessions"
+THE_KEYS, BESIDE = "its keys", "files next to the sessions"
 _NAMED, _LOOKED_AT = 5, 50
-"""Where a problem of a store lies: damage that SQLite finds, records of which the format knows no meaning, and files that it does not read."""
+"""Where a problem of a store lies: records of which the format knows no meaning, and files that it does not read."""
 
 
 @dataclass(eq=False)

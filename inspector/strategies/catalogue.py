@@ -2,11 +2,12 @@
 
 from inspector.programs.registry import registered
 from inspector.strategies.base import Strategy
+from inspector.text.unknown import UnknownName
 
 STRATEGIES: tuple[Strategy, ...] = tuple(sorted(registered("strategies", "STRATEGY"), key=lambda strategy: strategy.order))
 
 
-class UnknownStrategy(LookupError):
+class UnknownStrategy(UnknownName):
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no strategy {name!r}; `strategies` lists them.")
 

@@ -1,12 +1,9 @@
 """What the request says that an answer can be held against: its tools, its earlier calls, what it forced."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
-
-import jsonschema
-from referencing import Registry
 
 MOST_CALLS = 20_000
 MOST_STEPS = 500_000
@@ -47,11 +44,14 @@ class Asked:
         schema = (self.tools or {})[name]
         if not isinstance(schema, dict) or not schema:
             return ""
+        # Only here, as the package that judges costs much at the start.
+        from inspector.streams.schemas import can_judge, validator
+
         # Schemas come from captures: one that is wrong, endless or refers to elsewhere judges nothing.
         try:
             if name not in self._checked:
-                self._checked[name] = _can_judge(schema)
-            found = next(iter(_validator(schema, self._steps).iter_errors(given)), None) if self._checked[name] else None
+                self._checked[name] = can_judge(schema)
+            found = next(iter(validator(schema, self._steps).iter_errors(given)), None) if self._checked[name] else None
         except Exception:
             self._checked[name] = False
             return ""
@@ -59,52 +59,6 @@ class Asked:
 
 
 NOTHING_ASKED = Asked()
-
-
-_EXTEND: Any = jsonschema.validators.extend
-
-
-def _can_judge(schema: Mapping[str, Any]) -> bool:
-    if _holds(schema, "patternProperties") or _holds(schema, "$dynamicRef"):
-        return False
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return True
-
-
-def _validator(schema: Mapping[str, Any], steps: Iterator[int]) -> Any:
-    def counted(keyword: Any) -> Any:
-        def applied(validator: Any, value: Any, instance: Any, whole: Any) -> Iterator[Any]:
-            if next(steps, None) is None:
-                raise RecursionError
-            yield from keyword(validator, value, instance, whole) or ()
-
-        return applied
-
-    # A pattern may take for ever on the right text, and the comparison of all items with all others long enough.
-    left_out = dict.fromkeys(("pattern", "uniqueItems", "format"), _not_judged)
-    kind = _EXTEND(
-        jsonschema.Draft202012Validator,
-        {name: counted(keyword) for name, keyword in jsonschema.Draft202012Validator.VALIDATORS.items()} | left_out,
-    )
-    # An own registry: the library's default one fetches references from the network.
-    return kind(schema, registry=Registry())
-
-
-def _not_judged(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[Any]:
-    return ()
-
-
-def _holds(schema: Any, name: str) -> bool:
-    waiting = [schema]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            if name in each:
-                return True
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
-    return False
 
 
 def asked(request: Mapping[str, Any] | None) -> Asked:

@@ -24,7 +24,7 @@ from inspector.readers.catalogue import reader
 from inspector.seeds import gbrain_incident
 from inspector.sources import reading, stores
 from inspector.sources.places import place
-from inspector.sources.problems import SourceProblem
+from inspector.sources.problems import THE_FILE, SourceProblem
 from tests.postgres.fixtures import SCHEMA, _postgres, database, empty  # noqa: F401
 from tests.postgres.making import dangling, job, run, text
 from tests.postgres.server import Server
@@ -640,7 +640,7 @@ def test_of_a_folder_only_dumps_and_files_named_after_a_table_are_read(tmp_path:
     (tmp_path / "old" / "dump.sql").write_text("SET client_encoding = 'LATIN1';")
     found = reading.read_store(tmp_path)
     assert (found.format.name, len(found.conversations)) == ("gbrain-export", 1)
-    assert {problem.where for problem in found.problems} == {reading.THE_FILE}
+    assert {problem.where for problem in found.problems} == {THE_FILE}
 
 
 def test_nothing_is_written_into_an_export() -> None:
