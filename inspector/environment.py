@@ -22,8 +22,8 @@ POSTGRES = {"postgres", "postgresql", "psql", "pgsql"}
 VARIABLES = (
     (
         "INSPECTOR_DATABASE_URL",
-        "SQLite in `var/`",
-        "Inspector's own database: `sqlite:///PATH` or `postgres://USER:PASSWORD@HOST:PORT/NAME` (PostgreSQL 14 or newer; create the database, then run `migrate`).",
+        "SQLite in `var/` of a checkout, else in the data directory of the user",
+        "Inspector's own database: `sqlite:///PATH` or `postgres://USER:PASSWORD@HOST:PORT/NAME` (PostgreSQL 14 or newer; create the database, then run `migrate`). A relative path starts at the checkout, else at that directory.",
     ),
     (
         "INSPECTOR_SOURCES",
@@ -42,7 +42,7 @@ VARIABLES = (
         "loopback names",
         "Host names, with commas between them. Any other name than a loopback name ends local mode: people sign in.",
     ),
-    ("DJANGO_SECRET_KEY", "generated once, in `var/secret-key`", "Signs sessions and forms."),
+    ("DJANGO_SECRET_KEY", "generated once, in `secret-key` next to the default database", "Signs sessions and forms."),
     ("DJANGO_DEBUG", "off", "Debug pages and template reloading, for developers only."),
 )
 """Every variable that the settings read: name, default and meaning, as Markdown of the reference."""

@@ -319,7 +319,7 @@ def commands() -> str:
 
     lines = [
         "# Commands\n",
-        "In a checkout, run a command as `.venv/bin/python manage.py COMMAND`; the pages here write `inspector COMMAND`.\n",
+        "`pip install` of a checkout or a wheel brings the command `inspector`. In a checkout, `.venv/bin/python manage.py COMMAND` is the same without installing.\n",
         "Every command takes `--json`, and `--help` prints its options. Exit status 0 is done, 1 is findings (or nothing to do, or a comparison that gets worse), "
         "2 is refused, with one sentence that says what to do next.\n",
     ]
