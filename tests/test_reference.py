@@ -59,7 +59,7 @@ def test_pages_that_are_not_generated_are_known() -> None:
 
 
 def test_formats() -> None:
-    wanted = [(found.name, found.title, ", ".join(mode.shown for mode in found.modes) or "read only") for found in FORMATS]
+    wanted = [(entry.name, entry.title, ", ".join(mode.shown for mode in entry.modes) or "read only") for entry in FORMATS]
     assert table("formats.md", "format") == wanted
     assert [row[0] for row in table("formats.md", "traces")] == list(TRACE_FORMATS)
     assert [row[0] for row in table("formats.md", "capture")] == [kind.name for kind in KINDS]
@@ -70,9 +70,9 @@ def test_captures_that_are_described_by_hand() -> None:
 
 
 def test_readers_projections_and_profiles() -> None:
-    assert [row[0] for row in table("readers.md", "reader")] == [found.name for found in all_readers()]
-    assert [row[0] for row in table("projections.md", "projection")] == [found.name for found in all_projections()]
-    assert [row[0] for row in table("profiles.md", "profile")] == [found.name for found in PROFILES]
+    assert [row[0] for row in table("readers.md", "reader")] == [entry.name for entry in all_readers()]
+    assert [row[0] for row in table("projections.md", "projection")] == [entry.name for entry in all_projections()]
+    assert [row[0] for row in table("profiles.md", "profile")] == [entry.name for entry in PROFILES]
 
 
 def test_every_rule_of_a_profile_has_its_error_text() -> None:
@@ -90,7 +90,7 @@ def test_rules() -> None:
 
 
 def test_strategies() -> None:
-    wanted = [(found.name, " and ".join(sorted(found.safety)) or "safe", words(found.summary)) for found in STRATEGIES]
+    wanted = [(entry.name, " and ".join(sorted(entry.safety)) or "safe", words(entry.summary)) for entry in STRATEGIES]
     assert table("strategies.md", "strategy") == wanted
 
 
@@ -104,12 +104,12 @@ def test_stream_rules() -> None:
 
 
 def test_call_syntax() -> None:
-    assert [row[0] for row in table("stream-rules.md", "form")] == [found.id for found in DIALECTS]
+    assert [row[0] for row in table("stream-rules.md", "form")] == [entry.id for entry in DIALECTS]
 
 
 def test_corrections() -> None:
     rows = [row[:3] for row in table("corrections.md", "correction")]
-    assert rows == [(found.name, " and ".join(sorted(found.safety)) or "safe", words(found.summary)) for found in CORRECTIONS]
+    assert rows == [(entry.name, " and ".join(sorted(entry.safety)) or "safe", words(entry.summary)) for entry in CORRECTIONS]
 
 
 def test_commands() -> None:

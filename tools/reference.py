@@ -40,10 +40,10 @@ def formats() -> str:
     from inspector.streams.captures.catalogue import KINDS
 
     every = catalogues.formats()
-    stores = [found for found in every if found["holds"] == "conversations"]
-    traces = [found for found in every if found["holds"] == "traces"]
+    stores = [entry for entry in every if entry["holds"] == "conversations"]
+    traces = [entry for entry in every if entry["holds"] == "traces"]
     largest = {kind.name: kind.up_to for kind in KINDS}
-    captures = [found for found in every if found["holds"] == "streams"]
+    captures = [entry for entry in every if entry["holds"] == "streams"]
     return "\n".join(
         [
             "# Formats\n",
@@ -52,25 +52,25 @@ def formats() -> str:
             "The first mode is the one that a repair uses unless `--mode` names another.\n",
             *table(
                 ("format", "store", "write modes"),
-                ([code(found["name"]), text(found["title"]), shown_modes(found["modes"])] for found in stores),
+                ([code(entry["name"]), text(entry["title"]), shown_modes(entry["modes"])] for entry in stores),
             ),
             "\n### Defaults\n",
             *table(
                 ("format", "reader", "projection", "profile"),
-                ([code(found[key]) for key in ("name", "reader", "projection", "profile")] for found in stores),
+                ([code(entry[key]) for key in ("name", "reader", "projection", "profile")] for entry in stores),
             ),
             "\n### Write modes\n",
             *table(
                 ("format", "mode", "what it does"),
-                ([code(found["name"]), code(mode["name"]), text(mode["summary"])] for found in stores for mode in found["modes"]),
+                ([code(entry["name"]), code(mode["name"]), text(mode["summary"])] for entry in stores for mode in entry["modes"]),
             ),
             "\n## Traces\n",
-            *table(("traces", "what", "write modes"), ([code(found["name"]), text(found["title"]), "read only"] for found in traces)),
+            *table(("traces", "what", "write modes"), ([code(entry["name"]), text(entry["title"]), "read only"] for entry in traces)),
             "\n## Captured streams\n",
             "A capture is evidence: Inspector reads it and never writes it. [Captures of streams](captures.md) describes what each kind keeps.\n",
             *table(
                 ("capture", "what", "largest file"),
-                ([code(found["name"]), text(found["title"]), largest[found["name"]]] for found in captures),
+                ([code(entry["name"]), text(entry["title"]), largest[entry["name"]]] for entry in captures),
             ),
         ]
     )
@@ -90,13 +90,16 @@ def readers() -> str:
         "`inspector readers` prints the same list.\n",
         *table(
             ("reader", "program", "released", "what it does"),
-            ([code(found["name"]), code(found["format"]), "yes" if found["shipped"] else "no", text(found["title"])] for found in every),
+            ([code(entry["name"]), code(entry["format"]), "yes" if entry["shipped"] else "no", text(entry["title"])] for entry in every),
         ),
     ]
-    for found in every:
-        lines += ["", f"## {found['name']}\n", paragraph(found["note"]), f"Known from: {text(found['evidence'])}"]
-        if found["variants"]:
-            lines += ["", *table(("variant", "difference"), ([code(each["name"]), text(each["title"])] for each in found["variants"]))]
+    for entry in every:
+        lines += ["", f"## {entry['name']}\n", paragraph(entry["note"]), f"Known from: {text(entry['evidence'])}"]
+        if entry["variants"]:
+            lines += [
+                "",
+                *table(("variant", "difference"), ([code(variant["name"]), text(variant["title"])] for variant in entry["variants"])),
+            ]
     return "\n".join(lines)
 
 
@@ -110,7 +113,7 @@ def projections() -> str:
             "`+as-sent` merges nothing, so that indexes are those of the body. Whatever a projection leaves out is listed as lost, with the reason.\n",
             *table(
                 ("projection", "request", "what it merges or loses"),
-                ([code(found["name"]), text(found["title"]), text(found["note"])] for found in catalogues.projections()),
+                ([code(entry["name"]), text(entry["title"]), text(entry["note"])] for entry in catalogues.projections()),
             ),
         ]
     )
@@ -127,22 +130,22 @@ def profiles() -> str:
         "The best verdict is that a history passes all known rules: only the provider can accept it.\n",
         *table(
             ("profile", "provider", "rules", "not judged"),
-            ([code(found["name"]), text(found["title"]), str(len(found["rules"])), text(found["unknowable"])] for found in every),
+            ([code(entry["name"]), text(entry["title"]), str(len(entry["rules"])), text(entry["unknowable"])] for entry in every),
         ),
         "\nThe letters under “evidence” say where the text is known from:\n",
         *table(("letter", "meaning"), ([code(letter), text(meaning)] for letter, meaning in EVIDENCE.items())),
     ]
     seen: dict[str, str] = {}
-    for found in every:
+    for entry in every:
         rows = []
-        for rule in found["rules"]:
+        for rule in entry["rules"]:
             rows.append([code(rule["id"]), text(rule["summary"]), quoted(rule["text"]), code(rule["evidence"]), rule["date"]])
         content = "\n".join(table(("rule", "what is rejected", "error text", "evidence", "date"), rows))
-        lines += ["", f"## {found['name']}\n"]
+        lines += ["", f"## {entry['name']}\n"]
         if content in seen:
             lines += [f"The same rules as [`{seen[content]}`](#{seen[content]})."]
         else:
-            seen[content] = found["name"]
+            seen[content] = entry["name"]
             lines += [content]
     return "\n".join(lines)
 
@@ -161,35 +164,35 @@ def rules() -> str:
         *table(
             ("code", "rule", "severity", "visibility", "origin", "state"),
             (
-                [link(found["code"]), text(found["rule"]), found["severity"], visibility(found), found["fault"], found["state"]]
-                for found in every
+                [link(entry["code"]), text(entry["rule"]), entry["severity"], visibility(entry), entry["fault"], entry["state"]]
+                for entry in every
             ),
         ),
     ]
-    for found in every:
-        lines += ["", f"## {found['code']}\n", f"**{text(found['rule'])}**: {text(found['summary'])}.\n", paragraph(found["why"])]
-        if programs[found["code"]]:
-            lines += [f"Only in conversations of: {programs[found['code']]}.\n"]
-        lines += ["An example that the rule matches:\n", *block(found["example"])]
-        lines += fixes(found)
-        if found["unmended"]:
-            lines += ["", f"No repair in the data: {text(found['unmended'])}"]
-        if found["references"]:
-            lines += ["", f"References: {text('; '.join(found['references']))}"]
+    for entry in every:
+        lines += ["", f"## {entry['code']}\n", f"**{text(entry['rule'])}**: {text(entry['summary'])}.\n", paragraph(entry["why"])]
+        if programs[entry["code"]]:
+            lines += [f"Only in conversations of: {programs[entry['code']]}.\n"]
+        lines += ["An example that the rule matches:\n", *block(entry["example"])]
+        lines += fixes(entry)
+        if entry["unmended"]:
+            lines += ["", f"No repair in the data: {text(entry['unmended'])}"]
+        if entry["references"]:
+            lines += ["", f"References: {text('; '.join(entry['references']))}"]
     return "\n".join(lines)
 
 
-def fixes(found: Json) -> list[str]:
+def fixes(entry: Json) -> list[str]:
     lines = []
-    if found["fixed_in_code"]:
-        lines += ["", f"Fix in the code: {text(found['fixed_in_code'])}"]
-    if found["repaired_by"]:
-        lines += ["", "Suggested repairs: " + ", ".join(code(name) for name in found["repaired_by"])]
+    if entry["fixed_in_code"]:
+        lines += ["", f"Fix in the code: {text(entry['fixed_in_code'])}"]
+    if entry["repaired_by"]:
+        lines += ["", "Suggested repairs: " + ", ".join(code(name) for name in entry["repaired_by"])]
     return lines
 
 
-def visibility(found: Json) -> str:
-    return "silent" if found["silent"] else "raises an error"
+def visibility(entry: Json) -> str:
+    return "silent" if entry["silent"] else "raises an error"
 
 
 def stream_rules() -> str:
@@ -204,28 +207,28 @@ def stream_rules() -> str:
         *table(
             ("code", "rule", "severity", "visibility", "needs", "summary"),
             (
-                [link(found["code"]), text(found["rule"]), found["severity"], visibility(found), needs(found), text(found["summary"])]
-                for found in every
+                [link(entry["code"]), text(entry["rule"]), entry["severity"], visibility(entry), needs(entry), text(entry["summary"])]
+                for entry in every
             ),
         ),
         "\n## Protocols\n",
         "Only these protocols are judged. Gemini, Bedrock, Cohere and others are recognized, and only their framing is judged.\n",
-        *(f"- {code(name)}" for name in sorted({name for found in every for name in found["dialects"]})),
+        *(f"- {code(name)}" for name in sorted({name for entry in every for name in entry["dialects"]})),
         "\n## Call syntax\n",
         "Some models write a tool call as text. These forms are recognized in captured streams and in stored messages (THINK301):\n",
         *table(
             ("form", "syntax", "models", "note"),
-            ([found.id, text(found.title), text(found.models), text(found.note)] for found in DIALECTS),
+            ([entry.id, text(entry.title), text(entry.models), text(entry.note)] for entry in DIALECTS),
         ),
     ]
-    for found in every:
-        lines += ["", f"## {found['code']}\n", f"**{text(found['rule'])}**: {text(found['summary'])}\n", paragraph(found["why"])]
-        lines += ["Protocols: " + ", ".join(code(name) for name in found["dialects"]), *fixes(found)]
+    for entry in every:
+        lines += ["", f"## {entry['code']}\n", f"**{text(entry['rule'])}**: {text(entry['summary'])}\n", paragraph(entry["why"])]
+        lines += ["Protocols: " + ", ".join(code(name) for name in entry["dialects"]), *fixes(entry)]
     return "\n".join(lines)
 
 
-def needs(found: Json) -> str:
-    return NEEDS.get(found["shown_by"], "one side")
+def needs(entry: Json) -> str:
+    return NEEDS.get(entry["shown_by"], "one side")
 
 
 NEEDS = {"sides": "two sides", "store": "stream and store", "several captures": "several captures"}
@@ -236,34 +239,34 @@ def strategies() -> str:
     from inspector.strategies.catalogue import STRATEGIES
 
     every = catalogues.strategies()
-    formats_of = {found.name: ", ".join(code(name) for name in found.formats) for found in STRATEGIES}
+    formats_of = {entry.name: ", ".join(code(name) for name in entry.formats) for entry in STRATEGIES}
     lines = [
         "# Strategies\n",
         "A strategy is one named way to repair a conversation. A repair composes strategies in the order of this table. `inspector strategies` prints the same list. "
         "*safe* strategies lose and invent nothing, *lossy* ones remove content, *invented* ones add content that nobody wrote.\n",
         *table(
             ("strategy", "safety", "what it does"),
-            ([f"[{code(found['name'])}](#{found['name']})", safety(found), text(found["summary"])] for found in every),
+            ([f"[{code(entry['name'])}](#{entry['name']})", safety(entry), text(entry["summary"])] for entry in every),
         ),
     ]
-    for found in every:
-        lines += ["", f"## {found['name']}\n", paragraph(found["summary"][:1].upper() + found["summary"][1:] + ".")]
-        if formats_of[found["name"]]:
-            lines += [f"Only for: {formats_of[found['name']]}.\n"]
+    for entry in every:
+        lines += ["", f"## {entry['name']}\n", paragraph(entry["summary"][:1].upper() + entry["summary"][1:] + ".")]
+        if formats_of[entry["name"]]:
+            lines += [f"Only for: {formats_of[entry['name']]}.\n"]
         rows = [
-            ["cost", text(found["cost"])],
-            ["user-visible effect", text(found["noticed_by_user"])],
-            ["pros", text(found["argued_for"])],
-            ["cons", text(found["argued_against"])],
+            ["cost", text(entry["cost"])],
+            ["user-visible effect", text(entry["noticed_by_user"])],
+            ["pros", text(entry["argued_for"])],
+            ["cons", text(entry["argued_against"])],
         ]
-        if found["repairs"]:
-            rows.append(["repairs", ", ".join(f"[{rule}](rules.md#{rule.lower()})" for rule in found["repairs"])])
+        if entry["repairs"]:
+            rows.append(["repairs", ", ".join(f"[{rule}](rules.md#{rule.lower()})" for rule in entry["repairs"])])
         lines += table(("property", "value"), rows)
     return "\n".join(lines)
 
 
-def safety(found: Json) -> str:
-    return " and ".join(found["safety"]) or "safe"
+def safety(entry: Json) -> str:
+    return " and ".join(entry["safety"]) or "safe"
 
 
 def corrections() -> str:
@@ -277,13 +280,13 @@ def corrections() -> str:
                 ("correction", "safety", "what it does", "cost", "repairs"),
                 (
                     [
-                        code(found["name"]),
-                        safety(found),
-                        text(found["summary"]),
-                        text(found["cost"]),
-                        ", ".join(f"[{rule}](stream-rules.md#{rule.lower()})" for rule in found["repairs"]),
+                        code(entry["name"]),
+                        safety(entry),
+                        text(entry["summary"]),
+                        text(entry["cost"]),
+                        ", ".join(f"[{rule}](stream-rules.md#{rule.lower()})" for rule in entry["repairs"]),
                     ]
-                    for found in catalogues.stream_strategies()
+                    for entry in catalogues.stream_strategies()
                 ),
             ),
         ]
