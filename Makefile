@@ -69,7 +69,7 @@ bench: $(DEV) ## Measure speed and memory
 
 docs: $(DOCS) ## Build the documentation site into var/docs/; every warning is an error
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict $(ARGS)
-	@echo 'The documentation is in var/docs/index.html'
+	@echo 'The documentation is in var/docs/index.html; with search: $(PY) -m http.server --directory var/docs'
 
 reference: $(RUN) ## Generate the reference pages from the catalogues, commands and settings
 	@$(PY) tools/reference.py
