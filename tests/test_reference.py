@@ -83,7 +83,7 @@ def test_every_rule_of_a_profile_has_its_error_text() -> None:
 
 def test_rules() -> None:
     wanted = [
-        (rule.code, rule.name, rule.severity.value, "silent" if rule.silent else "raises an error", rule.fault.value, rule.state)
+        (rule.code, rule.name, rule.severity.value, "silent" if rule.silent else "raises an error", rule.origin.value, rule.state)
         for rule in RULES
     ]
     assert table("rules.md", "code") == wanted

@@ -164,7 +164,7 @@ def rules() -> str:
         *table(
             ("code", "rule", "severity", "visibility", "origin", "state"),
             (
-                [link(entry["code"]), text(entry["rule"]), entry["severity"], visibility(entry), entry["fault"], entry["state"]]
+                [link(entry["code"]), text(entry["rule"]), entry["severity"], visibility(entry), entry["origin"], entry["state"]]
                 for entry in every
             ),
         ),
@@ -175,8 +175,8 @@ def rules() -> str:
             lines += [f"Only in conversations of: {programs[entry['code']]}.\n"]
         lines += ["An example that the rule matches:\n", *block(entry["example"])]
         lines += fixes(entry)
-        if entry["unmended"]:
-            lines += ["", f"No repair in the data: {text(entry['unmended'])}"]
+        if entry["no_repair_reason"]:
+            lines += ["", f"No repair in the data: {text(entry['no_repair_reason'])}"]
         if entry["references"]:
             lines += ["", f"References: {text('; '.join(entry['references']))}"]
     return "\n".join(lines)
@@ -255,9 +255,9 @@ def strategies() -> str:
             lines += [f"Only for: {formats_of[entry['name']]}.\n"]
         rows = [
             ["cost", text(entry["cost"])],
-            ["user-visible effect", text(entry["noticed_by_user"])],
-            ["pros", text(entry["argued_for"])],
-            ["cons", text(entry["argued_against"])],
+            ["user-visible effect", text(entry["user_visible_effect"])],
+            ["pros", text(entry["pros"])],
+            ["cons", text(entry["cons"])],
         ]
         if entry["repairs"]:
             rows.append(["repairs", ", ".join(f"[{rule}](rules.md#{rule.lower()})" for rule in entry["repairs"])])

@@ -23,15 +23,15 @@ from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import Moved, SourceProblem
 
 
-def apply_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -> None:
-    """Raises Refused (nothing was written) or Stale. `at_the_keyboard`: a command, whose person may write what their account may.
+def apply_repair(repair: Repair, operator: str, interactive: bool = False) -> None:
+    """Raises Refused (nothing was written) or Stale. `interactive`: a command, whose person may write what their account may.
 
     A write of this repair that was interrupted is finished or recorded, never done twice.
     """
     if repair.state != Repair.State.APPROVED and not repair.intent:
         raise Refused(f"This repair is {repair.state}; only an approved one can be applied.")
     source = repair.conversation.source
-    if not at_the_keyboard and not web_may_write(source):
+    if not interactive and not web_may_write(source):
         raise Refused(f"Writing to {source.name} is switched off: switch it on on the page of the source first.")
     with claimed(repair):
         if repair.intent:

@@ -371,7 +371,7 @@ def _finding(conversation: Conversation, finding: Found, oid: str) -> Finding:
         rule=finding.rule,
         severity=finding.severity.value,
         silent=finding.silent,
-        fault=finding.fault.value,
+        origin=finding.origin.value,
         message=visible(finding.message),
         seqs=list(finding.seqs),
         total=finding.total,

@@ -176,7 +176,7 @@ def _findings(stream: Stream, analysis: Analysis) -> list[StreamFinding]:
                 rule=found.rule,
                 severity=found.severity.value,
                 silent=found.silent,
-                fault=found.fault.value,
+                origin=found.origin.value,
                 message=visible(found.message),
                 side=found.side,
                 events=list(found.events),

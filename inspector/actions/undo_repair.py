@@ -24,12 +24,12 @@ NOT_COMMITTED = (
 AT_WORK = "This repair is being written at this moment, or its store cannot be read: look at it again in a while."
 
 
-def undo_repair(repair: Repair, operator: str, at_the_keyboard: bool = False) -> None:
+def undo_repair(repair: Repair, operator: str, interactive: bool = False) -> None:
     """Raises Refused; then nothing was written. A write of this repair that was interrupted is taken back as far as it went."""
     if repair.state not in UNDOABLE and not repair.intent:
         raise Refused(f"This repair is {repair.state}; only an applied one can be undone.")
     source = repair.conversation.source
-    if not at_the_keyboard and not web_may_write(source):
+    if not interactive and not web_may_write(source):
         raise Refused(f"Writing to {source.name} is switched off: switch it on on the page of the source first.")
     with claimed(repair):
         if repair.intent:

@@ -73,7 +73,7 @@ def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], se
     if repair.state == Repair.State.PROPOSED:
         approve_repair(repair, operator, repair.plan_digest, NOT_ASKED)
     try:
-        apply_repair(repair, operator, at_the_keyboard=True)
+        apply_repair(repair, operator, interactive=True)
     except Refused:
         if waiting is None and repair.state == Repair.State.APPROVED and not repair.intent:
             reject_repair(repair, operator)

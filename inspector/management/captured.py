@@ -188,7 +188,7 @@ def _lines(each: Looked) -> Iterator[str]:
         events = ", ".join(str(event) for event in found.events[:EVENTS_NAMED])
         more = f" ({found.total:,} in all)" if found.total > len(found.events[:EVENTS_NAMED]) else ""
         at = f", {found.side} event {events}{more}" if events else f", {found.side}"
-        yield f"  {found.code} {found.rule}: {found.severity}, {loud}, fault of the {found.fault}{at}"
+        yield f"  {found.code} {found.rule}: {found.severity}, {loud}, origin: {found.origin}{at}"
         yield f"      {found.message}"
         if found.why:
             yield f"      {found.why}"

@@ -135,7 +135,7 @@ class Finding(models.Model):
     rule = models.CharField(max_length=60)
     severity = models.CharField(max_length=10)
     silent = models.BooleanField()
-    fault = models.CharField(max_length=10)
+    origin = models.CharField(max_length=10)
     message = models.TextField()
     seqs = JsonText()
     total = models.PositiveIntegerField()

@@ -85,7 +85,7 @@ class StreamFinding(models.Model):
     rule = models.CharField(max_length=60)
     severity = models.CharField(max_length=10)
     silent = models.BooleanField()
-    fault = models.CharField(max_length=10)
+    origin = models.CharField(max_length=10)
     message = models.TextField()
     side = models.CharField(max_length=10)
     events = JsonText(default=list)

@@ -13,7 +13,7 @@ from inspector.profiles.judging import judged
 from inspector.programs.base import FROM_LEDGER
 from inspector.programs.formats import WriteRefused
 from inspector.programs.registry import program_or_default
-from inspector.rules.base import Case, Fault, Finding, Severity, at_least, findings
+from inspector.rules.base import Case, Finding, Origin, Severity, at_least, findings
 from inspector.rules.catalogue import RULES
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.base import Strategy
@@ -53,7 +53,7 @@ def recommended(case: Case, found: Sequence[Finding]) -> tuple[Strategy, ...]:
 
 def _named(found: Sequence[Finding]) -> frozenset[str]:
     names = {name for finding in found if at_least(finding.severity, Severity.WARNING) for name in finding.repaired_by}
-    return frozenset(strategy.name for strategy in STRATEGIES if strategy.name in names and not strategy.by_choice)
+    return frozenset(strategy.name for strategy in STRATEGIES if strategy.name in names and not strategy.manual_only)
 
 
 def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_projection: str) -> "Recommendation":
@@ -65,7 +65,7 @@ def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_pro
     by_rules = case.program.rules_first
     if case.reading.failure and not by_rules:
         # Of what cannot be loaded there is no request to judge: first what makes it load.
-        troubles = [trouble for trouble in troubles if trouble.severity is Severity.ERROR and trouble.fault is Fault.STORE]
+        troubles = [trouble for trouble in troubles if trouble.severity is Severity.ERROR and trouble.origin is Origin.STORE]
     elif not by_rules:
         found = for_profile(case, profile_name, own_projection)
         if found.why_not:
@@ -116,7 +116,7 @@ def at_once(case: Case, troubles: Sequence[Finding], judgement: Judgement, own_p
 def _with_errors_mended(
     case: Case, troubles: Sequence[Finding], found: "Recommendation", profile_name: str, own_projection: str
 ) -> "Recommendation":
-    errors = [trouble for trouble in troubles if trouble.severity is Severity.ERROR and trouble.fault is Fault.STORE]
+    errors = [trouble for trouble in troubles if trouble.severity is Severity.ERROR and trouble.origin is Origin.STORE]
     strategies, mended = composed(case, [each.name for each in (*recommended(case, errors), *found.way.strategies)])
     judgement = judged(mended.reading, mended.conversation, profile_name, own_projection)[1]
     way = Way(strategies, mended, judgement, price(case.conversation, mended.conversation, len(strategies)))
@@ -187,7 +187,7 @@ def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommend
 
 def _preference(way: Way) -> tuple[int, int, int, Price]:
     """Of ways that a provider accepts, one that leaves damage in the store is dearer than one that says a made-up word."""
-    left = sum(found.severity is Severity.ERROR and found.fault is Fault.STORE for found in findings(way.case, RULES))
+    left = sum(found.severity is Severity.ERROR and found.origin is Origin.STORE for found in findings(way.case, RULES))
     return way.price.results_lost, way.price.content_lost, left, way.price
 
 

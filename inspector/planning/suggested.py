@@ -44,7 +44,7 @@ def suggested(case: Case, found: Iterable[Finding], stored: Stored | None = None
     """`found`, each with those of its strategies that the format can write and after which the rule does not report it any more, or as less severe.
 
     `stored` is the conversation of the case with its records; without it nothing is asked of its format. Of a conversation in a bundle that is the
-    format of the store that it comes from. Where no strategy is left, `unmended` says why.
+    format of the store that it comes from. Where no strategy is left, `no_repair_reason` says why.
     """
     before, trials = _Looked(case), dict[str, _Trial]()
     return tuple(_suggested(before, finding, stored, trials) for finding in found)
@@ -74,7 +74,7 @@ def _suggested(before: _Looked, finding: Finding, stored: Stored | None, trials:
     names = ", ".join(finding.repaired_by)
     none = f"{names} does not repair" if len(finding.repaired_by) == 1 else f"None of {names} repairs"
     why = refusals[0] if refusals else f"{none} this place by itself; `repair --for PROFILE` looks for a sequence of strategies."
-    return replace(finding, repaired_by=tuple(kept), unmended="" if kept else why)
+    return replace(finding, repaired_by=tuple(kept), no_repair_reason="" if kept else why)
 
 
 def _tried(case: Case, name: str) -> _Trial:

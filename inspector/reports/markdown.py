@@ -61,14 +61,14 @@ def _mends(findings: Sequence[Json]) -> str:
     for about in {found["code"]: rule(found["code"]) for found in findings}.values():
         own = [found for found in findings if found["code"] == about.code]
         names = dict.fromkeys(name for found in own for name in found["repaired_by"])
-        by = ", ".join(code(name) for name in names) or prose(own[0]["unmended"])
+        by = ", ".join(code(name) for name in names) or prose(own[0]["no_repair_reason"])
         rows.append(f"- {about.code} in code: {prose(about.fixed_in_code)} In data: {by}.")
     return "What mends it:\n\n" + "\n".join(rows) if rows else ""
 
 
 def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str], fate: str = "") -> str:
     """One finding of the conversation that `report` (as `scan` has it) is about; `fate` says what became of it."""
-    weight = f"{finding.severity}, {'silent' if finding.silent else 'loud'}, fault of the {finding.fault}"
+    weight = f"{finding.severity}, {'silent' if finding.silent else 'loud'}, origin: {finding.origin}"
     parts = [
         f"**{finding.code} {code(finding.rule)}: {prose(finding.message)}**",
         f"{weight}; {f'seq {_seqs(finding.seqs, finding.total)}' if finding.seqs else 'the whole conversation'}",
@@ -134,7 +134,7 @@ def rule_md(rule: Json) -> str:
     """`rule` as the catalogue has it."""
     parts = [
         f"**{rule['code']} {code(rule['rule'])}**: {prose(rule['summary'])}",
-        f"{_weight(rule)}, fault of the {rule['fault']}",
+        f"{_weight(rule)}, origin: {rule['origin']}",
         prose(rule["why"]),
         fenced(rule["example"].split("\n")),
     ]

@@ -70,13 +70,13 @@ def finding_report(finding: Finding) -> Json:
         "rule": finding.rule,
         "severity": finding.severity.value,
         "silent": finding.silent,
-        "fault": finding.fault.value,
+        "origin": finding.origin.value,
         "ruled_out": [list(row) for row in finding.ruled_out],
         "seqs": list(finding.seqs),
         "total": finding.total,
         "message": finding.message,
         "repaired_by": list(finding.repaired_by),
-        "unmended": "" if finding.repaired_by else finding.unmended,
+        "no_repair_reason": "" if finding.repaired_by else finding.no_repair_reason,
     }
 
 

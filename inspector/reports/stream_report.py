@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.conversation.model import Conversation
-from inspector.rules.base import Fault, Severity, case_of, findings
+from inspector.rules.base import Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.streams.aligning import Difference, Differs
 from inspector.streams.catalogue import DIALECTS, UNKNOWN
@@ -73,7 +73,7 @@ class StreamFinding:
     side: str
     events: tuple[int, ...] = ()
     total: int = 1
-    fault: Fault = Fault.STREAM
+    origin: Origin = Origin.STREAM
     why: str = ""
     repaired_by: tuple[str, ...] = ()
     fixed_in_code: str = ""
@@ -162,7 +162,7 @@ def _finding(evidence: Evidence, side: Side) -> StreamFinding:
         side.value,
         events,
         evidence.total,
-        Fault.STREAM,
+        Origin.STREAM,
         row.why,
         () if evidence.is_only_noted else mended_by(row),
         "" if evidence.is_only_noted else row.fixed_in_code,
@@ -194,7 +194,7 @@ def _of_answer(found: Judged, tools: Tools) -> Iterator[StreamFinding]:
                 side.value,
                 events,
                 each.total,
-                each.fault,
+                each.origin,
                 fixed_in_code=_CODE_OF.get(each.code, ""),
             )
 
@@ -261,7 +261,7 @@ def finding_report(found: StreamFinding) -> Json:
         "rule": found.rule,
         "severity": found.severity.value,
         "silent": found.silent,
-        "fault": found.fault.value,
+        "origin": found.origin.value,
         "side": found.side,
         "events": list(found.events),
         "total": found.total,
@@ -328,7 +328,7 @@ def stored_findings(differences: Iterable[Difference], side: str) -> tuple[Strea
     made = []
     for each in differences:
         number, name, severity, _ = STORED[each.how]
-        made.append(StreamFinding(f"STREAM{number}", name, severity, True, each.text, side, fault=Fault.STORE))
+        made.append(StreamFinding(f"STREAM{number}", name, severity, True, each.text, side, origin=Origin.STORE))
     return tuple(made)
 
 
@@ -340,7 +340,7 @@ def rows() -> list[Json]:
             "rule": row.name,
             "severity": row.severity.value,
             "silent": row.silent,
-            "fault": Fault.STREAM.value,
+            "origin": Origin.STREAM.value,
             "dialects": sorted(row.dialects),
             "shown_by": row.shown.value,
             "summary": row.summary,
@@ -356,7 +356,7 @@ def rows() -> list[Json]:
             "rule": name,
             "severity": severity.value,
             "silent": True,
-            "fault": Fault.STORE.value,
+            "origin": Origin.STORE.value,
             "dialects": sorted(DIALECTS),
             "shown_by": "store",
             "summary": summary,
@@ -372,7 +372,7 @@ def rows() -> list[Json]:
         "rule": name,
         "severity": severity.value,
         "silent": True,
-        "fault": Fault.STREAM.value,
+        "origin": Origin.STREAM.value,
         "dialects": sorted(DIALECTS),
         "shown_by": "several captures",
         "summary": summary,

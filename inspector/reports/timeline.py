@@ -14,7 +14,7 @@ from inspector.projections.base import WireMessage
 from inspector.reports.columns import NOT_RECORDED, SYSTEM, Columns, held_messages
 from inspector.reports.row_words import arguments, hue, letter, synthetic, words
 from inspector.reports.wire_pieces import made_up
-from inspector.rules.base import Fault, Finding
+from inspector.rules.base import Finding, Origin
 
 MADE_UP_SHOWN = 200
 
@@ -141,7 +141,7 @@ def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int
             at in brackets,
             all_columns.turns.get(all_columns.stored.get(chunk.key, -1), "") if at in brackets else "",
             all_columns.partners.get(chunk.key),
-            badges.get((Fault.STORE, chunk.key), ()),
+            badges.get((Origin.STORE, chunk.key), ()),
             chunk.seq in hits,
             all_columns.departs.get(chunk.key, ""),
             arguments(chunk),
@@ -170,25 +170,25 @@ def runs_of(owners: Sequence[T]) -> list[tuple[int, int, T]]:
     return runs
 
 
-def _badges(findings: Sequence[Finding]) -> dict[tuple[Fault, str], tuple[str, ...]]:
+def _badges(findings: Sequence[Finding]) -> dict[tuple[Origin, str], tuple[str, ...]]:
     """Codes by stage and chunk. What came wrong in the stream shows beside the stored row."""
-    result: dict[tuple[Fault, str], tuple[str, ...]] = {}
+    result: dict[tuple[Origin, str], tuple[str, ...]] = {}
     for finding in findings:
-        stage = Fault.READER if finding.fault is Fault.READER else Fault.STORE
+        stage = Origin.READER if finding.origin is Origin.READER else Origin.STORE
         result[stage, finding.key] = (*result.get((stage, finding.key), ()), finding.code)
     return result
 
 
 def _read_cells(
-    all_columns: Columns, visible: Sequence[Chunk], badges: dict[tuple[Fault, str], tuple[str, ...]]
+    all_columns: Columns, visible: Sequence[Chunk], badges: dict[tuple[Origin, str], tuple[str, ...]]
 ) -> Iterator[tuple[int, ReadCell]]:
     messages_by_code = {(finding.key, finding.code): finding.message for finding in all_columns.findings}
     seen: set[int] = set()
     for start, span, owner in runs_of([all_columns.read[chunk.key] for chunk in visible]):
         index, why = owner.index, owner.why
         held = visible[start : start + span]
-        codes = tuple(code for chunk in held for code in badges.get((Fault.READER, chunk.key), ()))
-        said = [messages_by_code[chunk.key, code] for chunk in held for code in badges.get((Fault.READER, chunk.key), ())]
+        codes = tuple(code for chunk in held for code in badges.get((Origin.READER, chunk.key), ()))
+        said = [messages_by_code[chunk.key, code] for chunk in held for code in badges.get((Origin.READER, chunk.key), ())]
         if index is None:
             is_control = all(hue(chunk) == "c" for chunk in held)
             label = (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from inspector.conversation.queries import span_text, turns
 from inspector.profiles.base import Judgement
-from inspector.rules.base import Case, Fault, Finding, Severity
+from inspector.rules.base import Case, Finding, Origin, Severity
 
 NAMED = 3
 LEAKED = "tool-call-in-thinking"
@@ -20,7 +20,7 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> st
         closed = f"{_where(serious)}, and {case.reading.reader} cannot open it: {case.reading.failure}."
         return closed[0].upper() + closed[1:]
     done = _done_by_reader(case)
-    how = "silently " if any(finding.silent and finding.fault is Fault.READER for finding in serious) else ""
+    how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""
     read = f", {'but' if _intact(serious) else 'and'} {case.reading.reader} {how}{' and '.join(done)}" if done else ""
     read += _meant(case, serious)
     rest = "of the rest, " if masked else ""
@@ -55,15 +55,15 @@ def _symptom(case: Case, serious: Sequence[Finding]) -> str:
 
 
 def _intact(serious: Sequence[Finding]) -> bool:
-    return Fault.STORE not in {finding.fault for finding in serious}
+    return Origin.STORE not in {finding.origin for finding in serious}
 
 
 def _where(serious: Sequence[Finding]) -> str:
-    faults = [finding.fault for finding in serious]
+    faults = [finding.origin for finding in serious]
     if not serious:
         return "nothing is damaged"
-    if Fault.STORE in faults:
-        count = faults.count(Fault.STORE)
+    if Origin.STORE in faults:
+        count = faults.count(Origin.STORE)
         return f"the store is damaged in {'one place' if count == 1 else f'{count} places'}"
     return "the store is intact"
 
@@ -113,6 +113,6 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
         return f"a retry would run {names}{more}, if {'it is' if len(runs) == 1 else 'they are'} registered, before the next request"
     if case.reading.report.get("terminal"):
         return "a retry returns the stored answer and makes no request"
-    if any(finding.silent and finding.severity is Severity.ERROR and finding.fault is Fault.READER for finding in serious):
+    if any(finding.silent and finding.severity is Severity.ERROR and finding.origin is Origin.READER for finding in serious):
         return "the next request goes wrong silently: no known rule refuses it"
     return "no known rule refuses the next request"

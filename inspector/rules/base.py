@@ -30,12 +30,12 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-class Fault(StrEnum):
-    """Where it is wrong. `reader`: the bytes are fine and the loading code is not; mended in code first."""
+class Origin(StrEnum):
+    """Where it is wrong. `reader`: the bytes are fine and the loading code is not; repaired in code first."""
 
     STORE = "store"
     READER = "reader"
-    WIRE = "wire"
+    REQUEST = "request"
     STREAM = "stream"
 
 
@@ -204,19 +204,19 @@ def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Me
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where a rule fires. `fault`, `severity`, `repaired_by` and `unmended` override the rule's own where this place differs.
+    """One place where a rule fires. `origin`, `severity`, `repaired_by` and `no_repair_reason` override the rule's own where this place differs.
 
     `evidence` and `ruled_out` are rows of two texts: what, and what shows it.
     """
 
     chunks: Sequence[Chunk]
     message: str
-    fault: Fault | None = None
+    origin: Origin | None = None
     severity: Severity | None = None
     evidence: tuple[tuple[str, str], ...] = ()
     ruled_out: tuple[tuple[str, str], ...] = ()
     repaired_by: tuple[str, ...] | None = None
-    unmended: str = ""
+    no_repair_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Rule:
     name: str
     severity: Severity
     silent: bool
-    fault: Fault
+    origin: Origin
     summary: str
     why: str
     example: str
@@ -236,7 +236,7 @@ class Rule:
     references: tuple[str, ...] = ()
     repaired_by: tuple[str, ...] = ()
     fixed_in_code: str = ""
-    unmended: str = ""
+    no_repair_reason: str = ""
     """Why no strategy mends the data, where none does."""
     trait: Trait | None = None
     """What a format must have for it; None = it applies to every format."""
@@ -258,7 +258,7 @@ class Finding:
     rule: str
     severity: Severity
     silent: bool
-    fault: Fault
+    origin: Origin
     message: str
     seqs: tuple[int, ...]
     total: int
@@ -266,7 +266,7 @@ class Finding:
     repaired_by: tuple[str, ...]
     evidence: tuple[tuple[str, str], ...] = ()
     ruled_out: tuple[tuple[str, str], ...] = ()
-    unmended: str = ""
+    no_repair_reason: str = ""
     """Why no strategy mends this, where none does."""
 
 
@@ -290,7 +290,7 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
             rule.name,
             hit.severity or rule.severity,
             rule.silent,
-            hit.fault or rule.fault,
+            hit.origin or rule.origin,
             hit.message,
             tuple(chunk.seq for chunk in hit.chunks[:SHOWN_SEQS]),
             len(hit.chunks),
@@ -298,7 +298,7 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
             rule.repaired_by if hit.repaired_by is None else hit.repaired_by,
             hit.evidence,
             hit.ruled_out,
-            hit.unmended or rule.unmended,
+            hit.no_repair_reason or rule.no_repair_reason,
         )
         for rule in rules
         if rule.applies_to(case.conversation.format)

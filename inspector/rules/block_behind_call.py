@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _WORDS = (Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING)
 
@@ -43,7 +43,7 @@ RULE = Rule(
     name="block-behind-call",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="text or thinking stands behind a call in one answer",
     why="Anthropic wants calls last in an answer and says otherwise that their results are missing, which sends people looking for results that are there.",
     example='@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 text "so:"\n4 tool 2.0 tool-result a f',

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered_together
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered_together
 
 
 def neighbours(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
@@ -65,7 +65,7 @@ RULE = Rule(
     name="consecutive-assistants",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="messages of the assistant stand in a row, with nothing between them",
     why=(
         "An interrupted turn leaves its answer without results, and the resumed one writes the next answer behind it. Clients that merge neighbours then send one message "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.pairing import Answered
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered, answered_together
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered, answered_together
 from inspector.rules.synthetic_texts import is_synthetic
 
 
@@ -52,7 +52,7 @@ RULE = Rule(
     name="displaced-result",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a tool result stands elsewhere than directly behind the message of its call",
     why=(
         "Providers take results only directly behind the message with their calls. A result that came late, early, or behind words of the user is refused; "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def _is_empty(chunk: Chunk) -> bool:
@@ -33,7 +33,7 @@ RULE = Rule(
     name="empty-message",
     severity=Severity.WARNING,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a message has no content, or blank text only",
     why="Anthropic and its kin refuse empty and blank texts in any place, and rollouts' converter dies on content that is null or an empty list, on every later turn.",
     example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 control payload={"type":"control","empty":"null"}\n3 user 2.0 text and?',

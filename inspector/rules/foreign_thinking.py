@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -33,7 +33,7 @@ RULE = Rule(
     name="foreign-thinking",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.WIRE,
+    origin=Origin.REQUEST,
     summary="thinking of another provider than the one that the conversation goes to",
     why="A signature holds for the provider that gave it. Clients turn such thinking into text, which the model then reads as if it had been said aloud; sent as thinking, it is refused.",
     example=(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.jsontext import encode
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 # What upstream compares its own tool results with.
 MOST_BYTES = 50 * 1024
@@ -29,13 +29,13 @@ RULE = Rule(
     name="huge-result",
     severity=Severity.NOTE,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a tool result is over 50 KB or 2,000 lines",
     why="Results are stored and sent without a limit. One such result fills the context, makes memory jump, and brings compaction on early.",
     example='1 user 0.0 text go\n2 assistant 1.0 tool-call a cat {}\n3 tool 2.0 tool-result a "' + "\\n" * MOST_LINES + '" name=cat',
     check=check,
     references=("Dispatch notes on memory: the comparison is 50 KB or 2,000 lines",),
     repaired_by=(),
-    unmended="The result is whole; cutting it is a choice about content.",
+    no_repair_reason="The result is whole; cutting it is a choice about content.",
     fixed_in_code="Cut a result at a limit when it is stored, and say in it how much was cut.",
 )

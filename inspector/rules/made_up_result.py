@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 from inspector.rules.synthetic_texts import written_by
 
 
@@ -31,7 +31,7 @@ RULE = Rule(
     name="made-up-result",
     severity=Severity.NOTE,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a result was made up by a program, not given by a tool",
     why="It stands in for the result of an interrupted call, which is in order; it is no evidence that the tool ran and failed.",
     example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a "[interrupted]"',
@@ -41,6 +41,6 @@ RULE = Rule(
         "rollouts cd8a0c9 and transform_messages.py",
         "the texts that pi, OpenClaw, gbrain, litellm, pydantic-ai and strands write",
     ),
-    unmended="The real result is nowhere in the history; where one stands elsewhere in it, TOOL207 or TOOL208 says so.",
+    no_repair_reason="The real result is nowhere in the history; where one stands elsewhere in it, TOOL207 or TOOL208 says so.",
     fixed_in_code="Mark a made-up result as such beside its text, so that it can be told from one of a tool.",
 )

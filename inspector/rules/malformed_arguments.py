@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Kind
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -29,7 +29,7 @@ RULE = Rule(
     name="malformed-arguments",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STREAM,
+    origin=Origin.STREAM,
     summary="the arguments of a stored call are a string instead of an object",
     why="The model wrote arguments that are no JSON. A converter without a sanitizer sends the text as it is, and the provider answers 400 on every later turn.",
     example='1 user 0.0 text go\n2 assistant 1.0 tool-call a ls "{path: 1}"\n3 tool 2.0 tool-result a "f" name=ls',

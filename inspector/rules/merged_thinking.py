@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -62,7 +62,7 @@ RULE = Rule(
     name="merged-thinking",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.WIRE,
+    origin=Origin.REQUEST,
     summary="two answers with thinking become one message of the latest turn",
     why=(
         "Clients and the API merge neighbours of one role. Thinking of the latest answer must come back as it was given; thinking of two answers in one is refused with "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 from inspector.traces.witness import turn_of, turn_witnesses
 
 MAX_STEPS = 10_000
@@ -89,7 +89,7 @@ RULE = Rule(
     name="missing-step",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a turn took more steps than its rows show",
     why=(
         "A metrics row lists every step of a turn, and the trace holds a span for each: two witnesses beside the rows. "
@@ -101,6 +101,6 @@ RULE = Rule(
     ),
     check=check,
     references=("derived from TurnMetrics and run-turn.ts of Dispatch 1444bc1",),
-    unmended="Metrics and trace count steps but do not hold their rows.",
+    no_repair_reason="Metrics and trace count steps but do not hold their rows.",
     fixed_in_code="Write the rows of a step in one transaction, and say where one fails.",
 )

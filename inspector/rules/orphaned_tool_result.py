@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answers
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answers
 from inspector.rules.displaced_result import displaced
 from inspector.rules.repeated_output import superfluous
 from inspector.rules.several_results import differing
@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Hit]:
         if cut := program.cut_result(case, chunk, calls.get(chunk.call_id)):
             yield Hit((chunk,), cut, evidence=program.effects("orphan"))
             continue
-        yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), fault=Fault.READER)
+        yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), origin=Origin.READER)
 
 
 def _explained(case: Case) -> set[str]:
@@ -67,7 +67,7 @@ RULE = Rule(
     name="orphaned-tool-result",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a tool result stands without its call",
     why="OpenAI and its kin answer 400 to a tool message without a call before it; others ignore it, and the model cannot tell what it is the result of.",
     example='1 user 0.0 text go\n2 tool 1.0 tool-result a "f" name=ls',

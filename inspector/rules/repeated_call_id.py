@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 IN_ONE_MESSAGE = "repeated-call-id in one message"
 _OF_ALL = "one result counts as the answer of all of them."
@@ -48,7 +48,7 @@ RULE = Rule(
     name="repeated-call-id",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STREAM,
+    origin=Origin.STREAM,
     summary="calls share an id or have none, so one result answers several",
     why=(
         "Dispatch's loader matches calls and results by id alone, in the whole history: a call whose id another result has counts as answered, no interrupted result "
@@ -60,6 +60,6 @@ RULE = Rule(
         "derived from stream.ts 4a71e06 of Dispatch: a missing id becomes an empty one, a second finish reason emits the calls again",
     ),
     repaired_by=(),
-    unmended="Results that share an id cannot be told apart again from the rows alone.",
+    no_repair_reason="Results that share an id cannot be told apart again from the rows alone.",
     fixed_in_code="Give a call without an id, or with one that the step has already seen, a fresh id when the stream is read; emit the calls of a step once.",
 )

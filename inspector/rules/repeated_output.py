@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.jsontext import compact, encode
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity, once
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity, once
 
 
 def repeats(case: Case) -> list[list[Chunk]]:
@@ -54,7 +54,7 @@ RULE = Rule(
     name="repeated-output",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="one tool result is stored several times over",
     why=(
         "The old store echoed a result 10 to 150 times. Each copy is sent with every request and paid for, and crowds out what was said; "

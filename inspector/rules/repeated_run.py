@@ -6,7 +6,7 @@ from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 SHORTEST = 3
 """Messages: a question and its answer may well be the same twice."""
@@ -60,7 +60,7 @@ RULE = Rule(
     name="repeated-run",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a stretch of the history was written a second time",
     why=(
         "Before 90b03d7 a resume could write the loaded messages behind themselves. The model reads everything twice, and call ids that occur twice are refused."
@@ -69,6 +69,6 @@ RULE = Rule(
     check=check,
     trait=Trait.REPEATED_RUNS,
     references=("rollouts 90b03d7, 2025-12-18: duplicates are left out on resume",),
-    unmended="Which of the two stretches the later messages go on from, and whether somebody really said it twice, is for a person to say.",
+    no_repair_reason="Which of the two stretches the later messages go on from, and whether somebody really said it twice, is for a person to say.",
     fixed_in_code="Append by identity and not by position, so that what was loaded is never written again.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 from inspector.traces import observe
 from inspector.traces.model import Step, Trace
 
@@ -139,7 +139,7 @@ RULE = Rule(
     name="request-loop",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.WIRE,
+    origin=Origin.REQUEST,
     summary="the same request is made again and again",
     why=(
         "Every single request succeeds, so nothing errors, while each one carries the whole history again. "
@@ -148,6 +148,6 @@ RULE = Rule(
     example=_example(),
     check=check,
     references=("derived from the step spans of Dispatch run-turn.ts 1444bc1",),
-    unmended="The requests are done; the loop is ended in the program, not in its store.",
+    no_repair_reason="The requests are done; the loop is ended in the program, not in its store.",
     fixed_in_code="End a turn, or tell the model, when a call with equal input was answered equally several times in a row.",
 )

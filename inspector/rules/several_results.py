@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered, once
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered, once
 from inspector.rules.repeated_output import superfluous
 from inspector.rules.synthetic_texts import is_synthetic, written_by
 
@@ -57,7 +57,7 @@ RULE = Rule(
     name="several-results",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="one tool call has several results that differ",
     why="Providers answer 400 to a second result of one call, on every request from then on. Where one of them is made up, the real one is the one to keep.",
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a f\n4 tool 3.0 tool-result a g",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _TWO = re.compile(r"([A-Za-z0-9+/]{8,}={1,2})([A-Za-z0-9+/]{8,}={0,2})")
 
@@ -50,7 +50,7 @@ RULE = Rule(
     name="shared-signature",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STREAM,
+    origin=Origin.STREAM,
     summary="thinking blocks of one answer share a signature, which is that of none",
     why=(
         "The stream reader keeps one place for the signature of an answer: with two thinking blocks it holds both signatures, one behind the other, and gives it to both blocks. "

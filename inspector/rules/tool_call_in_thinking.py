@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import turns
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 from inspector.streams.dialects.base import Tools
 from inspector.streams.dialects.catalogue import BY_ID
 from inspector.streams.leaked_calls import Found, Part, leaked
@@ -121,7 +121,7 @@ RULE = Rule(
     name="tool-call-in-thinking",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STREAM,
+    origin=Origin.STREAM,
     summary="a tool call arrived as text in thinking or content, and the turn ended",
     why=(
         "The program looks only at structured calls: it sees none, takes the turn for finished, and the user gets no answer and no error. "

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 from inspector.traces.model import Span, Trace
 from inspector.traces.tree import is_side_call
 from inspector.traces.witness import spans_of, turn_of, turn_time
@@ -76,7 +76,7 @@ RULE = Rule(
     name="trace-gap",
     severity=Severity.NOTE,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the trace does not cover what the rows show",
     why=(
         "The collector loses records at rotation, retention deletes the oldest, and an aborted request never closes its span. "
@@ -88,6 +88,6 @@ RULE = Rule(
     ),
     check=check,
     references=("derived from the collector of Dispatch: its offset does not notice rotation",),
-    unmended="What was never recorded cannot be restored.",
+    no_repair_reason="What was never recorded cannot be restored.",
     fixed_in_code="Let the collector notice rotation, and close the span of an abandoned request.",
 )

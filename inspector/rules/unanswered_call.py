@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity, unanswered
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity, unanswered
 from inspector.rules.unanswered_tail_call import is_tail
 
 _THEN = "Providers refuse the request as it is."
@@ -31,7 +31,7 @@ RULE = Rule(
     name="unanswered-call",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a tool call in the middle of the history has no result",
     why=(
         "Providers want each call answered directly after its message. Dispatch's loader appends its made-up result at the end of the history instead, "

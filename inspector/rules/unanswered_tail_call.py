@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity, once, unanswered
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity, once, unanswered
 
 
 def is_tail(case: Case, index: int) -> bool:
@@ -41,7 +41,7 @@ RULE = Rule(
     name="unanswered-tail-call",
     severity=Severity.WARNING,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the conversation ends with a tool call that has no result",
     why="A crash or restart between the call and its result. Some loaders mend it on reading as long as nothing follows; once the user writes again it becomes TOOL102.",
     example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _THEN = "Anthropic refuses it (AN-17, AN-18)."
 
@@ -37,7 +37,7 @@ RULE = Rule(
     name="unsigned-thinking",
     severity=Severity.WARNING,
     silent=False,
-    fault=Fault.STREAM,
+    origin=Origin.STREAM,
     summary="thinking has lost its signature",
     why="The signature comes last in a stream, so one that was cut off leaves thinking without it. Anthropic refuses such a block; a signature cannot be made up.",
     example="@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 thinking hm\n3 assistant 1.1 text done",

@@ -10,16 +10,16 @@ from inspector.rules.base import Case
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """`write_kind` is the kind of write-back in the store: W1 suffixes, W2 removes rows, W3 inserts rows, `content` rewrites what a row says,
-    `counter` and `id` the one beside the rows. `by_choice`: one of several ways, or not everywhere possible, so that a person picks it.
+    `counter` and `id` the one beside the rows. `manual_only`: one of several ways, or not everywhere possible, so that a person picks it.
     """
 
     name: str
     safety: frozenset[Safety]
     summary: str
     cost: str
-    noticed_by_user: str
-    argued_for: str
-    argued_against: str
+    user_visible_effect: str
+    pros: str
+    cons: str
     write_kind: str
     propose: Callable[[Case], Iterator[Edit]]
     order: int
@@ -27,7 +27,7 @@ class Strategy:
     first, then what belongs to nothing goes, then what is still missing gets a placeholder."""
     formats: tuple[str, ...] = ()
     """Formats of the program in whose folder it is, filled in when it is registered; () for a generic strategy."""
-    by_choice: bool = False
+    manual_only: bool = False
     beyond_dispatch: bool = False
     """It changes nothing in Dispatch, whose messages are told apart by other numbers."""
 

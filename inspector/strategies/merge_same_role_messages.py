@@ -59,15 +59,15 @@ STRATEGY = Strategy(
         "No block changes. Where one message ended and the next began can no longer be seen, and of what messages keep besides their blocks "
         "(time, usage, how they ended) only that of the first stays."
     ),
-    noticed_by_user="Two answers, or two questions, in a row are shown as one.",
-    argued_for="Templates and some clients insist that roles alternate; Anthropic and OpenAI join or accept neighbours themselves.",
-    argued_against=(
+    user_visible_effect="Two answers, or two questions, in a row are shown as one.",
+    pros="Templates and some clients insist that roles alternate; Anthropic and OpenAI join or accept neighbours themselves.",
+    cons=(
         "It is what made rollouts' refused session fail: two answers with thinking become one message whose thinking no model ever gave in this order. "
         "Interrupted results between the answers part them instead, and nothing is joined."
     ),
     write_kind="content",
     propose=propose,
-    by_choice=True,
+    manual_only=True,
     beyond_dispatch=True,
     order=530,
 )

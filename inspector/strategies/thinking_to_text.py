@@ -31,14 +31,14 @@ STRATEGY = Strategy(
     safety=frozenset({Safety.LOSSY}),
     summary="turns every thinking block into a text between <thinking> tags",
     cost="The signatures leave the history (undo and the audit page keep them); the words stay, as something the assistant said.",
-    noticed_by_user="What the model thought is shown as part of its answers.",
-    argued_for="What pi and rollouts do when the provider changes: no signature is checked any more, and no thought is lost.",
-    argued_against=(
+    user_visible_effect="What the model thought is shown as part of its answers.",
+    pros="What pi and rollouts do when the provider changes: no signature is checked any more, and no thought is lost.",
+    cons=(
         "The model reads its thoughts as if it had said them aloud, and may go on to think aloud. "
         "With thinking switched on, a turn of tool calls must start with thinking (AN-15). The report on rollouts' refused session weighed taking thinking out, and kept the blocks."
     ),
     write_kind="content",
     propose=propose,
-    by_choice=True,
+    manual_only=True,
     order=460,
 )

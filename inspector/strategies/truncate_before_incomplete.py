@@ -77,18 +77,18 @@ STRATEGY = Strategy(
         "The session forgets everything after the last message before that call: later questions, answers and results, the user's newest message too. "
         "Where nothing would be left, only the newest message of the user stays. The old branch stays in the file."
     ),
-    noticed_by_user="The agent answers again, and has forgotten what came after that point: ask again.",
-    argued_for=(
+    user_visible_effect="The agent answers again, and has forgotten what came after that point: ask again.",
+    pros=(
         "OpenClaw's pull request 3565: always a valid history, only a shorter one; no made-up errors that confuse the model, no rules for every edge case, "
         "and users need not know how a session is stored. The old way out was to delete the whole history."
     ),
-    argued_against=(
+    cons=(
         "It was proposed and not taken: it throws away everything behind the first gap, the newest message of the user included, though the result may stand on another branch or later. "
         "Its reviewers found that a search of the whole file for results lets exactly these cases through; this one looks directly behind the call."
     ),
     write_kind="W2",
     propose=propose,
-    by_choice=True,
+    manual_only=True,
     beyond_dispatch=True,
     order=380,
 )

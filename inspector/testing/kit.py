@@ -103,12 +103,12 @@ def is_repaired_and_undone(sample: Sample, folder: Path) -> None:
         path = sample.make(_fresh(folder))
         before = _content(sample, folder, path)
         repair = _approved(sample, path, mode)
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
         assert repair.state == Repair.State.VERIFIED, f"{mode}: {repair.outcome}"
         holds, sentence = verify_repair(repair)
         assert holds, f"{mode}: {sentence}"
         assert _content(sample, folder, path) != before, f"{mode}: nothing was written"
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
         assert _content(sample, folder, path) == before, f"{mode}: undo does not restore every byte"
 
 
@@ -120,7 +120,7 @@ def refuses_a_store_that_went_on(sample: Sample, folder: Path) -> None:
         sample.went_on(path)
         since = _content(sample, folder, path)
         try:
-            apply_repair(repair, WHO, at_the_keyboard=True)
+            apply_repair(repair, WHO, interactive=True)
         except Refused:
             assert _content(sample, folder, path) == since, f"{mode}: a refused write changed the store"
         else:

@@ -23,7 +23,7 @@ from inspector.reports.standings import Standing, standings_of
 from inspector.reports.strip import Strip, strip
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
-from inspector.rules.base import Case, Fault, Finding, findings
+from inspector.rules.base import Case, Finding, Origin, findings
 from inspector.rules.catalogue import RULES
 
 WHOLE = 20_000
@@ -113,7 +113,7 @@ def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) 
         return now
     judgement = judgement_of(seen.prompt, case.conversation, profile_name)
     # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
-    marked = [finding for _, finding in now.findings if finding.fault is not Fault.READER]
+    marked = [finding for _, finding in now.findings if finding.origin is not Origin.READER]
     made = columns(case, seen.believed, _absent(case.conversation.chunks, seen), seen.prompt, judgement, marked, LATER)
     return replace(now, prompt=seen.prompt, judgement=judgement, columns=made, strip=strip(made), standings=(), observed=seen)
 

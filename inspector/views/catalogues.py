@@ -213,7 +213,7 @@ _RULE_ID = re.compile(r"\b[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
 
 def per_profile(found: Strategy) -> tuple[OneProfile, ...]:
     """Profiles of which some rule is mended by the strategy, or may be broken by it as its own text says."""
-    named = set(_RULE_ID.findall(f"{found.argued_against} {found.cost}"))
+    named = set(_RULE_ID.findall(f"{found.cons} {found.cost}"))
     every = (
         OneProfile(
             each,

@@ -64,7 +64,7 @@ class SelectedFinding:
     after_seq: int | None
     why: str
     fixed_in_code: str
-    unmended: str
+    no_repair_reason: str
     mends: tuple[tuple[str, str, str], ...]
 
 
@@ -146,7 +146,7 @@ def _selected(row: Conversation, choice: Choice, found: Analysis) -> SelectedFin
             )
             total = len(found.findings)
             return SelectedFinding(
-                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, finding.unmended, mends
+                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, finding.no_repair_reason, mends
             )  # fmt: skip
     return None
 
@@ -212,7 +212,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         recommended=found.recommended,
         worst=next(
             (
-                (oid, suggestion, suggestion.unmended if chunks else "")
+                (oid, suggestion, suggestion.no_repair_reason if chunks else "")
                 for oid, finding in found.findings[:1]
                 if finding.severity is not Severity.NOTE
                 for suggestion in [found.suggested(row, choice.revision, oid, finding)]

@@ -17,7 +17,7 @@ from inspector.models import Conversation, Finding, Repair, Source, loading
 from inspector.planning.suggested import suggested
 from inspector.profiles.judging import judged
 from inspector.reports import markdown, scan
-from inspector.rules.base import Case, Fault, Rule, Severity, findings
+from inspector.rules.base import Case, Origin, Rule, Severity, findings
 from inspector.rules.base import Finding as Found
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
@@ -198,7 +198,7 @@ def _finding(oid: str) -> FindingPage | None:
 
 def _as_kept(row: Finding) -> Found:
     """Of a finding that this version's rules would not report on the same bytes: what was reported then."""
-    severity, origin = Severity(row.severity), Fault(row.fault)
+    severity, origin = Severity(row.severity), Origin(row.origin)
     return Found(row.code, row.rule, severity, row.silent, origin, row.message, tuple(row.seqs), row.total, row.key, ())
 
 

@@ -93,7 +93,7 @@ def approved(conversation: Conversation, *strategies: str, mode: str = "in-place
 
 def applied(conversation: Conversation, *strategies: str, mode: str = "in-place") -> Repair:
     repair = approved(conversation, *strategies, mode=mode)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     return repair
 
 

@@ -42,13 +42,13 @@ def test_a_second_apply_in_the_middle_of_the_first_is_refused(tmp_path: Path, mo
         nonlocal writes
         writes += 1
         with pytest.raises(Refused, match="Somebody else is at work on this repair"):
-            apply_repair(again(repair), "another", at_the_keyboard=True)
+            apply_repair(again(repair), "another", interactive=True)
         return write(*arguments)
 
     monkeypatch.setattr("inspector.actions.apply_repair.write", write_while_another_comes)
-    apply_repair(again(repair), "someone", at_the_keyboard=True)
+    apply_repair(again(repair), "someone", interactive=True)
     assert again(repair).state == Repair.State.VERIFIED and writes == 1 and everything(path) != before
-    undo_repair(again(repair), "someone", at_the_keyboard=True)
+    undo_repair(again(repair), "someone", interactive=True)
     assert again(repair).state == Repair.State.UNDONE and everything(path) == before
     assert audit.broken_at() is None
 
@@ -68,7 +68,7 @@ def process_that_ended() -> str:
 def test_a_claim_goes_with_its_process(tmp_path: Path) -> None:
     repair = approved(imported(tmp_path / "a.db", merged()), "renumber-messages", mode="in-place")
     Repair.objects.update(claimed_at=timezone.now(), claimed_by=process_that_ended())
-    apply_repair(again(repair), "someone", at_the_keyboard=True)
+    apply_repair(again(repair), "someone", interactive=True)
     assert again(repair).state == Repair.State.VERIFIED
 
 
@@ -80,9 +80,9 @@ def test_a_claim_of_a_process_that_may_be_at_work_counts_for_its_lease(tmp_path:
         claimed_at=timezone.now() - LEASE + timedelta(seconds=30), claimed_by=this_process() if claimed_by == "ours" else claimed_by
     )
     with pytest.raises(Refused, match="Somebody else is at work"):
-        apply_repair(again(repair), "someone", at_the_keyboard=True)
+        apply_repair(again(repair), "someone", interactive=True)
     Repair.objects.update(claimed_at=timezone.now() - LEASE - timedelta(seconds=1))
-    apply_repair(again(repair), "someone", at_the_keyboard=True)
+    apply_repair(again(repair), "someone", interactive=True)
     assert again(repair).state == Repair.State.VERIFIED
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def a_life(path: Path) -> None:
-    undo_repair(applied(imported(path, merged()), "renumber-messages"), WHO, at_the_keyboard=True)
+    undo_repair(applied(imported(path, merged()), "renumber-messages"), WHO, interactive=True)
 
 
 def test_the_chain_of_a_whole_life_holds(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_process_that_died_after_the_write_and_a_worker_since_are_told_apart_f
     found = Repair.objects.get()
     assert found.state == Repair.State.APPROVED
     before = everything(store)
-    apply_repair(found, "someone", at_the_keyboard=True)
+    apply_repair(found, "someone", interactive=True)
     found.refresh_from_db()
     assert found.state in (Repair.State.APPLIED, Repair.State.VERIFIED) and everything(store) == before
     assert verify_repair(found)[0] == (len(WORK[what]) == 1)
@@ -96,10 +96,10 @@ def test_a_process_that_died_after_the_write_carries_on_and_takes_back(store: st
     with pytest.raises(Killed):
         repair(store, *LEDGER, "--apply")
     found = Repair.objects.get()
-    apply_repair(found, "someone", at_the_keyboard=True)
+    apply_repair(found, "someone", interactive=True)
     found.refresh_from_db()
     assert found.state == Repair.State.VERIFIED
-    undo_repair(found, "someone", at_the_keyboard=True)
+    undo_repair(found, "someone", interactive=True)
     assert everything(store) == before
 
 

@@ -78,14 +78,14 @@ def test_reading_says_what_is_needed_and_changes_nothing(interrupted: Repair, cl
 
 def test_apply_rolls_it_back_and_writes(interrupted: Repair, original: list[tuple[object, ...]]) -> None:
     path = Path(interrupted.conversation.source.path)
-    apply_repair(interrupted, WHO, at_the_keyboard=True)
+    apply_repair(interrupted, WHO, interactive=True)
     assert interrupted.state == Repair.State.VERIFIED and verify_repair(interrupted)[0]
-    undo_repair(interrupted, WHO, at_the_keyboard=True)
+    undo_repair(interrupted, WHO, interactive=True)
     assert everything(path) == original
 
 
 def test_undo_rolls_it_back(interrupted: Repair, original: list[tuple[object, ...]]) -> None:
-    undo_repair(interrupted, WHO, at_the_keyboard=True)
+    undo_repair(interrupted, WHO, interactive=True)
     assert interrupted.state == Repair.State.UNDONE and everything(Path(interrupted.conversation.source.path)) == original
 
 
@@ -93,11 +93,11 @@ def test_one_of_an_undo_is_rolled_back_too(tmp_path: Path, original: list[tuple[
     path = tmp_path / "a.db"
     repair = approved(imported(path, merged()), "renumber-messages", mode="in-place")
     in_delete_mode(path)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     Repair.objects.update(intent=Repair.Intent.UNDO, undone_by=WHO)
     killed_writer(path)
     repair.refresh_from_db()
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and everything(path) == original
 
 
@@ -107,11 +107,11 @@ def test_a_journal_of_another_program_is_left_to_that_program(tmp_path: Path, ac
     repair = approved(imported(path, merged()), "renumber-messages", mode="in-place")
     in_delete_mode(path)
     if act is undo_repair:
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     killed_writer(path)
     before = path.read_bytes()
     with pytest.raises(Refused, match="start and stop the program that owns it"):
-        act(repair, WHO, at_the_keyboard=True)  # type: ignore[operator]
+        act(repair, WHO, interactive=True)  # type: ignore[operator]
     assert path.read_bytes() == before and path.with_name("a.db-journal").exists()
 
 
@@ -127,5 +127,5 @@ def test_a_journal_that_our_intent_does_not_explain_is_left_to_its_program(inter
     before = path.read_bytes()
     for act in (apply_repair, undo_repair):
         with pytest.raises(Refused, match="half-finished write of another program"):
-            act(interrupted, WHO, at_the_keyboard=True)
+            act(interrupted, WHO, interactive=True)
     assert path.read_bytes() == before and path.with_name("a.db-journal").exists()

@@ -49,7 +49,7 @@ def test_a_capture_of_both_sides_is_judged_and_given_back_as_it_was() -> None:
     assert stream.has_silent and stream.is_kept and not stream.is_gone
     first = stream.findings.first()
     assert first is not None
-    assert (first.code, first.rule, first.severity, first.side, first.fault) == (
+    assert (first.code, first.rule, first.severity, first.side, first.origin) == (
         "STREAM101",
         "premature_terminal",
         "error",

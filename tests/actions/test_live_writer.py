@@ -109,7 +109,7 @@ def refused(path: Path) -> str:
     """The words with which an in-place repair of the conversation that is being written is refused, at whatever step."""
     conversation = again(path, "live")
     with pytest.raises(Refused) as problem:
-        apply_repair(approved(conversation, "renumber-messages"), WHO, at_the_keyboard=True)
+        apply_repair(approved(conversation, "renumber-messages"), WHO, interactive=True)
     return str(problem.value)
 
 
@@ -133,10 +133,10 @@ def test_a_live_writer_loses_nothing(db: None, tmp_path: Path, locks: list[tuple
         for _ in range(2):
             repair = proposed(of(path, "c1"), "insert-interrupted-result", "renumber-messages")
             approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
-            apply_repair(repair, WHO, at_the_keyboard=True)
+            apply_repair(repair, WHO, interactive=True)
             assert Repair.objects.get(pk=repair.pk).state == Repair.State.VERIFIED
             assert {key: value for key, value in pairs(path).items() if key.startswith("conv:c1:")} != before
-            undo_repair(Repair.objects.get(pk=repair.pk), WHO, at_the_keyboard=True)
+            undo_repair(Repair.objects.get(pk=repair.pk), WHO, interactive=True)
             assert {key: value for key, value in pairs(path).items() if key.startswith("conv:c1:")} == before
         done = live.stop()
     ours = [(start, end) for file, start, end, _ in locks if file == str(path)]

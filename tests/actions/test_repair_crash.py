@@ -43,7 +43,7 @@ def killed_at_commit(monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
 
 def dies(act: Callable[..., None], repair: Repair) -> Repair:
     with pytest.raises(Killed):
-        act(repair, WHO, at_the_keyboard=True)
+        act(repair, WHO, interactive=True)
     return Repair.objects.get()
 
 
@@ -58,8 +58,8 @@ def test_killed_after_the_intent_and_before_the_write_it_is_still_approved(
     repair = dies(apply_repair, repair)
     assert repair.state == Repair.State.APPROVED and repair.intent == Repair.Intent.APPLY and everything(path) == before
     assert verify_repair(repair) == (False, "This repair is approved: nothing of it is in the store.") and not repair.intent
-    apply_repair(repair, WHO, at_the_keyboard=True)
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and everything(path) == before
 
 
@@ -84,7 +84,7 @@ def test_killed_after_the_write_the_next_look_records_it_and_it_can_be_undone(
     assert verify_repair(repair)[0]
     with pytest.raises(Refused, match="This repair is verified"):
         reject_repair(repair, WHO)
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and everything(path) == before
 
 
@@ -99,7 +99,7 @@ def test_killed_after_the_write_apply_and_undo_settle_it_themselves(
     killed_at_commit(monkeypatch, after=True)
     repair = dies(apply_repair, repair)
     after = everything(path)
-    act(repair, WHO, at_the_keyboard=True)
+    act(repair, WHO, interactive=True)
     assert (repair.state, everything(path)) == ((Repair.State.VERIFIED, after) if act is apply_repair else (Repair.State.UNDONE, before))
 
 
@@ -113,10 +113,10 @@ def test_killed_after_the_write_and_written_on_since_it_is_recorded_and_undo_say
     repair = dies(apply_repair, repair)
     native = repair.options["fork_id"] if mode == "fork" else "c1"
     put(path, chunk_key(5, native), row("and on it goes"))
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.APPLIED and "what came since is not ours" in repair.outcome
     with pytest.raises(Refused, match=f"{chunk_key(5, native)} is new"):
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
 
 
 @BOTH
@@ -132,7 +132,7 @@ def test_killed_before_it_was_proved_it_is_applied_and_can_be_undone(tmp_path: P
     monkeypatch.setattr(proving, "look", look)
     repair = dies(apply_repair, repair)
     assert repair.state == Repair.State.APPLIED and verify_repair(repair)[0]
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before
 
 
@@ -159,7 +159,7 @@ def test_a_store_that_another_program_overwrote_with_its_old_copy_is_not_called_
     path.write_bytes(old)
     holds, sentence = verify_repair(repair)
     assert not holds and sentence.startswith("Another program overwrote this repair") and "undone, though" not in sentence
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and "Another program overwrote" in repair.outcome and path.read_bytes() == old
 
 
@@ -173,7 +173,7 @@ def test_a_forged_value_from_before_the_repair_is_not_written(tmp_path: Path, mo
     forged.before, forged.before_type = b'{"forged":true}', "text"
     forged.save()
     with pytest.raises(Refused, match="were changed in Inspector's own database"):
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
     assert everything(path) == after and Repair.objects.get().state == Repair.State.VERIFIED
 
 
@@ -193,7 +193,7 @@ def test_a_forged_change_of_another_conversation_is_not_undone(tmp_path: Path, f
         forged.pk, forged.position, forged.key, forged.after = None, 99, key.encode(), pairs(path)[key]
     forged.save()
     with pytest.raises(Refused, match=r"changed in Inspector's own database: .*Nothing was written"):
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
     assert everything(path) == after and Repair.objects.get().state == Repair.State.VERIFIED
 
 
@@ -217,7 +217,7 @@ def test_a_surprise_after_the_write_is_undone_at_once(tmp_path: Path, mode: str,
     before = everything(path)
     other_findings(monkeypatch)
     with pytest.raises(Refused, match="the rules find something else than previewed; it was undone at once"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     repair = Repair.objects.get()
     assert repair.state == Repair.State.FAILED and "undone at once" in repair.outcome and everything(path) == before
     assert AuditEntry.objects.latest("id").verb == "fail"
@@ -240,10 +240,10 @@ def test_a_surprise_that_cannot_be_undone_stays_applied_until_it_can(tmp_path: P
 
     monkeypatch.setattr(applying, "write", once)
     with pytest.raises(Refused, match="undoing it failed: The write lock"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     repair = Repair.objects.get()
     assert repair.state == Repair.State.APPLIED and "It is still in the store" in repair.outcome and everything(path) != before
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before
 
 
@@ -255,9 +255,9 @@ def test_a_store_that_cannot_be_read_again_after_the_write_is_still_repaired(tmp
         raise Busy(path, 0)
 
     monkeypatch.setattr(import_source, "read", read)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED and b'"msgIdx":1' in pairs(path)[chunk_key(1)]
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE
 
 
@@ -273,7 +273,7 @@ def test_undo_outlives_the_strategies_that_it_takes_back(tmp_path: Path, mode: s
     pages = [client.get(f"/repairs/{repair.oid}{end}") for end in ("/", ".json", ".md")]
     assert [page.status_code for page in pages] == [200, 409, 409]
     assert all("There is no reader" in page.content.decode() for page in pages)
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before
 
 
@@ -320,6 +320,6 @@ def test_a_write_at_work_is_not_settled_by_a_page(tmp_path: Path, monkeypatch: p
         return milliseconds
 
     monkeypatch.setattr(writing.stores, "commit", watched)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert states == [(Repair.State.APPROVED, Repair.Intent.APPLY)] and repair.state == Repair.State.VERIFIED
     assert AuditEntry.objects.filter(verb="apply").count() == 1

@@ -63,14 +63,14 @@ def test_every_way_there_and_back(tmp_path: Path, mode: str, strategies: tuple[s
     assert everything(path) == before
     approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     assert repair.state == Repair.State.APPROVED and everything(path) == before
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED
     new = pairs(path)
     touched = {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
     own = f"conv:{repair.options['fork_id']}:" if mode == FORK else "conv:c1:"
     assert touched and all(key.startswith(own) or (key == "conv-index" and mode == FORK) for key in touched)
     assert verify_repair(repair) == (True, "The store holds exactly what this repair wrote; it can be undone.")
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and everything(path) == before
     verbs = list(AuditEntry.objects.filter(repair=repair.oid).order_by("id").values_list("verb", flat=True))
     assert verbs == ["propose", "approve", "apply", "verify", "undo"]
@@ -137,7 +137,7 @@ def test_a_counter_that_is_missing_or_wrong_is_mended_and_given_back(tmp_path: P
     repair = applied(conversation, COUNTER, mode=mode)
     native = repair.options["fork_id"] if mode == FORK else "c1"
     assert pairs(path)[f"conv:{native}:seq"] == b"4"
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before
 
 
@@ -145,7 +145,7 @@ def test_an_insert_beside_a_garbage_counter_counts_from_the_last_row(tmp_path: P
     path = tmp_path / "a.db"
     repair = applied(imported(path, {**broken().values, "conv:c1:seq": "NaN"}), INSERT)
     assert pairs(path)["conv:c1:seq"] == b"11"
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert pairs(path)["conv:c1:seq"] == b"NaN"
 
 
@@ -163,7 +163,7 @@ def test_a_fork_is_a_conversation_of_its_own_and_the_original_stays(tmp_path: Pa
     assert new[f"conv:{fork}:seq"] == b"10" and new[f"conv:{fork}:cwd"] == b"/home/x" and f"conv:{fork}:metrics:0000000001" not in new
     shown = Conversation.objects.get(native_id=fork)
     assert shown.title == "Repaired: go" and shown.read_count == 8
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     shown.refresh_from_db()
     assert shown.is_gone
 
@@ -176,7 +176,7 @@ def test_an_absent_index_is_made_by_the_fork_and_removed_by_its_undo(tmp_path: P
     before = everything(path)
     repair = applied(conversation, RENUMBER, mode=FORK)
     assert json.loads(pairs(path)["conv-index"]) == [repair.options["fork_id"]]
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before
 
 
@@ -197,7 +197,7 @@ def test_other_conversations_may_be_listed_and_written_between_fork_and_undo(tmp
     put(path, "conv-index", json.dumps([*index, "later"]))
     put(path, "conv:later:chunk:0000000001", row("new"))
     put(path, chunk_key(5), row("the original goes on"))
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert json.loads(pairs(path)["conv-index"]) == ["c1", "later"]
     assert chunk_key(5) in pairs(path) and not any(repair.options["fork_id"] in key for key in pairs(path))
 
@@ -211,7 +211,7 @@ def test_unreadable_and_hostile_rows_are_carried_along_to_the_byte(tmp_path: Pat
         repair = applied(conversation, RENUMBER, mode=mode)
         native = repair.options["fork_id"] if mode == FORK else "c1"
         assert (pairs(path)[chunk_key(2, native)], pairs(path)[chunk_key(5, native)]) == (b"{broken \xff", b"")
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
         assert everything(path) == before
 
 
@@ -228,7 +228,7 @@ def test_conversations_of_odd_ids_are_repaired_and_given_back(tmp_path: Path, na
     before = everything(path)
     repair = applied(conversation, RENUMBER, mode=mode)
     assert repair.state == Repair.State.VERIFIED and everything(path) != before
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before
 
 
@@ -268,10 +268,10 @@ def test_a_repair_of_the_repaired_needs_an_undo_in_its_turn(tmp_path: Path) -> N
     second = applied(conversation, RENUMBER)
     assert conversation.revision == 2 and loading.stored(conversation, 1) != loading.stored(conversation, 2)
     with pytest.raises(Refused, match="was applied to this conversation later and is still in the store: undo that one first"):
-        undo_repair(first, WHO, at_the_keyboard=True)
-    undo_repair(second, WHO, at_the_keyboard=True)
+        undo_repair(first, WHO, interactive=True)
+    undo_repair(second, WHO, interactive=True)
     assert everything(path) == middle
-    undo_repair(first, WHO, at_the_keyboard=True)
+    undo_repair(first, WHO, interactive=True)
     assert everything(path) == start
 
 
@@ -279,7 +279,7 @@ def test_a_store_without_a_write_ahead_log_is_written_the_same_way(tmp_path: Pat
     path = make(tmp_path / "a.db", merged().values, "DELETE")
     before = everything(path)
     repair = applied(again(path), RENUMBER)
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before
     drop(path, chunk_key(4))
     assert verify_repair(repair)[0] is False

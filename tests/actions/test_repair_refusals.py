@@ -44,8 +44,8 @@ Act = Callable[[Repair], None]
 ACTS: dict[str, tuple[Act, set[str]]] = {
     "approve": (lambda repair: approve_repair(repair, WHO, repair.plan_digest, "unfixed"), {"proposed"}),
     "reject": (lambda repair: reject_repair(repair, WHO), {"proposed", "approved"}),
-    "apply": (lambda repair: apply_repair(repair, WHO, at_the_keyboard=True), {"approved"}),
-    "undo": (lambda repair: undo_repair(repair, WHO, at_the_keyboard=True), {"applied", "verified"}),
+    "apply": (lambda repair: apply_repair(repair, WHO, interactive=True), {"approved"}),
+    "undo": (lambda repair: undo_repair(repair, WHO, interactive=True), {"applied", "verified"}),
 }
 
 
@@ -88,7 +88,7 @@ def test_a_plan_that_comes_out_otherwise_cannot_be_approved_or_applied(tmp_path:
     with pytest.raises(Refused, match="not the plan"):
         approve_repair(waiting, WHO, waiting.plan_digest, "unfixed")
     with pytest.raises(Refused, match="comes out otherwise than approved"):
-        apply_repair(ready, WHO, at_the_keyboard=True)
+        apply_repair(ready, WHO, interactive=True)
     assert everything(path) == before
 
 
@@ -129,7 +129,7 @@ def test_a_store_that_moved_since_the_approval_makes_it_stale(
     move(path, key, value)
     before = everything(path)
     with pytest.raises(Stale) as refusal:
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     repair.refresh_from_db()
     assert said in str(refusal.value) and said in repair.outcome and "propose anew" in repair.outcome
     assert repair.state == Repair.State.STALE and everything(path) == before
@@ -153,7 +153,7 @@ def test_a_move_between_proposal_and_approval_shows_when_it_is_applied(tmp_path:
     again(path)
     approve_repair(repair, WHO, repair.plan_digest, "unfixed")
     with pytest.raises(Stale, match="0000000005 is new"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
 
 
 def test_a_move_between_the_last_look_and_the_write_is_seen_inside_the_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_a_move_between_the_last_look_and_the_write_is_seen_inside_the_write(tmp
     written = recording.keep
     monkeypatch.setattr(recording, "keep", lambda *given: (written(*given), put(path, chunk_key(5), row("just now"))))
     with pytest.raises(Stale, match="0000000005 is new"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.STALE and b'"msgIdx":1' not in pairs(path)[chunk_key(1)]
 
 
@@ -171,10 +171,10 @@ def test_a_store_that_is_gone_or_no_store_any_more_is_told(tmp_path: Path) -> No
     repair = approved(imported(path, merged()), RENUMBER)
     path.rename(tmp_path / "elsewhere.db")
     with pytest.raises(Refused, match="does not exist"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     path.write_bytes(b"no database")
     with pytest.raises(Refused, match="is not a SQLite database"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     assert Repair.objects.get().state == Repair.State.APPROVED
 
 
@@ -183,13 +183,13 @@ def test_a_store_that_another_process_writes_is_refused_and_can_be_applied_later
     repair = approved(imported(path, merged()), RENUMBER)
     before = everything(path)
     with other_process(path, "BEGIN IMMEDIATE"), pytest.raises(Refused, match=r"write lock .* was not free.*nothing was written"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     repair.refresh_from_db()
     assert repair.state == Repair.State.APPROVED and everything(path) == before
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED
     with other_process(path, "BEGIN IMMEDIATE"), pytest.raises(Refused, match="Nothing was undone"):
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
     assert verify_repair(repair)[0]
 
 
@@ -212,11 +212,11 @@ def test_a_conversation_in_use_is_left_alone(tmp_path: Path, status: str, ago: i
     repair = approved(imported(path, {**merged().values, "conv:c1:meta": json.dumps(meta)}), RENUMBER)
     before = everything(path)
     if said is None:
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
         assert repair.state == Repair.State.VERIFIED
         return
     with pytest.raises(Refused, match=said):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     assert Repair.objects.get().state == Repair.State.APPROVED and everything(path) == before
 
 
@@ -241,7 +241,7 @@ def test_undo_is_refused_where_the_store_went_on(tmp_path: Path, mode: str, key:
     put(path, key.format(repair.options["fork_id"] if mode == "fork" else "c1"), value)
     before = everything(path)
     with pytest.raises(Refused, match="the store went on after the repair") as refusal:
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
     assert said in str(refusal.value) and repair.state == Repair.State.VERIFIED and everything(path) == before
     holds, sentence = verify_repair(repair)
     assert not holds and said in sentence
@@ -252,7 +252,7 @@ def test_a_counter_that_moved_on_refuses_the_undo_of_an_insert(tmp_path: Path) -
     repair = applied(imported(path, broken()), "insert-interrupted-result")
     put(path, "conv:c1:seq", "12")
     with pytest.raises(Refused, match="conv:c1:seq has another value"):
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
 
 
 @pytest.mark.parametrize("verb", ["apply", "undo"])
@@ -277,7 +277,7 @@ def test_the_pages_write_only_where_that_is_switched_on_and_commands_always(
     repair = approved(imported(path, merged()), RENUMBER)
     act = apply_repair
     if verb == "undo":
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
         act = undo_repair
     settings.INSPECTOR_LOCAL, settings.INSPECTOR_WRITE_BACK = local, master
     Source.objects.update(is_demo=demo, write_enabled=switched)
@@ -290,7 +290,7 @@ def test_the_pages_write_only_where_that_is_switched_on_and_commands_always(
     with pytest.raises(Refused, match=r"a\.db is switched off: switch it on on the page of the source first"):
         act(repair, WHO)
     assert everything(path) == before
-    act(repair, WHO, at_the_keyboard=True)
+    act(repair, WHO, interactive=True)
     assert everything(path) != before
 
 
@@ -325,7 +325,7 @@ def test_an_index_that_came_since_the_import_refuses_the_fork(tmp_path: Path) ->
     put(path, "conv-index", '["c1"]')
     before = everything(path)
     with pytest.raises(Refused, match="comes out otherwise than approved"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     assert everything(path) == before
 
 
@@ -334,10 +334,10 @@ def test_the_same_repair_twice_the_second_finds_nothing_to_write(tmp_path: Path)
     path = tmp_path / "a.db"
     first = approved(imported(path, merged()), RENUMBER)
     second = Repair.objects.get(pk=first.pk)
-    apply_repair(first, WHO, at_the_keyboard=True)
+    apply_repair(first, WHO, interactive=True)
     after = everything(path)
     try:
-        apply_repair(second, "another", at_the_keyboard=True)
+        apply_repair(second, "another", interactive=True)
     except Refused as refusal:
         assert "moment ago" in str(refusal)
     assert Repair.objects.get().state == Repair.State.VERIFIED and everything(path) == after
@@ -349,5 +349,5 @@ def test_an_append_in_the_meantime_does_not_disturb_a_neighbour(tmp_path: Path) 
     repair = approved(imported(path, store), RENUMBER)
     for key, value in store.append(U("meanwhile"), to="c2").values.items():
         put(path, key, value)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED and chunk_key(5, "c2") in pairs(path)

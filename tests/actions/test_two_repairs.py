@@ -34,12 +34,12 @@ class Killed(BaseException):
 
 
 def apply(repair: Repair) -> Repair:
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     return repair
 
 
 def undo(repair: Repair) -> None:
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
 
 
 def test_what_another_repair_wrote_is_not_recorded_as_written_by_this_one(tmp_path: Path) -> None:

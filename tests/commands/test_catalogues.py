@@ -37,7 +37,7 @@ def test_a_rule_is_explained_by_code_and_by_name() -> None:
 
 def test_a_strategy_is_explained() -> None:
     for strategy in STRATEGIES:
-        assert strategy.argued_against in run("strategies", strategy.name).out
+        assert strategy.cons in run("strategies", strategy.name).out
     ran = run("strategies", "magic")
     assert ran.status == 2 and "`strategies` lists them" in ran.err
 

@@ -64,19 +64,19 @@ def test_json_has_exactly_the_fields_that_scripts_rely_on(tmp_path: Path) -> Non
             "rule",
             "severity",
             "silent",
-            "fault",
+            "origin",
             "ruled_out",
             "seqs",
             "total",
             "message",
             "repaired_by",
-            "unmended",
+            "no_repair_reason",
         }
     judgement = conversation["profiles"]["openai-chat"]
     assert set(judgement) == {"sendable", "prefix_valid", "first_bad", "violations"}
     assert set(judgement["violations"][0]) == {"id", "path", "seqs", "text"}
     merged = conversation["findings"][0]
-    assert (merged["code"], merged["fault"], merged["silent"], merged["total"]) == ("MSG101", "reader", True, 11)
+    assert (merged["code"], merged["origin"], merged["silent"], merged["total"]) == ("MSG101", "reader", True, 11)
 
 
 def test_profiles_are_those_that_were_asked_for(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_the_verdict_stands_first(tmp_path: Path) -> None:
     ran = run("scan", incident(tmp_path / "dispatch.db"))
     verdict = run("scan", tmp_path / "dispatch.db", "--json").json["conversations"][0]["verdict"]
     assert ran.out.startswith(verdict)
-    assert "MSG101 merged-messages: error, silent, fault of the reader, seq 1-11" in ran.out
+    assert "MSG101 merged-messages: error, silent, origin: reader, seq 1-11" in ran.out
 
 
 def test_healthy_conversations_are_one_line(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class TestScan:
 
         assert ran.status == 1
         assert ran.out.startswith("The client's terminal came at input 3 of 6 of the backend, and content of the backend behind it")
-        assert "STREAM101 premature_terminal: error, silent, fault of the stream, client event" in ran.out
+        assert "STREAM101 premature_terminal: error, silent, origin: stream, client event" in ran.out
         assert "corrected by one-terminal" in ran.out
 
     @pytest.mark.parametrize("side", ["client", "backend"])
@@ -77,7 +77,7 @@ class TestScan:
         assert (stream["dialect"], stream["events"]) == ("ollama-chat", 8)
         assert [side["side"] for side in stream["sides"]] == ["backend", "client"]
         first = stream["findings"][0]
-        assert {"code", "rule", "severity", "silent", "fault", "side", "events", "total", "message", "repaired_by"} <= first.keys()
+        assert {"code", "rule", "severity", "silent", "origin", "side", "events", "total", "message", "repaired_by"} <= first.keys()
         assert first["code"] == "STREAM101" and first["repaired_by"] == ["one-terminal"]
 
     @pytest.mark.parametrize(("fail_on", "status"), [("error", 0), ("warning", 1), ("note", 1), ("never", 0)])
@@ -100,7 +100,7 @@ class TestScan:
 
         assert {"THINK301", "STREAM126"} <= set(codes(stream))
         (found,) = [each for each in stream["findings"] if each["code"] == "THINK301"]
-        assert (found["side"], found["events"], found["fault"]) == ("backend", [1], "stream")
+        assert (found["side"], found["events"], found["origin"]) == ("backend", [1], "stream")
 
     def test_a_kind_can_be_forced(self, tmp_path: Path) -> None:
         path = written(tmp_path / "notes", b"no capture at all\n")

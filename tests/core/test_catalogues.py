@@ -17,7 +17,7 @@ from inspector.programs.catalogue import FORMATS, UnknownFormat, format_named
 from inspector.programs.registry import members, programs
 from inspector.projections.catalogue import UnknownProjection, all_projections, projection
 from inspector.readers.catalogue import UnknownReader, names, reader
-from inspector.rules.base import Fault, Rule
+from inspector.rules.base import Origin, Rule
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy, strategy
@@ -50,7 +50,7 @@ def test_a_rule_says_what_it_must(of: Rule) -> None:
     assert of.why.endswith(".")
     assert of.fixed_in_code.endswith(".")
     assert set(of.repaired_by) <= {strategy.name for strategy in STRATEGIES}
-    if of.fault is Fault.READER:
+    if of.origin is Origin.READER:
         assert of.fixed_in_code != "Nothing to fix in code."
 
 
@@ -62,7 +62,7 @@ def test_a_rule_is_named_after_what_is_wrong_and_not_after_the_remedy(of: Rule) 
 
 @pytest.mark.parametrize("of", STRATEGIES, ids=lambda of: of.name)
 def test_a_strategy_says_what_it_must(of: Strategy) -> None:
-    assert all((of.summary, of.cost, of.noticed_by_user, of.argued_for, of.argued_against))
+    assert all((of.summary, of.cost, of.user_visible_effect, of.pros, of.cons))
     assert of.write_kind in {"W1", "W2", "W3", "content", "counter", "id"}
     assert of.safety <= set(Safety)
 
@@ -155,4 +155,4 @@ def test_unknown_names_are_refused_in_a_sentence(name: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_every_rule_is_mended_by_a_strategy_or_says_why_by_none(rule: Rule) -> None:
-    assert bool(rule.repaired_by) != bool(rule.unmended)
+    assert bool(rule.repaired_by) != bool(rule.no_repair_reason)

@@ -214,7 +214,7 @@ def test_a_parameter_of_unknown_type_is_guessed_only_for_who_asks_for_it() -> No
     assert made(dispatch(store, GUESS))[0][2] == {"lines": "7"}
     (found,) = (each for each in findings(case_of(store.conversation(), "dispatch-legacy"), RULES) if each.code == "THINK301")
     assert found.repaired_by == (GUESS, DROP) and any("lines" in text for _, text in found.evidence)
-    assert Safety.INVENTED in strategy(GUESS).safety and strategy(GUESS).by_choice and "guessed" in strategy(GUESS).cost
+    assert Safety.INVENTED in strategy(GUESS).safety and strategy(GUESS).manual_only and "guessed" in strategy(GUESS).cost
 
 
 def test_the_schema_that_the_trace_has_types_the_parameters() -> None:

@@ -14,7 +14,7 @@ from inspector.conversation.queries import true_messages
 from inspector.planning.preview import NothingToDo, Preview
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record, Stored, after
-from inspector.rules.base import Fault, Finding, Severity
+from inspector.rules.base import Finding, Origin, Severity
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
 from tests.core import histories
@@ -152,7 +152,7 @@ def test_a_plan_removes_what_it_says_it_repairs(previews: list[Written]) -> None
             return False
         if finding.code != "TOOL202":
             return True
-        by = "renumber-messages" if finding.fault is Fault.READER else "drop-orphaned-results"
+        by = "renumber-messages" if finding.origin is Origin.READER else "drop-orphaned-results"
         return by in names and not misread and "its call stands at" not in finding.message
 
     for _, stored, mode, names, preview in previews:

@@ -6,7 +6,7 @@ from inspector.conversation import jsontext
 from inspector.conversation.jsontext import decode
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Stored, after
-from inspector.rules.base import Fault, case_of, findings
+from inspector.rules.base import Origin, case_of, findings
 from inspector.rules.catalogue import RULES
 from tests.core.building import preview_of, read, shown, spelled, wire
 from tests.core.incident import E1, before_turn_3
@@ -63,12 +63,12 @@ def test_the_next_request_has_one_user_message_and_two_results_without_calls(sto
 
 def test_what_is_found_and_where(stored: Stored) -> None:
     found = findings(case_of(stored.conversation, "dispatch-legacy"), RULES)
-    assert [(finding.code, finding.fault, finding.seqs) for finding in found] == [
-        ("MSG101", Fault.READER, tuple(range(1, 12))),
-        ("THINK301", Fault.STREAM, (14,)),
-        ("TOOL202", Fault.READER, (12,)),
-        ("TOOL202", Fault.READER, (13,)),
-        ("THINK101", Fault.READER, (14,)),
+    assert [(finding.code, finding.origin, finding.seqs) for finding in found] == [
+        ("MSG101", Origin.READER, tuple(range(1, 12))),
+        ("THINK301", Origin.STREAM, (14,)),
+        ("TOOL202", Origin.READER, (12,)),
+        ("TOOL202", Origin.READER, (13,)),
+        ("THINK101", Origin.READER, (14,)),
     ]
 
 

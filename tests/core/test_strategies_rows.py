@@ -527,7 +527,7 @@ def test_what_a_person_must_choose_is_not_recommended() -> None:
     case = case_of(store.conversation(), "dispatch-legacy")
     names = {of.name for of in recommended(case, findings(case, RULES))}
     assert names == {"renumber-messages"}
-    assert {of.name for of in STRATEGIES if of.by_choice} >= {"promote-leaked-call", "drop-leaked-call", "rename-in-fork"}
+    assert {of.name for of in STRATEGIES if of.manual_only} >= {"promote-leaked-call", "drop-leaked-call", "rename-in-fork"}
 
 
 def test_a_plan_of_all_of_them_mends_all_of_it() -> None:

@@ -426,7 +426,7 @@ def test_no_one_gets_a_cut_who_did_not_ask_for_it() -> None:
     for shape, _ in TABLE.values():
         assert "truncate-before-incomplete" not in recommended(of_shape(shape))[0]
     found = strategy("truncate-before-incomplete")
-    assert found.by_choice and found.safety == {Safety.LOSSY} and "forgets everything" in found.cost
+    assert found.manual_only and found.safety == {Safety.LOSSY} and "forgets everything" in found.cost
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -782,7 +782,9 @@ def test_a_line_whose_records_are_a_branch_of_their_own_names_no_strategy() -> N
     fused = line(a("a8", "u1", text("x"))) + line(u("u8", "a8", "mid"))
     apart = case_of(stored_tree(lines(header(), u("u1", None, "one"), fused, a("a2", "u1", text("end")))), "pi-1.5")
     (found,) = (each for each in findings(apart, RULES) if each.code == "STORE502")
-    assert found.repaired_by == () and "branch of their own" in found.unmended and not compose(apart, [strategy("split-fused-line")])
+    assert (
+        found.repaired_by == () and "branch of their own" in found.no_repair_reason and not compose(apart, [strategy("split-fused-line")])
+    )
     named = case_of(stored_tree(lines(header(), u("u1", None, "one"), fused, a("a2", "u8", text("end")))), "pi-1.5")
     (found,) = (each for each in findings(named, RULES) if each.code == "STORE502")
     assert found.repaired_by == ("split-fused-line",) and compose(named, [strategy("split-fused-line")])

@@ -65,7 +65,7 @@ def held_against_plans(case: Case, base: Stored, format_: Format) -> tuple[Findi
             later = later or [reported(each.after.case, finding) for each in plans]
             helps = any(finding.key not in after and len(after) < len(before) for after in later)
             assert (name in suggestion.repaired_by) == helps, f"{finding.code} at {finding.key!r}: {name}"
-        assert suggestion.repaired_by or suggestion.unmended.endswith(".")
+        assert suggestion.repaired_by or suggestion.no_repair_reason.endswith(".")
     return suggestions
 
 
@@ -95,7 +95,7 @@ def test_of_the_crashed_session_and_of_its_crash_file(number: int) -> None:
         assert suggestions[1].code == "MSG401" and suggestions[1].repaired_by == ("merge-same-role-messages",)
     else:
         assert {each.repaired_by for each in suggestions} == {()}
-        assert all("never written: repair the session that it names" in each.unmended for each in suggestions)
+        assert all("never written: repair the session that it names" in each.no_repair_reason for each in suggestions)
 
 
 BODY = "anthropic-request"
@@ -129,11 +129,13 @@ def test_a_finding_that_nothing_repairs_says_what_was_tried() -> None:
     finding = replace(next(each for each in findings(case, RULES) if each.code == "MSG401"), repaired_by=("adopt-results", "order-blocks"))
     (suggestion,) = suggested(case, [finding])
     assert suggestion.repaired_by == ()
-    assert suggestion.unmended.startswith("None of adopt-results, order-blocks repairs this place by itself; `repair --for PROFILE`")
+    assert suggestion.no_repair_reason.startswith(
+        "None of adopt-results, order-blocks repairs this place by itself; `repair --for PROFILE`"
+    )
 
 
 def test_of_a_store_that_is_only_read_the_reason_is_said_instead() -> None:
     (base,) = DISPATCH_G0.read([record for record in turn() if not record.key.endswith(":4")])
     case = case_of(base.conversation, DISPATCH_G0.default_reader)
     (finding,) = (each for each in suggested(case, findings(case, RULES), base) if each.code == "TOOL102")
-    assert rule("TOOL102").repaired_by and finding.repaired_by == () and finding.unmended == READ_ONLY
+    assert rule("TOOL102").repaired_by and finding.repaired_by == () and finding.no_repair_reason == READ_ONLY

@@ -85,10 +85,10 @@ def mended(path: Path, native_id: str, *strategies: str, gone: set[str], mode: s
     repair = proposed(conversation, *(strategies or advised(conversation)), mode=mode)
     assert everything(path) == before
     approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED and verify_repair(repair)[0] and everything(path) != before
     left = codes(again(path, repair.options["fork_id"] if mode == "fork" else native_id))
     assert not gone & set(left)
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before and repair.state == Repair.State.UNDONE
     return left

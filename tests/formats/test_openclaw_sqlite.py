@@ -235,7 +235,7 @@ def test_archives_and_inputs_that_wait_are_named(tmp_path: Path) -> None:
     assert fact(found, "pendingInputs").startswith("3 (1 interrupted, 2 queued)")
     assert "holds no event" in fact(found, "headerProblem")
     (trouble,) = (each for each in findings(case_of(found, "openclaw-2026.9"), RULES) if each.code == "STORE507")
-    assert "look for the archive" in trouble.unmended and "header line" not in trouble.unmended
+    assert "look for the archive" in trouble.no_repair_reason and "header line" not in trouble.no_repair_reason
 
 
 def test_credentials_and_archived_bodies_of_the_same_file_are_not_read(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_there_and_back(root: Path, mode: str) -> None:
     repair = proposed(conversation, mode, INSERT)
     assert "Rehearsed on a copy" in repair.rehearsal["sentence"] and everything(root) == before
     approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED
     now = everything(root)
     changed = {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
@@ -71,13 +71,13 @@ def test_there_and_back(root: Path, mode: str) -> None:
     assert lines[:16] + lines[17:] == before[f"sessions/{SESSION}/messages.jsonl"].split(b"\n")
     assert json.loads(lines[16])["tool_call_id"] == "toolu_03roles"
     assert verify_repair(repair)[0]
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and everything(root) == before
 
 
 def test_a_child_is_listed_with_its_parent_as_what_it_came_from(root: Path) -> None:
     repair = approved(imported(root), "child", INSERT)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     child = Conversation.objects.select_related("source").get(native_id=repair.options["fork_id"])
     archive = loading.archive(child.source, loading.stored(child).conversation)
     assert archive is not None and archive.native_id == SESSION
@@ -92,7 +92,7 @@ def test_the_same_repair_again_is_another_child(root: Path) -> None:
     children = []
     for _ in range(3):
         repair = approved(conversation, "child", INSERT)
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
         children.append(repair.options["fork_id"])
     assert len(set(children)) == 3 and all((root / "sessions" / child / "session.json").exists() for child in children)
     unknown = Source(format="rollouts", reader="rollouts", projection="rollouts-anthropic", profile="anthropic-2026-07")
@@ -106,17 +106,17 @@ def test_a_store_that_moved_is_not_written(root: Path) -> None:
     place.write_bytes(place.read_bytes() + b'{"role": "user", "content": "more"}\n')
     before = everything(root)
     with pytest.raises(Refused):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     assert everything(root) == before
 
 
 def test_undo_is_refused_once_the_child_went_on(root: Path) -> None:
     repair = approved(imported(root), "child", INSERT)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     place = root / "sessions" / repair.options["fork_id"] / "messages.jsonl"
     place.write_bytes(place.read_bytes() + b'{"role": "user", "content": "more"}\n')
     with pytest.raises(Refused, match="the store went on"):
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
     assert place.exists()
 
 
@@ -145,7 +145,7 @@ def both_files(repair: Repair) -> list[Path]:
 def applied(unloadable: Path, mode: str) -> Repair:
     """Both files of the session change: its messages, and a status that today's program does not load."""
     repair = approved(imported(unloadable), mode, *BOTH_FILES)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED and len(both_files(repair)) == 2
     return repair
 
@@ -166,7 +166,7 @@ def test_verify_looks_at_every_file_that_the_repair_wrote(unloadable: Path, mode
     holds, sentence = verify_repair(repair)
     assert not holds and path.name in sentence
     with pytest.raises(Refused, match="Undo is refused, since the store went on after the repair"):
-        undo_repair(repair, WHO, at_the_keyboard=True)
+        undo_repair(repair, WHO, interactive=True)
     assert everything(unloadable) == after
 
 
@@ -193,9 +193,9 @@ def test_a_write_that_ended_between_two_files_is_finished_by_apply(unloadable: P
     assert not verify_repair(repair)[0] and everything(unloadable) == halfway
     with pytest.raises(Refused, match="was interrupted"):
         reject_repair(repair, WHO)
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED and verify_repair(repair)[0]
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(unloadable) == before
 
 
@@ -203,7 +203,7 @@ def test_a_write_that_ended_between_two_files_is_finished_by_apply(unloadable: P
 def test_a_write_that_ended_between_two_files_is_taken_back_by_undo(unloadable: Path, mode: str) -> None:
     before = everything(unloadable)
     repair = torn(unloadable, mode)
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and everything(unloadable) == before
 
 
@@ -213,13 +213,13 @@ def test_an_undo_that_ended_between_two_files_is_finished_by_either(unloadable: 
     repair = torn(unloadable, mode)
     Repair.objects.update(state=Repair.State.VERIFIED, intent=Repair.Intent.UNDO)
     repair.refresh_from_db()
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED and verify_repair(repair)[0]
     second, kept = both_files(repair)[1], repair.changes.all()[1]
     second.unlink() if kept.before is None else second.write_bytes(bytes(kept.before))
     Repair.objects.update(intent=Repair.Intent.UNDO)
     repair.refresh_from_db()
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and everything(unloadable) == before
 
 
@@ -233,5 +233,5 @@ def test_a_write_that_was_interrupted_and_written_over_since_is_left_as_it_is(un
     for act in (apply_repair, undo_repair):
         repair = Repair.objects.select_related("conversation__source").get()
         with pytest.raises(Refused):
-            act(repair, WHO, at_the_keyboard=True)
+            act(repair, WHO, interactive=True)
         assert everything(unloadable) == after

@@ -194,7 +194,7 @@ def test_a_write_of_unknown_outcome_is_settled_once_the_server_answers(server: S
                 f"CREATE CONSTRAINT TRIGGER ends AFTER INSERT ON {MESSAGES} DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ends()",
             )
         with pytest.raises(Refused) as caught:
-            apply_repair(repair, WHO, at_the_keyboard=True)
+            apply_repair(repair, WHO, interactive=True)
         unknown = "whether it was written is not known" in str(caught.value) and "othing was written" not in str(caught.value)
         assert unknown if is_cut else "the store was compared, and nothing was written" in str(caught.value)
         line.cut_at = b""
@@ -208,7 +208,7 @@ def test_a_write_of_unknown_outcome_is_settled_once_the_server_answers(server: S
         else:
             assert everything(database) == before and "nothing of it is in the store" in said
             run(database, f"DROP TRIGGER ends ON {MESSAGES}")
-            apply_repair(repair, WHO, at_the_keyboard=True)
+            apply_repair(repair, WHO, interactive=True)
         assert Repair.objects.get().state == Repair.State.VERIFIED
-        undo_repair(Repair.objects.get(), WHO, at_the_keyboard=True)
+        undo_repair(Repair.objects.get(), WHO, interactive=True)
     assert everything(database) == before

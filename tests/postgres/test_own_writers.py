@@ -89,11 +89,11 @@ def test_of_two_who_apply_one_writes(tmp_path: Path, mode: str) -> None:
     repair = approved(imported(path, merged()), "renumber-messages", mode=mode)
     before = everything(path)
     mine = [Repair.objects.select_related("conversation__source").get(pk=repair.pk) for _ in range(3)]
-    given = at_once(*(lambda each=each: apply_repair(each, WHO, at_the_keyboard=True) for each in mine))
+    given = at_once(*(lambda each=each: apply_repair(each, WHO, interactive=True) for each in mine))
     assert [each for each in given if each is None] == [None] and all(isinstance(each, Refused) for each in given if each is not None)
     repair = Repair.objects.get()
     assert repair.state == Repair.State.VERIFIED and AuditEntry.objects.filter(verb="apply").count() == 1
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before and audit.broken_at() is None
 
 
@@ -111,20 +111,20 @@ def test_our_server_gone_after_the_write_the_next_apply_records_it(tmp_path: Pat
 
     monkeypatch.setattr(writing.stores, "commit", commit)
     with pytest.raises(OperationalError):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     after = everything(path)
     connection.close()
     repair = Repair.objects.get()
     assert repair.state == Repair.State.APPROVED and after != before and repair.changes.exists()
     assert "being written at this moment" in verify_repair(repair)[1]
     with pytest.raises(Refused, match="Somebody else is at work"):
-        apply_repair(repair, WHO, at_the_keyboard=True)
+        apply_repair(repair, WHO, interactive=True)
     # As after its process ended.
     Repair.objects.update(claimed_at=None)
     repair = Repair.objects.get()
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED and everything(path) == after
-    undo_repair(repair, WHO, at_the_keyboard=True)
+    undo_repair(repair, WHO, interactive=True)
     assert everything(path) == before and audit.broken_at() is None
 
 

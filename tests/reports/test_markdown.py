@@ -10,7 +10,7 @@ from inspector.projections.catalogue import projection
 from inspector.reports import catalogues
 from inspector.reports.markdown import code, conversation_md, fenced, finding_md, prose, repair_md, rule_md
 from inspector.reports.scan import conversation_report
-from inspector.rules.base import Fault, Finding, Severity, case_of, findings
+from inspector.rules.base import Finding, Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 
 MERGED = "1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye"
@@ -105,7 +105,7 @@ def test_a_finding_comes_with_its_evidence() -> None:
         "merged-messages",
         Severity.ERROR,
         True,
-        Fault.READER,
+        Origin.READER,
         HOSTILE,
         (1, 2, 3),
         11,

@@ -71,9 +71,9 @@ def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: ob
     for words in (
         found.summary,
         found.cost,
-        found.noticed_by_user,
-        found.argued_for,
-        found.argued_against,
+        found.user_visible_effect,
+        found.pros,
+        found.cons,
         "--mode fork",
         "--mode in-place",
     ):

@@ -120,7 +120,7 @@ def test_the_twins_of_a_finding(client: Client, tmp_path: Path) -> None:
         "rule",
         "severity",
         "silent",
-        "fault",
+        "origin",
         "seqs",
         "total",
         "message",
@@ -158,7 +158,7 @@ def test_the_link_of_a_finding_that_was_repaired_shows_its_revision_and_the_repa
 
 def test_undone_it_is_open_again_under_the_same_link(client: Client, repaired: Repair) -> None:
     oid = repaired.conversation.findings.get(code="MSG101").oid
-    undo_repair(repaired, "tester", at_the_keyboard=True)
+    undo_repair(repaired, "tester", interactive=True)
     found = client.get(f"/findings/{oid}.json").json()
     assert found["is_open"] and found["revision"] == 3 and found["fate"] == ""
 

@@ -64,7 +64,7 @@ def test_no_address_opens_anything_outside_of_the_roots(
             keep(repair, preview_repair(repair).changes)
             Repair.objects.filter(pk=repair.pk).update(intent=Repair.Intent.APPLY)
         if state == "applied":
-            apply_repair(repair, WHO, at_the_keyboard=True)
+            apply_repair(repair, WHO, interactive=True)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0)
         address_at(server.getsockname()[1])
@@ -185,7 +185,7 @@ def test_a_repair_outside_of_the_roots_says_so_on_its_page_and_a_command_still_c
     approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     settings.INSPECTOR_SOURCES = [tmp_path / "other"]
     assert NOT_LISTED in says(client, f"/repairs/{repair.oid}/apply/")
-    apply_repair(repair, WHO, at_the_keyboard=True)
+    apply_repair(repair, WHO, interactive=True)
     assert NOT_LISTED in html.unescape(client.get(f"/repairs/{repair.oid}/").content.decode())
     assert NOT_LISTED in says(client, f"/repairs/{repair.oid}/undo/")
     settings.INSPECTOR_SOURCES = [tmp_path / "stores"]

@@ -27,7 +27,7 @@ class Command(AnsweringCommand):
         was_applied = repair.state in UNDOABLE and not repair.intent
         settle_one(repair)
         if repair.state not in UNDOABLE or repair.intent:
-            apply_repair(repair, os_user(), at_the_keyboard=True)
+            apply_repair(repair, os_user(), interactive=True)
         holds, sentence = still_holds(repair) if was_applied else (True, "")
         what = f"was applied before, and nothing was written now. {sentence}" if was_applied else f"is {repair.state}. {repair.outcome}"
         if options["json"]:

@@ -34,7 +34,7 @@ class Command(AnsweringCommand):
                 self.say(f"{_head(found)}: {found['summary']}")
 
     def _print(self, found: dict[str, Any]) -> None:
-        self.say(f"{_head(found)}, fault of the {found['fault']}")
+        self.say(f"{_head(found)}, origin: {found['origin']}")
         self.say(found["summary"])
         self.say()
         self.say(found["why"])
@@ -50,7 +50,7 @@ class Command(AnsweringCommand):
             self.say(f"See: {reference}")
 
     def _print_of_streams(self, found: dict[str, Any]) -> None:
-        self.say(f"{_head(found)}, fault of the {found['fault']}")
+        self.say(f"{_head(found)}, origin: {found['origin']}")
         self.say(found["summary"])
         if found["why"]:
             self.say(found["why"])

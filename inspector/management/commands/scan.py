@@ -166,12 +166,12 @@ class _Lines:
             loud = "silent" if found.silent else "loud"
             more = f" ({found.total:,} in all)" if found.total > len(found.seqs) else ""
             where = f"seq {span_text(found.seqs)}{more}" if found.seqs else "the conversation"
-            self.say(f"  {found.code} {found.rule}: {found.severity}, {loud}, fault of the {found.fault}, {where}")
+            self.say(f"  {found.code} {found.rule}: {found.severity}, {loud}, origin: {found.origin}, {where}")
             self.say(f"      {found.message}")
             if found.repaired_by:
                 self.say(f"      repaired by {', '.join(_with_safety(name) for name in found.repaired_by)}")
-            elif found.unmended:
-                self.say(f"      {found.unmended}")
+            elif found.no_repair_reason:
+                self.say(f"      {found.no_repair_reason}")
         for recorded in recorded_errors(each.case, each.findings)[:RECORDED_SHOWN]:
             belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
             self.say(f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}")

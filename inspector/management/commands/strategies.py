@@ -40,7 +40,7 @@ class Command(AnsweringCommand):
     def _print(self, found: dict[str, Any]) -> None:
         self.say(f"{found['name']} ({_marks(found)}, write-back {found['write_kind']})")
         self.say(found["summary"])
-        for label in ("cost", "noticed_by_user", "argued_for", "argued_against"):
+        for label in ("cost", "user_visible_effect", "pros", "cons"):
             self.say(f"{label.replace('_', ' ').capitalize()}: {found[label]}")
         self.say(f"Repairs: {', '.join(found['repairs']) or 'nothing that a rule names'}")
         for mode in found["modes"]:

@@ -25,7 +25,7 @@ class Command(AnsweringCommand):
         was_open = bool(repair.intent)
         settle_one(repair)
         if not (was_open and repair.state == Repair.State.UNDONE):
-            undo_repair(repair, os_user(), at_the_keyboard=True)
+            undo_repair(repair, os_user(), interactive=True)
         if options["json"]:
             self.say_json({"repair": repair.oid, "state": repair.state, "outcome": repair.outcome})
         else:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.jsontext import encode
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 ABORTED = "Aborted"
 
@@ -51,7 +51,7 @@ RULE = Rule(
     name="abort-placeholder",
     severity=Severity.WARNING,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="an abort left results whose calls were taken out",
     why=(
         "Older versions stored an `Aborted` result for each call of an aborted step and took the calls out of the assistant message. "

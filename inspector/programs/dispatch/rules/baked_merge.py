@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from inspector.conversation.alignment import kept
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, true_messages
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 # What no writer stores under a role by itself: append() gets messages from the user, from the model or from a tool.
 IMPOSSIBLE = {
@@ -67,7 +67,7 @@ RULE = Rule(
     name="baked-merge",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="compaction stored a merged message, with its wrong role",
     why=(
         "Compaction writes back what load() returned. What was merged only when read is from then on merged in the rows: the wrong role is stored, "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 SHOWN = 8
 
@@ -35,7 +35,7 @@ RULE = Rule(
     name="bleeding-id",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="another conversation's rows are read as part of this one",
     why=(
         "Rows are listed with LIKE, which ignores ASCII case and takes _ and % for wildcards; ids are chosen by clients and are not escaped, "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.error_chunks import messages_with_errors
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -22,7 +22,7 @@ RULE = Rule(
     name="error-beside-content",
     severity=Severity.NOTE,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="an error chunk stands beside content in an assistant message",
     why="The step failed after it had begun to answer. The newest loader strips the error; what was said before it stays, cut off.",
     example='1 user 0.0 text go\n2 assistant 1.0 text well\n3 assistant 1.1 error "HTTP 500: no"',

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.error_chunks import messages_with_errors
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -23,7 +23,7 @@ RULE = Rule(
     name="error-hidden-by-merge",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="a merge hides an error chunk from the loader's repair",
     why="reconcile looks for errors in assistant messages; a merge puts them into a user message, so its counts stay 0 although the error is there.",
     example='1 user 0.0 text go\n2 assistant 0.0 error "HTTP 401: no" code="401"',

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rules.error_chunks import messages_with_errors
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -25,7 +25,7 @@ RULE = Rule(
     name="error-only-message",
     severity=Severity.WARNING,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="an assistant message holds only an error chunk",
     why="A provider failure is stored as the step's answer. Loaders before the error phases (r1, r2) send an empty assistant message, and the chat cannot continue; 6 of 140 conversations of one production file were in this state.",
     example='1 user 0.0 text go\n2 assistant 1.0 error "HTTP 401: no" code="401"',

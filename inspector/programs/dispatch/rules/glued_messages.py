@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import merges
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -25,7 +25,7 @@ RULE = Rule(
     name="glued-messages",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="two messages of one role are read as one",
     why=(
         "A turn that stored only its user message (a crash, an abort) is followed by another user message with the same msgIdx. "

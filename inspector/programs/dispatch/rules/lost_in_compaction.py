@@ -7,7 +7,7 @@ from inspector.conversation.alignment import likeness
 from inspector.conversation.compacted import kept_for_certain
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 from inspector.traces.witness import TurnWitness, turn_of, turn_witnesses
 
 
@@ -100,7 +100,7 @@ RULE = Rule(
     name="lost-in-compaction",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="what the user said while compaction ran is gone from the rows",
     why=(
         "Compaction reads the history, asks for a summary, and then replaces every row by what it read before. It does not wait for turns: "
@@ -112,6 +112,6 @@ RULE = Rule(
     ),
     check=check,
     references=("derived from replaceHistory() and forkHistory() of Dispatch store.ts 71c635f",),
-    unmended="What was lost stands in the archive or in a prompt, and where it belongs in the compacted history is for a person to say.",
+    no_repair_reason="What was lost stands in the archive or in a prompt, and where it belongs in the compacted history is for a person to say.",
     fixed_in_code="Let compaction refuse to run beside a turn, or append what came in since it read the history.",
 )

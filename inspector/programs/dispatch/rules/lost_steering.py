@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 from inspector.traces.witness import Said, turn_of, turn_witnesses
 
 
@@ -46,7 +46,7 @@ RULE = Rule(
     name="lost-steering",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="what the user said during a turn is in no row",
     why=(
         "A message sent while a turn runs goes into the list in memory and is never stored. The answer to it stays, the question does not: "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rules.unreadable_row import NOT_JSON
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -20,7 +20,7 @@ RULE = Rule(
     name="malformed-row",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a row is JSON but lacks what a chunk row must have",
     why=(
         "In dispatch.db of today only the parsing of a row is guarded: on null, or a row without chunk, load throws; "

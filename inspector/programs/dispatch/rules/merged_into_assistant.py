@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -25,7 +25,7 @@ RULE = Rule(
     name="merged-into-assistant",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="what the user said is read as the model's own words",
     why=(
         "After a tool result the loader starts an assistant message and swallows everything up to the next tool result, the user's messages "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -24,7 +24,7 @@ RULE = Rule(
     name="merged-into-system",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="what user and model said is read as system text",
     why="A stored system row with msgIdx 0 takes in all rows after it that carry msgIdx 0. What a user typed, or a model made up, is obeyed as the operator's instruction.",
     example="1 system 0.0 system rules\n2 user 0.0 text hello\n3 assistant 0.0 text hi",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text, turns
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -24,7 +24,7 @@ RULE = Rule(
     name="merged-messages",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="several messages of different roles are read as one user message",
     why=(
         "Each append counts msgIdx from 0, and the loader takes equal msgIdx for one message. The model gets its own answers as the user's "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.programs.dispatch.rules.abort_placeholder import placeholders
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def cut_off(case: Case) -> list[Chunk]:
@@ -49,7 +49,7 @@ RULE = Rule(
     name="pair-cut-by-compaction",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="compaction cut between a tool call and its result",
     why=(
         "Compaction keeps the last messages as they are and counts messages, not pairs. Where the first one kept is a tool message, "

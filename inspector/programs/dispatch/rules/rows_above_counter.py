@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -26,7 +26,7 @@ RULE = Rule(
     name="rows-above-counter",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="rows stand above the counter and will be overwritten",
     why="An append writes its rows first and the counter last, each on its own. A crash in between leaves a tail that is read, shown, and then overwritten piece by piece by the next turns.",
     example="@counter 1\n1 user 0.0 text go\n2 assistant 1.0 text ok",

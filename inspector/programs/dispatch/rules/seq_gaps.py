@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -24,13 +24,13 @@ RULE = Rule(
     name="seq-gaps",
     severity=Severity.NOTE,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="numbers are missing between rows",
     why="The store promises numbers without gaps. A gap is usually harmless, and tells that rows were deleted: by hand, or by an earlier repair.",
     example="@counter 3\n1 user 0.0 text go\n3 assistant 1.0 text ok",
     check=check,
     references=("derived; Dispatch keys.ts",),
     repaired_by=(),
-    unmended="A gap is harmless to every reader, and what stood there is gone from the store.",
+    no_repair_reason="A gap is harmless to every reader, and what stood there is gone from the store.",
     fixed_in_code="Nothing to fix in code.",
 )

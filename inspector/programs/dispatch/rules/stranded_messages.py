@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 SHOWN = 8
 
@@ -45,7 +45,7 @@ RULE = Rule(
     name="stranded-messages",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="messages of an older generation of the store are never read again",
     why=(
         "The upgrade to one row per chunk brought no migration: whole-message rows stay where they are and nothing reads them, while the counter is used on. "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.programs.dispatch.readers import INTERRUPTED
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -24,13 +24,13 @@ RULE = Rule(
     name="synthesised-result",
     severity=Severity.NOTE,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a stored result was made up by the program, not given by a tool",
     why="Compaction writes back what the loader made up, and so does a repair of interrupted calls. That is in order; it is no evidence that the tool ran and failed.",
     example=f'1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {{}}\n3 tool 2.0 tool-result a "{INTERRUPTED}" name=ls error=true',
     check=check,
     references=("Dispatch reconcile.ts 904c6d7: the text is matched exactly",),
     repaired_by=(),
-    unmended="It is what the loader makes up on every read, and marked as an error; the real result, where a trace holds it, comes in with recover-result-from-trace before it is baked.",
+    no_repair_reason="It is what the loader makes up on every read, and marked as an error; the real result, where a trace holds it, comes in with recover-result-from-trace before it is baked.",
     fixed_in_code="Mark a made-up result as such in the row, so that it can be told from one of a tool.",
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -23,7 +23,7 @@ RULE = Rule(
     name="thinking-only-dropped",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="a message that holds only thinking vanishes when read",
     why=(
         "reconcile counts text and tool calls as content, thinking not. The message vanishes from what the model sees, and the evidence of an incident with it: "
@@ -33,6 +33,6 @@ RULE = Rule(
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28, fix 2",),
     repaired_by=(),
-    unmended="The row is whole and only the reader drops it; writing it as text would show the model its own thinking as an answer.",
+    no_repair_reason="The row is whole and only the reader drops it; writing it as text would show the model its own thinking as an answer.",
     fixed_in_code="Count thinking as content in reconcile (fix 2), together with fix 3: untagged, leaked call text is shown to the model as its own answer.",
 )

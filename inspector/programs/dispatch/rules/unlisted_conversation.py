@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rows import read_meta
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _NOT_IN_INDEX = {"not listed": "conv-index does not name it", "damaged": "conv-index is no JSON array"}
 
@@ -31,7 +31,7 @@ RULE = Rule(
     name="unlisted-conversation",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a conversation is not listed, or is listed and not there",
     why=(
         "The list is made from conv-index and the meta rows, each written on its own after the rows. Where one is missing or damaged the conversation cannot be found, "
@@ -41,6 +41,6 @@ RULE = Rule(
     check=check,
     references=("Dispatch store tests, S-28 and S-30: ghost ids are skipped, a meta row that does not parse counts as missing",),
     repaired_by=(),
-    unmended="Listing is the program's own business: it writes the row anew at the next append, and a repair into a new conversation is listed.",
+    no_repair_reason="Listing is the program's own business: it writes the row anew at the next append, and a repair into a new conversation is listed.",
     fixed_in_code="Write rows, meta and index in one transaction; list conversations from their keys when the store is opened.",
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 NOT_JSON = frozenset({"not-json", "not-utf8", "not-text", "too-deep", "huge-integer"})
 
@@ -19,7 +19,7 @@ RULE = Rule(
     name="unreadable-row",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a row holds no readable JSON",
     why=(
         "In dispatch.db of today: loaders before b58fb83 throw on it, so the conversation cannot be opened; later ones skip it with a log line, "

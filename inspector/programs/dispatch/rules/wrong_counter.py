@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.programs.dispatch import g0 as dispatch_g0
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -30,7 +30,7 @@ RULE = Rule(
     name="wrong-counter",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the counter is missing, no number, or too high",
     why="A counter that does not parse counts as 0: the next append overwrites the history from seq 1, and nothing errors.",
     example="@counter x\n1 user 0.0 text go\n2 assistant 1.0 text ok",

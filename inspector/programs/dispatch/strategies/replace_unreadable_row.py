@@ -48,11 +48,11 @@ STRATEGY = Strategy(
         "The damaged bytes leave the store; undo and the audit page keep them. What the row held stays unknown. "
         "The error chunk is one like any other: alone in its message it is named MSG201, in a history that is read merged MSG203, until renumber-messages and strip-error-chunks have run."
     ),
-    noticed_by_user="The history view opens again and shows an error bubble in the place of the row.",
-    argued_for="Old loaders throw on such a row and the history view fails in every version. The row keeps its number, and the gap in the story is said.",
-    argued_against="A loader that skips the row needs no write, and the bytes may yet be read by somebody. Try rebuild-unreadable-row first.",
+    user_visible_effect="The history view opens again and shows an error bubble in the place of the row.",
+    pros="Old loaders throw on such a row and the history view fails in every version. The row keeps its number, and the gap in the story is said.",
+    cons="A loader that skips the row needs no write, and the bytes may yet be read by somebody. Try rebuild-unreadable-row first.",
     write_kind="content",
     propose=propose,
-    by_choice=True,
+    manual_only=True,
     order=20,
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.pairing import answered
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -33,7 +33,7 @@ RULE = Rule(
     name="answered-again",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="the client puts a second result in for a call that has its own",
     why=(
         "Pull request 1934 adds results behind every message with calls, whether or not they follow; gbrain since #2820 does so where they do not follow at once. "
@@ -42,6 +42,6 @@ RULE = Rule(
     example="@format gbrain\n@reader gbrain-head\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 user 2.0 text and?\n4 tool 3.0 tool-result a f",
     check=check,
     references=("gbrain pull request 1934: row 8 of the conformance table", "AN-6 of the rules on Anthropic"),
-    unmended="The stored results are right where they stand; a late one is told by TOOL207.",
+    no_repair_reason="The stored results are right where they stand; a late one is told by TOOL207.",
     fixed_in_code="Look whether the history answers a call before a result is put in for it.",
 )

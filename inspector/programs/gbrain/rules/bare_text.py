@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.readers import unparsed
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -25,7 +25,7 @@ RULE = Rule(
     name="bare-text",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the content of a message is a JSON string of plain words, not an array of blocks",
     why="gbrain writes arrays only. A string that another program or a person put there is parsed once more as JSON, which throws on words: the job dies before any request is made.",
     example='@format gbrain\n1 user 0.0 text payload={"type":"text","text":"go on","stored":{"encoding":"bare"}}',

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.blocks import DOUBLE
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -33,7 +33,7 @@ RULE = Rule(
     name="double-encoded-blocks",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the blocks of a message are stored as a text that holds an array",
     why=(
         "Versions before 0.42.53 bound a JSON text to a jsonb column on PostgreSQL, which encoded it twice. Whatever looks into the column with SQL finds no block, "

@@ -7,7 +7,7 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import UNKNOWN
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 
@@ -17,7 +17,7 @@ def check(case: Case) -> Iterator[Hit]:
     dropped = [chunk for each in case.reading.dropped if each.why == UNKNOWN for chunk in each.chunks]
     for chunk in dropped:
         if chunk.kind is Kind.UNREADABLE:
-            yield Hit((chunk,), f"What stands at seq {chunk.seq} is not read: {chunk.reason}.", fault=Fault.STORE)
+            yield Hit((chunk,), f"What stands at seq {chunk.seq} is not read: {chunk.reason}.", origin=Origin.STORE)
     # The direct path sends every block as it was received.
     unknown: dict[str, list[Chunk]] = {}
     for chunk in dropped if not direct else ():
@@ -51,7 +51,7 @@ RULE = Rule(
     name="dropped-block",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="a block is malformed, or of a type that gbrain leaves out when it reads the message",
     why=(
         "The gateway reads blocks one by one and drops without a word what is neither text nor call nor result, or lacks an id, a name or its words. "
@@ -60,6 +60,6 @@ RULE = Rule(
     example='@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 control payload={"type":"control","block":{"type":"server_tool_use","id":"s1"}}',
     check=check,
     references=("gbrain adaptContentBlocksToChatBlocks at 0.46.28",),
-    unmended="What a malformed block was meant to say is not known, and a block of another type has no place in the gateway's requests.",
+    no_repair_reason="What a malformed block was meant to say is not known, and a block of another type has no place in the gateway's requests.",
     fixed_in_code="Say which block of which message was left out; pass on types that the provider knows.",
 )

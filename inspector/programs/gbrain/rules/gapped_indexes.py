@@ -6,7 +6,7 @@ from itertools import pairwise
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.readers import by_row
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 GATEWAY = "the gateway loop before #2820 counted a row of results behind each message with calls, and wrote none"
 
@@ -36,7 +36,7 @@ RULE = Rule(
     name="gapped-indexes",
     severity=Severity.NOTE,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="indexes are missing between messages",
     why=(
         "A gap behind each message with calls is how jobs of the gateway loop before #2820 are known. Whoever counts rows to find the next index runs into one that is taken (STORE602); "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from inspector.programs.gbrain.facts import STATUS
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 REFUSED = "A repair is refused until the job is at rest"
 
@@ -40,12 +40,12 @@ RULE = Rule(
     name="held-job",
     severity=Severity.NOTE,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the job is held by a worker, or still marked active by one that is gone",
     why="A worker writes to its job at any moment, and what it holds in memory does not know of a repair. A lock that ended while the status is active is that of a worker that died.",
     example="@format gbrain\n@status active\n@lockUntil 1000\n1 user 0.0 text go",
     check=check,
     references=("gbrain minion_jobs: lock_until; subagent_rate_leases: a live row is a call in flight",),
-    unmended="Pause or cancel the job in gbrain, or wait until it has ended, and read it again.",
+    no_repair_reason="Pause or cancel the job in gbrain, or wait until it has ended, and read it again.",
     fixed_in_code="Nothing to fix in code: the queue takes up stalled jobs by itself.",
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.programs.gbrain.readers import RECOVERED
 from inspector.programs.gbrain.rules.gbrain_calls import by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -26,7 +26,7 @@ RULE = Rule(
     name="partial-result-turn",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the row of results behind a message does not answer all of its calls",
     why=(
         "Mapped one for one the history is refused. gbrain since #2820 does not look into the ledger where any result follows: the model is told that a result is unavailable, "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import HEAD
 from inspector.programs.gbrain.rules.gbrain_calls import by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -35,7 +35,7 @@ RULE = Rule(
     name="result-only-in-ledger",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a call was run and its outcome is kept in the ledger, but the history has no result for it",
     why=(
         "gbrain's gateway loop noted runs of tools in a table of their own and, before #2820, wrote no row of results. A retry then sends calls without results, "

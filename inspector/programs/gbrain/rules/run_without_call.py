@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from inspector.conversation.model import Chunk, Execution
 from inspector.programs.gbrain.readers import by_message, by_row
 from inspector.programs.gbrain.rules.gbrain_calls import path_text, rows_with_calls, run_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 ONESHOT = "oneshot-"
 """The start of ids of pages that gbrain wrote without asking the model for a call: no message has one, by design."""
@@ -53,7 +53,7 @@ RULE = Rule(
     name="run-without-call",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the ledger notes a run whose call no message holds",
     why=(
         "The tool ran, and the turn that asked for it is not in the history: it was lost where its index was taken, or rows were changed from outside. The model does not know what was done."
@@ -61,6 +61,6 @@ RULE = Rule(
     example='@format gbrain\n@execution 3.0 c body complete output={"b":1}\n1 user 0.0 text go\n2 assistant 1.0 text done',
     check=check,
     references=("gbrain's ledger: rows are found by job, message and place", "rows of ids oneshot-... have no call by design"),
-    unmended="What the model said when it made the call is nowhere; the evidence names what was run, for a person to judge.",
+    no_repair_reason="What the model said when it made the call is nowhere; the evidence names what was run, for a person to judge.",
     fixed_in_code="Write the turn and the first run of its calls in one transaction.",
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.gbrain.readers import VERSIONS, counters
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -27,7 +27,7 @@ RULE = Rule(
     name="taken-index",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="the client would write the next turn at an index that is taken",
     why=(
         "gbrain keeps no counter: versions before #2820, and pull request 1934, take the number of rows for the next index. Where indexes have gaps that one is taken, the insert does nothing, "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from inspector.programs.gbrain.rules.gbrain_calls import Open, by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -38,7 +38,7 @@ RULE = Rule(
     name="unsettled-call",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a call has no result, and its run is pending in the ledger or not noted there",
     why=(
         "A worker stopped before or inside the tool. Mapped one for one the history is refused; since #2820 the tool is run again where it is registered, which may do a thing twice, "

@@ -6,7 +6,7 @@ from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import BESIDE
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -29,7 +29,7 @@ RULE = Rule(
     name="words-beside-results",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.READER,
+    origin=Origin.READER,
     summary="words that stand beside results in one message never reach the model",
     why=(
         "The direct Anthropic path writes a note behind the results of a turn that was cut off at the output cap (#2778). A job that goes on over the gateway loses it: the conversion to the SDK "
@@ -38,6 +38,6 @@ RULE = Rule(
     example='@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 tool 2.0 tool-result a f\n4 user 2.1 text "Be brief."',
     check=check,
     references=("gbrain toModelMessages, run", "gbrain #2778"),
-    unmended="The words are whole in the store. A row of their own would need an index behind the results that is free, and the index behind is the answer's.",
+    no_repair_reason="The words are whole in the store. A row of their own would need an index behind the results that is free, and the index behind is the answer's.",
     fixed_in_code="Make a user message of what stands behind the results of such a message.",
 )

@@ -52,12 +52,12 @@ STRATEGY = Strategy(
     safety=frozenset(),
     summary="inserts the result that the ledger of tool runs has for each call that has none: the output, or the error of a failed run",
     cost="No stored block changes: one row of results behind each message with such calls, at the index that is free there.",
-    noticed_by_user="Nothing is run again; the next attempt goes on with what the tools really said.",
-    argued_for=(
+    user_visible_effect="Nothing is run again; the next attempt goes on with what the tools really said.",
+    pros=(
         "The outputs are there, in another table. Each call gets its own, by message and place, then by id, then by place alone in rows from before places were kept: "
         "two calls of one id never share one. The rows fill the gaps in the indexes, so that counting rows and counting from the highest index agree again."
     ),
-    argued_against="gbrain does the same by itself since #2820 when it takes the job up: where that version runs, a retry is enough.",
+    cons="gbrain does the same by itself since #2820 when it takes the job up: where that version runs, a retry is enough.",
     write_kind="W3",
     propose=propose,
     beyond_dispatch=True,

@@ -19,15 +19,15 @@ STRATEGY = Strategy(
     safety=frozenset({Safety.INVENTED}),
     summary=f"inserts the result {RECOVERED!r}, as gbrain makes it up, right after each call that has none",
     cost="One made-up result per call, marked as an error; never for a call whose run the ledger has as complete or failed.",
-    noticed_by_user="A failed tool run appears where the turn was interrupted.",
-    argued_for=(
+    user_visible_effect="A failed tool run appears where the turn was interrupted.",
+    pros=(
         "gbrain itself puts these words into a request for a call that nothing answers. Stored, they keep a tool from being run a second time, "
         "and a job from ending because its tool is not idempotent."
     ),
-    argued_against="Where the tool may safely run twice, gbrain's own second run gives the model a real output; leave the call open then.",
+    cons="Where the tool may safely run twice, gbrain's own second run gives the model a real output; leave the call open then.",
     write_kind="W3",
     propose=propose,
-    by_choice=True,
+    manual_only=True,
     beyond_dispatch=True,
     order=420,
 )

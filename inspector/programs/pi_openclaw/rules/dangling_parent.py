@@ -7,7 +7,7 @@ from inspector.conversation.tree import Entry, entries
 from inspector.programs.pi_openclaw.readers.paths import REBASED
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, bounded, counted, is_user, name, tree_of, whole, words_of
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def dangling(case: Case, tree: Tree) -> Iterator[Entry]:
@@ -73,7 +73,7 @@ RULE = Rule(
     name="dangling-parent",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="an entry names a parent that is in no line, so what stood above it is hidden",
     why=(
         "The parent never reached the disk, or its line is torn, or was deleted without its children being led elsewhere. The programs walk from parent to parent "

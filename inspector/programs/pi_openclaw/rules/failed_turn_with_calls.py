@@ -8,7 +8,7 @@ from inspector.conversation.queries import span_text
 from inspector.programs.pi_openclaw.rules.session_calls import failed_turns, stop_reason
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def results_of_failed(case: Case) -> list[Chunk]:
@@ -47,7 +47,7 @@ RULE = Rule(
     name="failed-turn-with-calls",
     severity=Severity.WARNING,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="an answer that failed holds tool calls, and programs leave it out of requests",
     why=(
         "Half an answer is no use to the model, so pi and OpenClaw leave it out of every request. pi does so without the results of its calls: they stand alone then, "

@@ -7,7 +7,7 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, name, tree_of, whole
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _ELSEWHERE = ("torn", "nul")
 
@@ -60,12 +60,12 @@ RULE = Rule(
     name="foreign-line",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a line of the session file is no entry that programs know",
     why="Another program, a log line or a hand put it there. The programs skip it without a word; whoever wrote it believes that it counts.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "Error: x" damage=not-json reason="not JSON"\n3 assistant 3.0 text done',
     check=check,
     references=("pi session reader, measured on 0.73.1 and 0.87.1",),
-    unmended="It does no harm where it stands, and may say what happened: read it, and leave it.",
+    no_repair_reason="It does no harm where it stands, and may say what happened: read it, and leave it.",
     fixed_in_code="Write logs to another file than the session.",
 )

@@ -10,7 +10,7 @@ from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.fused_records import coming_back
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, counted, whole, words_of
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _APART = "The path neither names these records nor goes on in them: they are a branch of their own, or are on the path already, and the line can stay."
 
@@ -36,7 +36,7 @@ def check(case: Case) -> Iterator[Hit]:
     for line in lines:
         hit = _hit(line, below, back, said)
         named = None if any(chunk.key in coming for chunk in line) else ()
-        hits.append(replace(hit, repaired_by=named, unmended=_APART if named == () else ""))
+        hits.append(replace(hit, repaired_by=named, no_repair_reason=_APART if named == () else ""))
     yield from bounded(hits)
 
 
@@ -89,7 +89,7 @@ RULE = Rule(
     name="fused-lines",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="several records stand on one line, and programs read none of them",
     why="A file that ended without an LF was written on, or two processes wrote at once. The line is no JSON, so that it is skipped without a word, though every record in it is whole.",
     example=(

@@ -9,7 +9,7 @@ from inspector.conversation.queries import span_text
 from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.session_calls import stop_reason
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _ENDED = ("stop", "endTurn", "end_turn")
 
@@ -65,12 +65,12 @@ RULE = Rule(
     name="half-finished-answer",
     severity=Severity.NOTE,
     silent=True,
-    fault=Fault.STREAM,
+    origin=Origin.STREAM,
     summary="an answer is stored as complete and looks cut off",
     why="A stream that ends early without an error is stored like one that is done. The model takes half a sentence for its own words, and the user for its answer. A rule of thumb.",
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 thinking hm about={"stopReason":"stop"}',
     check=check,
     references=("openclaw #149854, #97994", "pi #8059, #11227"),
-    unmended="What was to come is nowhere: ask again from the message before it.",
+    no_repair_reason="What was to come is nowhere: ask again from the message before it.",
     fixed_in_code="Take a stream for complete only when its last event says so, and store it as failed otherwise.",
 )

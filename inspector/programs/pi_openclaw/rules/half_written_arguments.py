@@ -9,7 +9,7 @@ from inspector.programs.pi_openclaw.readers.rows import PI, mapping
 from inspector.programs.pi_openclaw.rules.session_calls import has_failed
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _WORDS = {"missing": "has no arguments at all", "null": "has null for its arguments", "wrong-type": "has arguments that are no object"}
 
@@ -50,7 +50,7 @@ RULE = Rule(
     name="half-written-arguments",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STREAM,
+    origin=Origin.STREAM,
     summary="a call was stored before its arguments were complete",
     why=(
         "The stream ended inside of the arguments. Anthropic refuses a call without input, on every later request; OpenClaw drops the call, "
@@ -59,6 +59,6 @@ RULE = Rule(
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call payload={"type":"tool-call","toolCallId":"c","toolName":"ls","input":{},"noInput":"null"}\n3 tool 3.0 tool-result c f',
     check=check,
     references=("openclaw #5857", "pi #8386", "pi until 0.67.2 left partialJson in its files"),
-    unmended="What the model was about to say is not known; its result, where there is one, says what was run. Mend the arguments by hand, on a copy, or go back to before the call.",
+    no_repair_reason="What the model was about to say is not known; its result, where there is one, says what was run. Mend the arguments by hand, on a copy, or go back to before the call.",
     fixed_in_code="Store a call once its arguments are complete, and mark an answer whose stream ended early as failed.",
 )

@@ -18,7 +18,7 @@ from inspector.programs.pi_openclaw.rules.session_tree import (
     tree_of,
     whole,
 )
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ RULE = Rule(
     name="hidden-turns",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="messages of the user are on a branch that no request sees",
     why=(
         "A session has one live path, which ends in its last line. Two programs that have one session open each write to a leaf of their own, and the one that wrote last "
@@ -140,6 +140,6 @@ RULE = Rule(
     ),
     check=check,
     references=("pi: no lock on session files; two processes on one file, measured", "openclaw #4553, #64287"),
-    unmended="Both branches are whole: open the session at the other leaf, or fork it there; joining them would put words in an order in which nobody said them.",
+    no_repair_reason="Both branches are whole: open the session at the other leaf, or fork it there; joining them would put words in an order in which nobody said them.",
     fixed_in_code="Lock a session while it is open, or read the file's end again before something is hung below a leaf.",
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import whole
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _NOTHING = "Nothing is here that could be mended: look for the archive of this session, or for a copy that holds its entries."
 _NO_FILE = "The header is a row of a database, and the program keeps what it says in other tables too: leave the store as it is, and look for an older copy of it."
@@ -16,14 +16,14 @@ def check(case: Case) -> Iterator[Hit]:
     if not said:
         return
     if not whole(case).chunks:
-        yield Hit((), said if said.endswith(".") else f"{said}.", severity=Severity.WARNING, unmended=_NOTHING)
+        yield Hit((), said if said.endswith(".") else f"{said}.", severity=Severity.WARNING, no_repair_reason=_NOTHING)
     else:
         is_file = case.conversation.format != OPENCLAW_SQLITE
         yield Hit(
             whole(case).chunks[:1],
             said if said.endswith(".") else f"{said}.",
             evidence=effects("header") if is_file and not _is_marked(case) else (),
-            unmended="" if is_file else _NO_FILE,
+            no_repair_reason="" if is_file else _NO_FILE,
         )
 
 
@@ -38,12 +38,12 @@ RULE = Rule(
     name="missing-header",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the session file does not begin with a session header",
     why="Older versions of pi take such a file for a new session and overwrite it when it is opened: all that was in it is gone. Later ones refuse it.",
     example='@format pi\n@headerProblem "The first record of the file is no session header."\n1 user 1.0 text go',
     check=check,
     references=("measured: pi 0.50 to 0.80.2 leave 133 of 414 bytes; 0.80.3 and later refuse",),
-    unmended="Copy the file before any program opens it, and put a header line in front of the copy by hand.",
+    no_repair_reason="Copy the file before any program opens it, and put a header line in front of the copy by hand.",
     fixed_in_code="Never write to a file that was not understood.",
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, whole
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -25,12 +25,12 @@ RULE = Rule(
     name="nul-bytes",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a line of the session file holds NUL bytes",
     why="The length of the file reached the disk and its bytes did not, before the power went. What was written last is gone, and what was hung below it has no parent.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "" damage=nul reason="512 of its 512 bytes are NUL"',
     check=check,
     references=("a count in claude-code #81843: 6 of 10,949 files",),
-    unmended="The bytes are gone; look among the copies beside the file, and lead the entries below to the entry before it by hand, on a copy.",
+    no_repair_reason="The bytes are gone; look among the copies beside the file, and lead the entries below to the entry before it by hand, on a copy.",
     fixed_in_code="Sync a file before its new length counts.",
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspector.conversation.tree import Entry, walk
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, bounded, chunks_of, counted, name, tree_of
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def cycles(tree: Tree) -> Iterator[list[Entry]]:
@@ -52,12 +52,12 @@ RULE = Rule(
     name="parent-cycle",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the parents of entries form a cycle",
     why="pi has no guard in its walk: it hangs, or dies when its memory is full. OpenClaw is guarded, and shows part of the conversation or nothing of it.",
     example="@format pi\n1 user 1.0 text go entry=u1 parent=a1\n2 assistant 2.0 text done entry=a1 parent=u1",
     check=check,
     references=("measured: pi 0.73.1 hangs, 0.87.1 aborts; openclaw 2026.7.1 and 2026.9.6",),
-    unmended="Nothing in the file says which of them was the first; give the entry that begins the conversation the parent null, on a copy.",
+    no_repair_reason="Nothing in the file says which of them was the first; give the entry that begins the conversation the parent null, on a copy.",
     fixed_in_code="Keep the ids that a walk has seen, and stop at the first that comes again.",
 )

@@ -7,7 +7,7 @@ from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.parent_cycle import cycles
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, chunks_of, tree_of
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -42,7 +42,7 @@ RULE = Rule(
     name="repeated-entry-id",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="several entries have the same id",
     why=(
         "The programs fill a map in the order of the file, and a later entry takes the place of the earlier one. What the earlier one said is gone from the path; "
@@ -51,6 +51,6 @@ RULE = Rule(
     example="@format pi\n1 user 1.0 text go entry=u1\n2 assistant 2.0 text done entry=a1\n3 user 3.0 text more entry=u1\n4 assistant 4.0 text ok entry=a2",
     check=check,
     references=("measured: pi 0.73.1 and 0.87.1, openclaw 2026.7.1 and 2026.9.6",),
-    unmended="Which of them the entries below mean is not said by the file; give the later one a new id, and those below it that id as parent, on a copy.",
+    no_repair_reason="Which of them the entries below mean is not said by the file; give the later one a new id, and those below it that id as parent, on a copy.",
     fixed_in_code="Draw an id anew while the file has it, also when lines are copied in or written by another process.",
 )

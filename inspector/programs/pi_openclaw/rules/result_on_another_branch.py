@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.programs.pi_openclaw.rules.session_calls import on_other_branches
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -40,7 +40,7 @@ RULE = Rule(
     name="result-on-another-branch",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the result of a call stands on another branch than the live path",
     why=(
         "The next entry was hung below the call instead of below its result, by a second process or by a leaf that was not moved on. The file is complete, the path is not: "

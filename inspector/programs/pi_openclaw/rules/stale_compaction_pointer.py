@@ -8,7 +8,7 @@ from inspector.conversation.tree import spoken
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, counted, is_user, name, tree_of
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity, answered
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -63,7 +63,7 @@ RULE = Rule(
     name="stale-compaction-pointer",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a compaction keeps entries from one on that is not on the path, so it keeps none, or that parts a call from its result",
     why=(
         "The programs send the summary, then what stands from firstKeptEntryId on. Where that entry is on no line or on another branch, all of it is left out "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.entries import moment
 from inspector.programs.pi_openclaw.rules.session_tree import whole
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 STALE_MS = 30 * 60 * 1000
 _SINCE = re.compile(r"since (\S+)")
@@ -47,12 +47,12 @@ RULE = Rule(
     name="stale-lock",
     severity=Severity.NOTE,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a lock file stands beside the session, and seems to be left behind",
     why="A gateway that died holding the lock lets every later one wait, and then fail with `session file locked`. Taking away the lock of one that lives lets two write at once.",
     example='@format openclaw\n@lock "there is a lock file that names no process; OpenClaw takes it for stale"\n1 user 1.0 text go',
     check=check,
     references=("openclaw #18140, #86801, #10170",),
-    unmended="Look whether that process still runs; only when it does not, take the lock file away by hand.",
+    no_repair_reason="Look whether that process still runs; only when it does not, take the lock file away by hand.",
     fixed_in_code="Look whether the holder lives, with its start time, before a lock is waited for.",
 )

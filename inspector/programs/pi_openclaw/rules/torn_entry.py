@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, whole
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 SHOWN = 80
 
@@ -36,12 +36,12 @@ RULE = Rule(
     name="torn-entry",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a line of the session file is cut off or damaged",
     why="A crash or a full disk in the middle of a write, or two processes at once. The programs skip such a line without a word: its message is lost, and its children have no parent.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "{\\"type\\":\\"mess" damage=torn reason="not JSON"',
     check=check,
     references=("a count in claude-code #81843: 21 of 10,949 files", "openclaw #77228"),
-    unmended="What is cut off is nowhere in this file; look among the copies beside it. Where entries below it have lost what stood above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
+    no_repair_reason="What is cut off is nowhere in this file; look among the copies beside it. Where entries below it have lost what stood above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
     fixed_in_code="Write a line and its end at once, and put an LF before the first line that is added to a file that ends without one.",
 )

@@ -6,7 +6,7 @@ from inspector.conversation.tree import LEAF
 from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, name, tree_of, whole
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _POINTING = ("label", "context_edit")
 
@@ -52,7 +52,7 @@ RULE = Rule(
     name="trailing-control-leaf",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the file ends with a row that is no message, and the path ends with it",
     why=(
         "pi takes the last line for the leaf, whatever it is. A row without an id leaves it without any, so that the session opens empty; "
@@ -61,6 +61,6 @@ RULE = Rule(
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 - 3.- control entry=- about={"type":"note"}',
     check=check,
     references=("pi session reader, measured on 0.73.1 and 0.87.1",),
-    unmended="Nothing is lost: write on in the session from the right leaf, and the row is no longer the last one; or take it out by hand, on a copy.",
+    no_repair_reason="Nothing is lost: write on in the session from the right leaf, and the row is no longer the last one; or take it out by hand, on a copy.",
     fixed_in_code="Take the last entry that has an id for the leaf, and hang labels below the leaf of the moment.",
 )

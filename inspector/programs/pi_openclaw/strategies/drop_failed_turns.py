@@ -39,18 +39,18 @@ STRATEGY = Strategy(
     safety=frozenset({Safety.LOSSY}),
     summary="removes answers that ended in an error or were aborted and hold calls or nothing, with the results of their calls",
     cost="What the answer said before it failed, and what its tools returned, leave the path; the old branch keeps them.",
-    noticed_by_user="The failed attempt is gone; what was asked stands there without an answer.",
-    argued_for=(
+    user_visible_effect="The failed attempt is gone; what was asked stands there without an answer.",
+    pros=(
         "OpenClaw's #4598 took this way: both programs leave such an answer out of each request, and pi then sends its results without their call, which is refused for ever. "
         "Its calls may be half-written."
     ),
-    argued_against=(
+    cons=(
         "The output of a tool that really ran is lost, though a client that sends the path as it is stored has no trouble with it. "
         "Results must go with their call: to drop only one of the two is what made the orphans."
     ),
     write_kind="W2",
     propose=propose,
-    by_choice=True,
+    manual_only=True,
     beyond_dispatch=True,
     order=310,
 )

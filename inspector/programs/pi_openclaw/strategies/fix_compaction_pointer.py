@@ -69,9 +69,9 @@ STRATEGY = Strategy(
         "One value in one line. The model gets a few messages more or less than the compaction meant to keep; of a pointer that is in no line none of them, "
         "which is what every program makes of it now."
     ),
-    noticed_by_user="Nothing, but that the session answers again.",
-    argued_for="A compaction that cuts between a call and its result makes every later request fail; with the pointer at the call the pair is whole, and no output is lost.",
-    argued_against=(
+    user_visible_effect="Nothing, but that the session answers again.",
+    pros="A compaction that cuts between a call and its result makes every later request fail; with the pointer at the call the pair is whole, and no output is lost.",
+    cons=(
         "The summary was written for another cut: what it tells may now be there twice. Of a pointer to another branch the place behind the fork is a guess. "
         "What a pointer that is in no line meant to keep nobody can tell: it stays in the file and out of every request, and afterwards no rule says so any more."
     ),

@@ -49,18 +49,18 @@ STRATEGY = Strategy(
     safety=frozenset({Safety.INVENTED}),
     summary="marks an answer that failed or was aborted as done, where its calls are whole and each has its real result behind it",
     cost="One value in one line. The file then says that the answer ended with its calls, which it did not; the error text beside it stays.",
-    noticed_by_user="Nothing, but that the session answers again, and the model knows what its tools returned.",
-    argued_for=(
+    user_visible_effect="Nothing, but that the session answers again, and the model knows what its tools returned.",
+    pros=(
         "The tools ran and their output is real. pi leaves the answer out and sends the results alone, which is refused for ever; to drop both forgets what was done, "
         "and the model may do it again."
     ),
-    argued_against=(
+    cons=(
         "The answer may have been cut off behind its last call: what else the model was about to call or say is lost, and nothing tells the model so. "
         "The output of a tool that was stopped with it may be half."
     ),
     write_kind="W3",
     propose=propose,
-    by_choice=True,
+    manual_only=True,
     beyond_dispatch=True,
     order=300,
 )

@@ -52,12 +52,12 @@ STRATEGY = Strategy(
     safety=frozenset(),
     summary="leads the path over the branch that holds the real result of a call, by giving what follows the call that result for its parent",
     cost="No content changes: only which entry follows which. A made-up result in that place leaves the path; the other branches stay.",
-    noticed_by_user="The output of the tool is shown where its call was, and the model knows it.",
-    argued_for=(
+    user_visible_effect="The output of the tool is shown where its call was, and the model knows it.",
+    pros=(
         "OpenClaw's pull request 3565 saw that calls and results end up on different branches; the result is in the file, so that nothing has to be made up or forgotten. "
         "Users who chained such siblings by hand got their sessions back whole."
     ),
-    argued_against=(
+    cons=(
         "What was said on this path was said without knowing the output. Where several branches hold a result of the call the first in the file is taken; "
         "look at the tree where they differ."
     ),

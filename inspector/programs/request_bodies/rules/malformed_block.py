@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Kind
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -18,12 +18,12 @@ RULE = Rule(
     name="malformed-block",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a message or block of a request is of a type that its shape does not have",
     why="Providers check the types of a body before anything else, and say so in words of their own; what the block was meant to be nobody can tell.",
     example='@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 unreadable "7" damage=wrong-type reason="content is a number, neither text nor a list"',
     check=check,
     references=("types of the published request schemas",),
-    unmended="What it was meant to say is not known; mend the code that built the request, or take the message out by hand.",
+    no_repair_reason="What it was meant to say is not known; mend the code that built the request, or take the message out by hand.",
     fixed_in_code="Build the request with the provider's own types, which refuse such a block before it is sent.",
 )

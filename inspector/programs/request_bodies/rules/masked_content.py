@@ -6,7 +6,7 @@ from inspector.conversation.masks import mask, masked_thinking
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 _REJECTED = " Its signature does not fit a mask, so that the provider would reject this body as it is written."
@@ -36,7 +36,7 @@ RULE = Rule(
     name="masked-content",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.WIRE,
+    origin=Origin.REQUEST,
     summary="content of a request body is masked, so that what was sent is unknown",
     why=(
         "Telemetry of Claude Code writes <REDACTED> in the place of thinking and of encrypted thinking, and leaves the signature. The body looks whole, and is not what was sent: "
@@ -45,6 +45,6 @@ RULE = Rule(
     example="@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 thinking <REDACTED>\n3 assistant 1.1 text done\n4 user 2.0 text more",
     check=check,
     references=("Claude Code 2.1.197 with OTEL_LOG_RAW_API_BODIES, run: thinking and redacted_thinking.data are the literal <REDACTED>",),
-    unmended="What a mask replaced is not in this body: look for it in the program's own store.",
+    no_repair_reason="What a mask replaced is not in this body: look for it in the program's own store.",
     fixed_in_code="Nothing in the agent: save the body where it is sent (a proxy, the SDK's own log), or read the program's own store.",
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def doctored(case: Case) -> bool:
@@ -41,7 +41,7 @@ RULE = Rule(
     name="doctored-child",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a session that the doctor fixed has none of the tool results of its parent",
     why=(
         "Since 974ed60 the doctor looks for calls among objects of the wrong type, finds none, takes every result for an orphan and leaves all of them out. "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import is_session
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def emptied(case: Case) -> list[str]:
@@ -39,7 +39,7 @@ RULE = Rule(
     name="empty-trajectory",
     severity=Severity.ERROR,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the messages file of a session that went on is empty",
     why="save() empties messages.jsonl before it calls a method that does not exist: the session stays listed, opens as a new one, and all that was said is gone.",
     example="@trajectory messages.jsonl holds 0 bytes and no message\n@format rollouts\n@status completed\n@branchPoint 12",

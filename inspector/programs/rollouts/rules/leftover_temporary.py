@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -17,12 +17,12 @@ RULE = Rule(
     name="leftover-temporary",
     severity=Severity.NOTE,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a session.tmp was left behind by a write that did not end",
     why="Status, tags and state are written to session.tmp and renamed. A crash in between leaves the file, and session.json is older than what the program last knew.",
     example="@format rollouts\n@tmp session.tmp was left behind\n1 user 0.0 text go",
     check=check,
     references=("rollouts store.py 0779491: written, then renamed",),
-    unmended="The file is evidence of when the program died, and rollouts does not mind it: compare it with session.json, then delete it.",
+    no_repair_reason="The file is evidence of when the program died, and rollouts does not mind it: compare it with session.json, then delete it.",
     fixed_in_code="Remove a session.tmp that is older than its session.json when a session is opened.",
 )

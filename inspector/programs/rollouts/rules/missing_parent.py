@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -23,12 +23,12 @@ RULE = Rule(
     name="missing-parent",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the session that this one was made from is gone",
     why="Forks, slices, summaries and the doctor leave the original as it is and point to it. Without it nothing can show, or bring back, what they left out.",
     example="@format rollouts\n@parent 20251223_152205_b0fba6\n1 user 0.0 text go",
     check=check,
     references=("rollouts store.py: parent_id and branch_point",),
-    unmended="The parent's folder was deleted or lies elsewhere: put it back, or import the folder that holds it.",
+    no_repair_reason="The parent's folder was deleted or lies elsewhere: put it back, or import the folder that holds it.",
     fixed_in_code="Nothing to fix in code: keep sessions that others point to.",
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import OLD_ENDPOINT, is_session
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -21,7 +21,7 @@ RULE = Rule(
     name="old-endpoint",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="the endpoint is written as it was before 2025-12-22, and the session does not load",
     why="The program brought no migration: an endpoint with thinking_budget or extra raises an exception, and sessions of the weeks before cannot be resumed.",
     example='session {"endpoint":{"model":"m","provider":"anthropic","temperature":1.0,"max_tokens":8192,"thinking":true,"thinking_budget":4096,"extra":{}}}',

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -35,7 +35,7 @@ RULE = Rule(
     name="recoverable-arguments",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STREAM,
+    origin=Origin.STREAM,
     summary="a call is stored without the arguments that the model wrote, beside their text",
     why="The stream ended inside of them or they were no JSON. The history says that the tool was called with nothing, and the model takes that for what it did.",
     example=(
@@ -44,6 +44,6 @@ RULE = Rule(
     ),
     check=check,
     references=("rollouts providers/anthropic.py 0779491: parse_error and raw_arguments",),
-    unmended="The call was refused or run with empty arguments: putting the text in would say that something else was run. Read the text beside the result.",
+    no_repair_reason="The call was refused or run with empty arguments: putting the text in would say that something else was run. Read the text beside the result.",
     fixed_in_code="Answer such a call with an error that shows the model what it wrote.",
 )

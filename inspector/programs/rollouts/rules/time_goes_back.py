@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 SHORTEST_MS = 1000
 
@@ -27,7 +27,7 @@ RULE = Rule(
     name="time-goes-back",
     severity=Severity.NOTE,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a message has an earlier time than the one before it",
     why="Times are local and name no zone, so this alone proves nothing; beside a repeated run or a displaced result it tells which process wrote what.",
     example=(
@@ -36,6 +36,6 @@ RULE = Rule(
     ),
     check=check,
     references=("rollouts store.py: time stamps of datetime.now() without a zone",),
-    unmended="Times are evidence and are never rewritten.",
+    no_repair_reason="Times are evidence and are never rewritten.",
     fixed_in_code="Store times with their zone.",
 )

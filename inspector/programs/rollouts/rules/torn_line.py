@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import is_session, is_torn, refused_lines
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 SHOWN = 80
 
@@ -30,7 +30,7 @@ RULE = Rule(
     name="torn-line",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a line of the messages file is cut off or damaged",
     why="Lines are appended without a lock and without fsync: a crash, or two processes at once, leave half a line. rollouts then loads nothing of the session.",
     example='line {"role":"user","content":"go"}\nline {"role":"assistant","content":[{"type":"te',

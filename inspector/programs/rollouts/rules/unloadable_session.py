@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk
 from inspector.programs.rollouts.crash import PREFIX
 from inspector.programs.rollouts.loading import line_problem
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 UNPARSED = ("JSONDecodeError", "UnicodeDecodeError", "WrongTypeError: the line holds no object")
 OLD_ENDPOINT = "the endpoint has the unknown key"
@@ -61,7 +61,7 @@ RULE = Rule(
     name="unloadable-session",
     severity=Severity.ERROR,
     silent=False,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="a record makes the loader give up on the whole session",
     why=(
         "rollouts checks the types of every record on loading, and one that it does not know is an exception for the session: it is listed, "

@@ -57,9 +57,9 @@ STRATEGY = Strategy(
         "Encrypted thinking and signatures that are no text leave the history; a block of an unknown kind becomes text that spells it; "
         "arguments that are no object are kept as their text beside none. Undo and the audit page keep the old lines."
     ),
-    noticed_by_user="The session opens again. What came from another program is shown as text.",
-    argued_for="One block of a kind that the loader does not know keeps the whole session from loading; everything else in it is in order.",
-    argued_against="A newer version of the program may read the block as it is: where there is one, use that first.",
+    user_visible_effect="The session opens again. What came from another program is shown as text.",
+    pros="One block of a kind that the loader does not know keeps the whole session from loading; everything else in it is in order.",
+    cons="A newer version of the program may read the block as it is: where there is one, use that first.",
     write_kind="content",
     propose=propose,
     beyond_dispatch=True,

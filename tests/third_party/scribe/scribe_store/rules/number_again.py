@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Fault, Hit, Rule, Severity
+from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 from scribe_store.format import number_of
 
 
@@ -23,12 +23,12 @@ RULE = Rule(
     name="number-again",
     severity=Severity.WARNING,
     silent=True,
-    fault=Fault.STORE,
+    origin=Origin.STORE,
     summary="two lines have one number",
     why="Scribe keeps its lines by number when it shows them, so that the user does not see what the model is sent.",
     example="@format scribe\n1 user 0.0 text go\n1 assistant 1.0 text done",
     check=check,
     references=("invented",),
-    unmended="Which number was meant is not stored.",
+    no_repair_reason="Which number was meant is not stored.",
     fixed_in_code="Take the number and write the line under one lock.",
 )
