@@ -35,7 +35,7 @@ def is_named(alone: str, known: str) -> bool:
 
 
 class NothingToDo(Exception):
-    """No strategy of the plan proposes an edit."""
+    """No strategy of the plan proposes an edit, or no edit changes a byte of the store."""
 
 
 def digest(stored: Stored) -> str:
@@ -151,6 +151,8 @@ def preview(
     if not plan.edits:
         raise NothingToDo
     changes = tuple(format_.write(plan, stored))
+    if not changes:
+        raise NothingToDo
     target = format_.target(plan)
     found = [found.conversation for found in format_.read(after(stored.records, changes)) if is_named(found.conversation.native_id, target)]
     # Nothing is left to find where a plan removes the only rows of a conversation that has no counter and no meta row.
