@@ -5,7 +5,7 @@
                                                                   on both sides of a proxy: the client talks to port 8900, the proxy's backend is port 8901
     curl -N ... | record_stream.py --stdin > x.capture.jsonl      what a pipe brings
 
-Bytes of an answer pass as they are. Of a request the lines that concern one connection are made anew, and packing is declined so that the capture can be read.
+Bytes of an answer pass as they are. Of a request the lines that concern one connection are made again, and packing is declined so that the capture can be read.
 Keys and cookies are passed on and never written. It listens on 127.0.0.1 only. Every line is written at once: whatever dies, what was seen is kept.
 """
 

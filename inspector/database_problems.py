@@ -15,7 +15,7 @@ NOT_MIGRATED = f"Inspector's own database is of an older version: stop Inspector
 
 def for_a_command(error: Exception) -> str | None:
     """The sentence that a command prints; None for what is a fault of ours."""
-    # PostgreSQL puts the statement behind what it says.
+    # PostgreSQL puts the statement after what it says.
     said = " ".join(str(error).split()).partition(" LINE 1:")[0]
     if _is_older(error, said):
         return f"The database is not up to date with this version ({said}): run `{program()} migrate` first."

@@ -108,7 +108,7 @@ ROWS = (
     Case("12", "a tool that is not registered, without a row", {0: ASKED, 1: ("assistant", [call("a", "nosuch")])}, (), missing("a")),
     Case(
         "13",
-        "the result stands behind words of the user",
+        "the result follows words of the user",
         {0: ASKED, 1: A, 2: ("user", [text("and?")]), 3: ("user", [result("a", "head", {"h": 3})])},
         (),
         missing("a"),

@@ -248,7 +248,7 @@ def _import_own_traces(source: Source, found: Traces | None) -> int:
 
 
 def _name(native_id: str, oid: str, taken: set[str]) -> str:
-    """The id as text; with ours behind it where another id, that differs in hidden characters only, is shown the same."""
+    """The id as text; with ours after it where another id, that differs in hidden characters only, is shown the same."""
     shown = visible(native_id)
     name = f"{shown} ({oid})" if shown in taken else shown
     taken.add(name)

@@ -33,7 +33,7 @@ _FORKS = uuid.UUID("6f1f5f0e-5c0d-5d0c-9a52-0b1f6a3f1d52")
 class Request:
     """What a person asks for; a repair holds the same and can be computed again from it.
 
-    Under `options` stands, as "leaf", the entry of a tree whose path is mended, as addresses name it; without it, the path is the reader's own.
+    Under `options` stands, as "leaf", the entry of a tree whose path is repaired, as addresses name it; without it, the path is the reader's own.
     """
 
     strategies: tuple[str, ...]
@@ -213,7 +213,7 @@ def moved(old: Stored, now: Stored | None) -> list[tuple[str, str]]:
 
 
 def stale(changes: list[tuple[str, str]]) -> Stale:
-    return Stale(f"The store moved since this plan was made: {listed(changes)}. Import the source again and propose anew.", changes)
+    return Stale(f"The store moved since this plan was made: {listed(changes)}. Import the source again and propose again.", changes)
 
 
 def listed(changes: list[tuple[str, str]]) -> str:

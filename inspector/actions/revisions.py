@@ -70,7 +70,7 @@ def write_revisions(fresh: list[tuple[Conversation, Stored]]) -> None:
 
 
 def _standing(conversation: Conversation) -> dict[tuple[Any, ...], list[int]]:
-    """Open rows of the conversation by what tells them apart. Not by position: one new row would move all those behind it."""
+    """Open rows of the conversation by what tells them apart. Not by position: one new row would move all those after it."""
     rows = conversation.records.filter(until__isnull=True)
     standing: dict[tuple[Any, ...], list[int]] = {}
     for key, storage, payload, key_bytes, pk in rows.values_list("key", "storage", "payload_id", "key_bytes", "pk"):

@@ -1,4 +1,4 @@
-"""Says which client's loading code is deployed on a source; every conversation of it is then judged anew with that reader."""
+"""Says which client's loading code is deployed on a source; every conversation of it is then judged again with that reader."""
 
 from inspector.actions import audit
 from inspector.actions.import_source import examine
@@ -9,7 +9,7 @@ from inspector.models.transactions import one_writer
 
 
 def set_deployed_reader(source: Source, operator: str, name: str) -> int:
-    """How many conversations were judged anew: all of the source that its store still holds. Raises Refused."""
+    """How many conversations were judged again: all of the source that its store still holds. Raises Refused."""
     if source.is_trace:
         raise Refused("A trace is read by no client; choose the reader of the store that it belongs to.")
     name = reader_named(loading.format_of(source), name)

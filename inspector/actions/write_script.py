@@ -24,7 +24,7 @@ def write_script(source_path: str, format_: Format, case: Case, stored: Stored, 
     if not isinstance(format_, Scripted) or out.suffix != SUFFIX:
         otherwise = "" if format_.name in READ_ONLY else ", or write it with --apply"
         raise Refused(
-            f"A repair of {format_.title} goes to a file as an SQL script: name one that ends in {SUFFIX} behind --out{otherwise}."
+            f"A repair of {format_.title} goes to a file as an SQL script: name one that ends in {SUFFIX} after --out{otherwise}."
         )
     preview = preview_of(case, stored, format_, source_path, request)
     native_id, undo = stored.conversation.native_id, undo_of(out)

@@ -29,7 +29,7 @@ def likeness(chunk: Chunk) -> str:
 def kept(conversation: Conversation, archive: Conversation) -> dict[str, int]:
     """Key of a chunk that compaction certainly kept -> its place in the archive's chunks; both in the same order.
 
-    Certain are two neighbours and more, tool chunks (their ids), and a long text that stands once on either side.
+    Certain are two neighbors and more, tool chunks (their ids), and a long text that stands once on either side.
     Nothing is kept for certain between two rows that stand once where over MOST_PAIRS pairs are equal.
     """
     here, there = (tuple(likeness(chunk) for chunk in side.chunks) for side in (conversation, archive))

@@ -1,4 +1,4 @@
-"""Where compaction certainly kept rows of its archive; stricter than an alignment, as a loss is only claimed behind such a row."""
+"""Where compaction certainly kept rows of its archive; stricter than an alignment, as a loss is only claimed after such a row."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from inspector.conversation.model import Chunk, Conversation
 def kept_for_certain(live: Conversation, archive: Conversation) -> dict[str, int]:
     """Key of a row that compaction kept -> place in the archive's chunks, never earlier than it can have been.
 
-    Kept are the rows of compaction's own append behind its first message, the summary, and rows whose step id and call the
+    Kept are the rows of compaction's own append after its first message, the summary, and rows whose step id and call the
     archive has too. Equal words alone prove nothing: people greet twice, and models answer alike.
     """
     places: dict[str, list[int]] = {}

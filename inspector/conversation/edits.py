@@ -93,7 +93,7 @@ def apply(conversation: Conversation, edits: Iterable[Edit]) -> Conversation:
     for key in order:
         if key is not None and key in chunks:
             result.append(chunks[key])
-        # Each run is taken once, and without recursion: thousands of chunks may come one behind the other.
+        # Each run is taken once, and without recursion: thousands of chunks may come one after the other.
         waiting = inserted.pop(key, [])[::-1]
         while waiting:
             result.append(waiting.pop())

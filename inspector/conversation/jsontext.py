@@ -120,9 +120,9 @@ def _skip(text: str, at: int) -> int:
 
 
 def amended(text: str, values: dict[str, Any]) -> str:
-    """`text`, an object, with top-level members set to other values; of one that is an object itself only what differs is spelled anew.
+    """`text`, an object, with top-level members set to other values; of one that is an object itself only what differs is spelled again.
 
-    A missing member is put behind the others; every other character stays. Raises Unreadable where `text` is no object.
+    A missing member is put after the others; every other character stays. Raises Unreadable where `text` is no object.
     """
     old = parse(text)
     spans = members(text)

@@ -48,7 +48,7 @@ def dump_chunk(chunk: Chunk) -> str:
     index = f"{_show(chunk.msg_idx)}.{_show(chunk.chunk_idx)}" if chunk.msg_idx is not None or chunk.chunk_idx is not None else "-"
     plain_role = chunk.role != "-" and _WORD.fullmatch(chunk.role) is not None
     head = [str(chunk.seq), chunk.role if plain_role else "-", index, chunk.kind.value]
-    # What an entry of a tree has beside its message stands behind it: the words are what is looked for.
+    # What an entry of a tree has beside its message follows it: the words are what is looked for.
     about = chunk.payload.get("entry") if chunk.kind is not Kind.UNREADABLE else None
     simple = _simple(replace(chunk, payload={name: value for name, value in chunk.payload.items() if name != "entry"}) if about else chunk)
     if simple is None:

@@ -10,20 +10,20 @@ from inspector.conversation.model import Chunk, Kind, Message
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A call with its results in stored order: the first is the one that answers it. `batch_end` is the key behind which results of its message belong."""
+    """A call with its results in stored order: the first is the one that answers it. `batch_end` is the key after which results of its message belong."""
 
     call: Chunk
     message: int
     results: tuple[Chunk, ...]
     batch_end: str
     batch: frozenset[str]
-    """Keys of the results that stand directly behind the message of the call."""
+    """Keys of the results that stand directly after the message of the call."""
 
 
 @dataclass(slots=True)
 class _Called:
     """The calls of one id, each with its message: `passed` of them stand before the place that was looked at last, and `waiting` of these have no result,
-    by message; of those behind it `early` have one. A provider may use an id again in every turn, so that nothing is looked through twice."""
+    by message; of those after it `early` have one. A provider may use an id again in every turn, so that nothing is looked through twice."""
 
     calls: list[tuple[int, Chunk]] = field(default_factory=list)
     passed: int = 0
@@ -74,7 +74,7 @@ def _results(messages: Sequence[Message]) -> Iterator[tuple[int, Chunk]]:
 
 
 def batch_of(messages: Sequence[Message], index: int) -> tuple[str, frozenset[str]]:
-    """The key behind which results of the message at `index` belong, and the keys of those that stand there already."""
+    """The key after which results of the message at `index` belong, and the keys of those that stand there already."""
     end = messages[index].chunks[-1].key
     batch: set[str] = set()
     for at in range(index + 1, len(messages)):

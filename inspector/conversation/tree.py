@@ -115,7 +115,7 @@ def walk(by_id: Mapping[str, Entry], leaf: Entry | None) -> tuple[tuple[Entry, .
 
 
 def chain_above(by_id: Mapping[str, Entry], leaf: Entry, below: int, dead: set[int]) -> list[Entry]:
-    """The entries from the root to `leaf`, each on an earlier line than the one behind it and than entry `below`; [] where they are not.
+    """The entries from the root to `leaf`, each on an earlier line than the one after it and than entry `below`; [] where they are not.
 
     `dead` gathers the entries that lead to no root, so that none of them is walked again.
     """

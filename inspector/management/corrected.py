@@ -38,7 +38,7 @@ def repair(command: AnsweringCommand, found: Captures, options: dict[str, Any]) 
         if name not in STRATEGY_NAMES:
             names = ", ".join(STRATEGY_NAMES)
             raise CommandError(
-                f"There is no strategy {shown(name)!r} for captures: choose from {names}, or leave --strategy out for all that mend it."
+                f"There is no strategy {shown(name)!r} for captures: choose from {names}, or leave --strategy out for all that repair it."
             )
     oid, exchange = one(found, options["conversation"])
     before = analysed(exchange)
@@ -49,7 +49,7 @@ def repair(command: AnsweringCommand, found: Captures, options: dict[str, Any]) 
     if not correction.used:
         for sentence in correction.refused:
             command.note(sentence)
-        command.note("Nothing to do: the stream has no error that a correction mends.")
+        command.note("Nothing to do: the stream has no error that a correction repairs.")
         sys.exit(1)
     after = analysed(_beside_backend(exchange, correction))
     if options["out"] == PIPE:
@@ -113,7 +113,7 @@ def _say_correction(command: AnsweringCommand, oid: str, before: Analysis, corre
         command.say(f"      cost: {strategy.cost}")
     for change in correction.changes:
         of = "backend event" if change.restored else "event"
-        where = "behind the events" if change.event is None else f"{of} {change.event}"
+        where = "after the events" if change.event is None else f"{of} {change.event}"
         command.say(
             f"  {where}: {shown(change.before, CHANGED) or 'nothing'} -> {shown(change.after, CHANGED) or 'nothing'} ({change.strategy})"
         )

@@ -1,4 +1,4 @@
-"""Whether files that stand where the demo's would are the demo's: only those may be written anew, and repaired from the pages at once."""
+"""Whether files that stand where the demo's would are the demo's: only those may be written again, and repaired from the pages at once."""
 
 import uuid
 from collections.abc import Mapping

@@ -48,7 +48,7 @@ class PlanFile:
 def read_plan(name: str) -> PlanFile:
     """From a file, or standard input for `-`. Raises CommandError, SourceProblem."""
     if not name:
-        raise CommandError("Name the plan file behind --apply-plan, or - for standard input.")
+        raise CommandError("Name the plan file after --apply-plan, or - for standard input.")
     data = sys.stdin.buffer.read(_LIMIT + 1) if name == PIPE else files.read_bytes(Path(name), _LIMIT)
     place = "Standard input" if name == PIPE else shown(name, 4096)
     try:
@@ -90,7 +90,7 @@ def verified(plan: PlanFile, chosen: Chosen) -> Preview:
         )
     if digest(chosen.stored) != plan.base_digest:
         raise Refused(
-            f"The store holds other rows of {shown(plan.native_id)} than those that this plan was made on: make the plan anew on a fresh copy."
+            f"The store holds other rows of {shown(plan.native_id)} than those that this plan was made on: make the plan again on a fresh copy."
         )
     mode_named(chosen.format, plan.request.mode)
     try:
@@ -101,7 +101,7 @@ def verified(plan: PlanFile, chosen: Chosen) -> Preview:
     if not same:
         traces = " It was made beside traces: name them with --traces." if plan.with_traces and chosen.trace is None else ""
         raise Refused(
-            f"The plan comes out otherwise than the file says, so the file was changed or another version of Inspector made it: make it anew.{traces}"
+            f"The plan comes out otherwise than the file says, so the file was changed or another version of Inspector made it: make it again.{traces}"
         )
     return preview
 

@@ -43,7 +43,7 @@ class Conversation(models.Model):
     has_silent = models.BooleanField(default=False)
     refused = models.BooleanField(default=False)
     judged_by = models.CharField(max_length=20, blank=True)
-    """Version of Inspector whose rules gave verdict and findings; another version judges anew at the next import."""
+    """Version of Inspector whose rules gave verdict and findings; another version judges again at the next import."""
     projection = models.CharField(max_length=60, blank=True)
     profile = models.CharField(max_length=60, blank=True)
     """By which it was judged; "" of one that was judged before this was kept: those of its source."""

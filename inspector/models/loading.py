@@ -132,7 +132,7 @@ def held(source: Source, native_id: str) -> Conversation | None:
 
 
 def exchange(stream: Stream) -> Exchange:
-    """The captured exchange; its happenings are read anew at every call. Raises SourceProblem for one that stands in its file only, in the middle too."""
+    """The captured exchange; its happenings are read again at every call. Raises SourceProblem for one that stands in its file only, in the middle too."""
     return _kept(stream) if stream.is_kept else _in_its_file(stream)
 
 

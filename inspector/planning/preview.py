@@ -277,7 +277,7 @@ def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool
 def _worse_elsewhere(before: Side, later: Side, projection_name: str) -> Iterator[str]:
     """Of the profiles of one wire shape, those other than the chosen one that refuse the result and took what was before.
 
-    Not chat templates, of which each refuses much that its neighbour takes: who runs one chooses its profile.
+    Not chat templates, of which each refuses much that its neighbor takes: who runs one chooses its profile.
     """
     judge = profile(before.judgement.profile)
     for other in PROFILES:

@@ -128,7 +128,7 @@ def _with_errors_mended(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Price:
-    """What a sequence does to a history; compared from left to right, so that nothing real is lost to save a made-up word."""
+    """What a sequence does to a history; compared from left to right, so that nothing real is lost to save a synthetic word."""
 
     results_lost: int
     content_lost: int
@@ -186,7 +186,7 @@ def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommend
 
 
 def _preference(way: Way) -> tuple[int, int, int, Price]:
-    """Of ways that a provider accepts, one that leaves damage in the store is dearer than one that says a made-up word."""
+    """Of ways that a provider accepts, one that leaves damage in the store is dearer than one that says a synthetic word."""
     left = sum(found.severity is Severity.ERROR and found.origin is Origin.STORE for found in findings(way.case, RULES))
     return way.price.results_lost, way.price.content_lost, left, way.price
 
@@ -215,7 +215,7 @@ def _next(
 
 
 def _longer(base: Case, way: Way, name: str) -> tuple[tuple[Strategy, ...], Case]:
-    """As `composed` of the names of `way` and one more: on top of it where the catalogue has that one behind the others."""
+    """As `composed` of the names of `way` and one more: on top of it where the catalogue has that one after the others."""
     if all(_PLACE[used.name] < _PLACE[name] for used in way.strategies):
         added, case = composed(way.case, [name])
         return (*way.strategies, *added), case
@@ -260,7 +260,7 @@ def _by_key(chunks: Iterable[Chunk]) -> dict[str, Chunk]:
 
 
 def _lost(base: Conversation, final: Conversation) -> list[Chunk]:
-    """What was really said and is gone. A result that another one repeats, a made-up one and an empty block are no loss; a removed call takes its words along."""
+    """What was really said and is gone. A result that another one repeats, a synthetic one and an empty block are no loss; a removed call takes its words along."""
     kept = _by_key(final.chunks)
     repeated = {_said(chunk) for chunk in kept.values() if chunk.kind is Kind.TOOL_RESULT}
     return [
@@ -291,6 +291,6 @@ def _why_not(best: Way, rules: dict[str, ProviderRule], profile_name: str) -> st
         return f"The store cannot be loaded: {best.case.reading.failure}"
     left = best.judgement.violations[0]
     rule = rules.get(left.id)
-    reason = (rule.advice if rule and rule.advice else "no strategy mends it") if rule else "no strategy mends it"
+    reason = (rule.advice if rule and rule.advice else "no strategy repairs it") if rule else "no strategy repairs it"
     tried = f" after {', '.join(used.name for used in best.strategies)}" if best.strategies else ""
     return f"No sequence of at most {MOST} strategies satisfies {profile_name}: {left.id} is left at {left.path}{tried} ({reason})."

@@ -109,12 +109,12 @@ LG_1 = ProviderRule(
     "X",
     "2026-07",
     ("langgraph-prebuilt 1.1.2",),
-    unjudged="langgraph asks it of its own state before a request is made; the text is recognised",
+    unjudged="langgraph asks it of its own state before a request is made; the text is recognized",
     advice="INVALID_CHAT_HISTORY. Order and duplicates are not looked at there: SDK-1 of this profile asks more.",
     mended_by=UNANSWERED,
 )
 
-_OF_GBRAIN = "gbrain asks it of its ledger and its tools before a request is made; the text is recognised"
+_OF_GBRAIN = "gbrain asks it of its ledger and its tools before a request is made; the text is recognized"
 GB_1 = ProviderRule(
     "GB-1",
     "gbrain: a tool that may not run twice was running when the worker stopped, so that the job cannot go on",

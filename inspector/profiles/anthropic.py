@@ -15,7 +15,7 @@ _NOBODY = Turn("")
 
 
 def check(request: Request) -> Iterator[Violation]:
-    """In order of place. AN-1 is told at the message with the call, whose index the API names too (some recordings name the one behind it:
+    """In order of place. AN-1 is told at the message with the call, whose index the API names too (some recordings name the one after it:
     readers of an error text look one message to each side); AN-3 and AN-4, which have its text, at the block that is out of place."""
     yield from by_place(_found(request))
 
@@ -62,7 +62,7 @@ def _calls(turn: Turn, after: Turn, at_end: bool) -> Iterator[Violation]:
 
 
 def _behind_calls(turn: Turn) -> Iterator[Violation]:
-    """AN-4, once for a turn: at the first thing that was said or thought behind a call."""
+    """AN-4, once for a turn: at the first thing that was said or thought after a call."""
     calls: list[Block] = []
     for block in turn.blocks:
         if block.kind == "tool_use":
@@ -107,7 +107,7 @@ def _ending(request: Request, found: list[Turn]) -> Iterator[Violation]:
 
 
 def _run_together(latest: Turn) -> Iterator[Violation]:
-    """AN-16 as far as one body shows it: thinking behind a call, or in a second message of the latest turn, is of another response than
+    """AN-16 as far as one body shows it: thinking after a call, or in a second message of the latest turn, is of another response than
     the thinking before it, and the API reads both as one. It cannot know changed words, a block left out, or a merge that left no call."""
     called = False
     first: int | None = None

@@ -12,7 +12,7 @@ _UNANSWERED = (
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 )
 _CLIENT = "API Error: 400 due to tool use concurrency issues."
-_INDEX = "the number may name the message with the call or the one behind it: look one message to each side"
+_INDEX = "the number may name the message with the call or the one after it: look one message to each side"
 _PATTERN = "String should match pattern '^[a-zA-Z0-9_-]+$'"
 _IMAGE = "messages.{n}.content.{m}.image.source.base64.data: At least one of the image dimensions exceed max allowed size"
 _DECODED = "the size stands inside of the image, which is not decoded here"
@@ -39,7 +39,7 @@ RULES = (
         "2025-05",
         ("anthropic-sdk-typescript #653", "langchain-aws #451"),
         obsolete="said until about May 2025; the same history is refused with the text of AN-1 now",
-        advice="the number names the message behind the call",
+        advice="the number names the message after the call",
         mended_by=(*UNANSWERED, "order-blocks"),
     ),
     ProviderRule(
@@ -76,18 +76,18 @@ RULES = (
     ),
     ProviderRule(
         "AN-4",
-        "text stands behind a call in the assistant's turn",
+        "text follows a call in the assistant's turn",
         _UNANSWERED,
         "R",
         _DATE,
         (_EXCHANGES,),
         also=(_CLIENT,),
-        advice="the text directly behind calls breaks the pair, even where the results follow; " + _INDEX,
+        advice="the text directly after calls breaks the pair, even where the results follow; " + _INDEX,
         mended_by=(*UNANSWERED, "order-blocks"),
     ),
     ProviderRule(
         "AN-4t",
-        "thinking stands behind a call in the assistant's turn",
+        "thinking follows a call in the assistant's turn",
         _UNANSWERED,
         "I",
         _DATE,
@@ -135,7 +135,7 @@ RULES = (
         "C",
         _DATE,
         ("public code", _SHAPES),
-        obsolete="accepted on 2026-07-25: neighbours of one role count as one turn",
+        obsolete="accepted on 2026-07-25: neighbors of one role count as one turn",
         mended_by=("merge-same-role-messages",),
     ),
     ProviderRule(
@@ -221,7 +221,7 @@ RULES = (
         ("anthropics/claude-code #63203", "anthropics/claude-code #25361", "anthropics/claude-code #12316"),
         advice=(
             "The thinking of the latest answer must come back as it was given. As a rule two answers were joined on the way, with nothing between them "
-            "since a call never got its result; or a block was moved, edited or left out. A single body shows the first, and thinking behind a call; "
+            "since a call never got its result; or a block was moved, edited or left out. A single body shows the first, and thinking after a call; "
             "changed words and blocks that are gone it cannot show."
         ),
         mended_by=(*UNANSWERED, "thinking-to-text", "strip-thinking"),
@@ -372,7 +372,7 @@ RULES = (
         "I",
         _DATE,
         ("tghamm/Anthropic.SDK #50", "griffinmartin/opencode-claude-auth #121"),
-        advice="those of system blocks and tools count too; tools are not seen here. The client sets them anew for each request",
+        advice="those of system blocks and tools count too; tools are not seen here. The client sets them again for each request",
     ),
     ProviderRule(
         "AN-26",

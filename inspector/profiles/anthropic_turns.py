@@ -1,4 +1,4 @@
-"""A list of Anthropic messages as its API pairs it: neighbours of one role are one turn of blocks."""
+"""A list of Anthropic messages as its API pairs it: neighbors of one role are one turn of blocks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class Turn:
 
 
 def turns(messages: Sequence[Any]) -> list[Turn]:
-    """In order; a message without blocks belongs to a turn all the same, so that it keeps its neighbours of that role together."""
+    """In order; a message without blocks belongs to a turn all the same, so that it keeps its neighbors of that role together."""
     found: list[Turn] = []
     for n, message in enumerate(map(entry, messages)):
         role = word(message.get("role"))

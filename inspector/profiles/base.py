@@ -39,7 +39,7 @@ class ProviderRule:
     """`text` is the provider's own error text with placeholders: {n} message, {m} block, {id}, {ids}, {role}, and others by name.
 
     `also` are other wordings of the same refusal. `evidence` is a key of EVIDENCE, several where reports differ. `unjudged` says why no
-    look at the request alone can decide the rule; `obsolete` why it is no error any more. Both are recognised in error texts all the same.
+    look at the request alone can decide the rule; `obsolete` why it is no error any more. Both are recognized in error texts all the same.
     """
 
     id: str
@@ -52,11 +52,11 @@ class ProviderRule:
     unjudged: str = ""
     obsolete: str = ""
     advice: str = ""
-    """What it means and what mends it, for `explain`, where the summary is not enough."""
+    """What it means and what repairs it, for `explain`, where the summary is not enough."""
     mended_by: tuple[str, ...] = ()
-    """Names of strategies that may mend it, the gentlest first."""
+    """Names of strategies that may repair it, the gentlest first."""
     at_end: bool = False
-    """It is about how a request ends: what a store holds ends there only until the user's next message is put behind it."""
+    """It is about how a request ends: what a store holds ends there only until the user's next message is put after it."""
 
     def say(self, **values: Any) -> str:
         """The error text with its placeholders filled in; one that is not given stays as it is printed in tables (N, M, ID)."""
@@ -73,7 +73,7 @@ class _Told(string.Formatter):
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """White space, quotes and the full stop behind a last id are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
+    """White space, quotes and the full stop after a last id are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
     seen: set[str] = set()
     built = []
     loose = text.endswith(_IDS_AND_STOP)

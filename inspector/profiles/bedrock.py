@@ -23,7 +23,7 @@ RULES = (
             "messages.{n}: Did not find {count} `tool_result` block(s) at the beginning of this message. "
             "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
         ),
-        advice="the number names the message behind the call; the wording with a count was used until about May 2025",
+        advice="the number names the message after the call; the wording with a count was used until about May 2025",
         mended_by=UNANSWERED,
     ),
     ProviderRule(
@@ -101,7 +101,7 @@ def violation(rule: str, path: str, open_ended: bool = False, **values: Any) -> 
 
 
 def check(request: Request) -> Iterator[Violation]:
-    """In order of place. BR-1 is told at the message with the call, though its text counts the one behind it."""
+    """In order of place. BR-1 is told at the message with the call, though its text counts the one after it."""
     yield from by_place(_found([entry(message) for message in request.messages]))
 
 
@@ -119,7 +119,7 @@ def _found(messages: list[dict[str, Any]]) -> Iterator[Violation]:
         for n, call in calls:
             if call not in done:
                 waiting.setdefault(n, {})[call] = None
-        # Results may still come while nothing but results stands behind the calls.
+        # Results may still come while nothing but results follows the calls.
         results_only = all("toolResult" in block for n in turn for block in entries(messages[n].get("content")))
         open_ended = place >= len(groups) - 1 and (not turn or _role(messages, turn) == "user") and results_only
         for n, ids in waiting.items():
@@ -127,7 +127,7 @@ def _found(messages: list[dict[str, Any]]) -> Iterator[Violation]:
 
 
 def _turns(messages: list[dict[str, Any]]) -> list[list[int]]:
-    """Indexes of neighbours of one role. Clients merge them; where one does not, nothing is known, and they are taken together."""
+    """Indexes of neighbors of one role. Clients merge them; where one does not, nothing is known, and they are taken together."""
     groups: list[list[int]] = []
     for n in range(len(messages)):
         if groups and _role(messages, groups[-1]) == _role(messages, [n]):

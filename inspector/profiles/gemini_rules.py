@@ -13,7 +13,7 @@ GE_1 = ProviderRule(
     "I",
     "2026-07",
     ("gemini-cli #26486", "gemini-cli #11814", "adk-python #1581"),
-    advice="Model contents in a row are one turn: gemini-3 took a call in each of two, with both results behind them, four times.",
+    advice="Model contents in a row are one turn: gemini-3 took a call in each of two, with both results after them, four times.",
     mended_by=("move-results", "start-with-user", "merge-same-role-messages"),
 )
 GE_2 = ProviderRule(

@@ -27,7 +27,7 @@ def judged(reading: Reading, conversation: Conversation, profile_name: str, own_
 def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) -> Judgement:
     """The verdict on a prompt that is in the profile's wire shape already. Raises UnknownProfile.
 
-    A request body is judged as it ends. A store that ends with an answer is whole: the next request has the user's next message behind it.
+    A request body is judged as it ends. A store that ends with an answer is whole: the next request has the user's next message after it.
     """
     thinking = THINKING.get(conversation.fact("thinking") or "")
     judge = profile(profile_name)

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: tool messages directly behind their calls, and the form of calls and contents."""
+"""OpenAI Chat Completions: tool messages directly after their calls, and the form of calls and contents."""
 
 from collections.abc import Iterator
 from typing import Any

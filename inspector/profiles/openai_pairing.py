@@ -1,4 +1,4 @@
-"""Calls and tool messages as every provider pairs them that speaks the wire shape of OpenAI Chat: results directly behind their calls."""
+"""Calls and tool messages as every provider pairs them that speaks the wire shape of OpenAI Chat: results directly after their calls."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ class Fault(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unpaired:
-    """`n` is the message with the calls, or the tool message that has none; `open_ended`: nothing but results stands behind the calls."""
+    """`n` is the message with the calls, or the tool message that has none; `open_ended`: nothing but results follows the calls."""
 
     fault: Fault
     n: int

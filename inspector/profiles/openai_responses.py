@@ -63,7 +63,7 @@ OR_4 = ProviderRule(
     "2026-07",
     ("continue #11994", "continue #12620"),
     unjudged="which reasoning item an item was made with is known to the provider alone; of function_call items the refusal is not confirmed",
-    advice="A client dropped reasoning and kept the ids of the items behind it: send both, or the items without their ids.",
+    advice="A client dropped reasoning and kept the ids of the items after it: send both, or the items without their ids.",
     mended_by=("strip-thinking",),
 )
 OR_5 = ProviderRule(
@@ -176,7 +176,7 @@ def _in_words(rule: ProviderRule, words: str, call: str) -> str:
 
 
 def _cannot_follow(item: dict[str, Any], kind: str) -> bool:
-    """Whether the item is not one that the model put out behind its reasoning: the client's own words and outputs, and an answer without its id."""
+    """Whether the item is not one that the model put out after its reasoning: the client's own words and outputs, and an answer without its id."""
     if kind == "message":
         return item.get("role") != "assistant" or not word(item.get("id"))
     return kind in OUTPUT_TYPES

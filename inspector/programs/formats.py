@@ -182,7 +182,7 @@ class SharesFiles(Protocol):
     """A format of files whose program works beside ours.
 
     `keeps_times`: a file that is written over keeps its time, since the program resumes the newest one. `lock_suffix`: what the lock
-    file of such a program has behind the name of the file.
+    file of such a program has after the name of the file.
     """
 
     keeps_times: bool

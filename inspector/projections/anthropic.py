@@ -1,4 +1,4 @@
-"""Anthropic Messages: neighbours of one role are one message, as the clients and the API make them, and the system prompt stands outside.
+"""Anthropic Messages: neighbors of one role are one message, as the clients and the API make them, and the system prompt stands outside.
 
 The content is a list of blocks, a single text too; as-sent puts a plain string back where the payload says so (see `assembling`).
 Thinking without a signature keeps its block, since a rule judges it. The argument of a call that is broken text is that text.
@@ -68,7 +68,7 @@ def variants() -> tuple[Projection, ...]:
         Projection(
             ANTHROPIC,
             "Anthropic Messages",
-            "Neighbours of one role are one message, results of a batch one user message; the system prompt stands outside the list.",
+            "Neighbors of one role are one message, results of a batch one user message; the system prompt stands outside the list.",
             partial(convert, ANTHROPIC, False),
             ((AS_SENT, "nothing merged: indexes are those of the body"),),
             ANTHROPIC,

@@ -151,7 +151,7 @@ def named(chunk: Chunk, **fields: str) -> dict[str, Any]:
 
 
 def units(messages: Iterable[Message], as_sent: bool, merges: Callable[[Unit, Message], bool]) -> list[Unit]:
-    """As sent: neighbours with equal msg_idx, which never hold two speakers. Otherwise as `merges` says."""
+    """As sent: neighbors with equal msg_idx, which never hold two speakers. Otherwise as `merges` says."""
     groups: list[list[Message]] = []
     heads: list[Unit] = []
     for message in messages:
@@ -252,7 +252,7 @@ def block_messages(
         value = draft.beside((chunk for _, _, chunk in placed or empties), roles.get(unit.role, unit.role))
         if blocks:
             for _, _, chunk in empties:
-                draft.lose(chunk, "an empty message adds nothing to its neighbours when they are merged")
+                draft.lose(chunk, "an empty message adds nothing to its neighbors when they are merged")
             only = placed[0][2]
             if draft.as_sent and len(blocks) == 1 and draft.own(only).get("string") is True and isinstance(only.payload.get("text"), str):
                 draft.add({**value, field: only.text}, [(field, placed[0][1], only)])

@@ -56,7 +56,7 @@ class Prompt:
         return [message.value for message in self.messages]
 
     def sources(self) -> dict[str, list[int]]:
-        """Path -> seqs of the chunks that stand there; a message's own path names all of its chunks. Made-up chunks have none."""
+        """Path -> seqs of the chunks that stand there; a message's own path names all of its chunks. Synthetic chunks have none."""
         paths: dict[str, dict[int, None]] = {}
         for part in self.system_parts:
             paths.setdefault("system", {})[part.chunk.seq] = None

@@ -1,4 +1,4 @@
-"""Bedrock Converse: neighbours of one role are one message, results stand in user messages, the system prompt outside the list.
+"""Bedrock Converse: neighbors of one role are one message, results stand in user messages, the system prompt outside the list.
 
 Broken argument text is sent as that text, which a rule judges. Images and documents go by bytes or an `s3://` address only.
 """
@@ -63,7 +63,7 @@ def variants() -> tuple[Projection, ...]:
         Projection(
             BEDROCK,
             "Bedrock Converse",
-            "Neighbours of one role are one message, results of a batch one user message; the system prompt stands outside the list.",
+            "Neighbors of one role are one message, results of a batch one user message; the system prompt stands outside the list.",
             partial(convert, BEDROCK, False),
             ((AS_SENT, "nothing merged: indexes are those of the body"),),
             BEDROCK,

@@ -96,7 +96,7 @@ class _Said:
             (text, placed) = self._plain()
             value["content"] = self.content if text is None else text
             for _, _, chunk in self.empty:
-                self.draft.lose(chunk, "an empty message adds nothing to its neighbours when they are one message")
+                self.draft.lose(chunk, "an empty message adds nothing to its neighbors when they are one message")
         elif self.empty:
             held = a.empty_field(self.empty[0][2], "content")
             value |= held

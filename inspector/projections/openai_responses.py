@@ -153,7 +153,7 @@ def _items(draft: a.Draft, unit: a.Unit, calls: Mapping[str, str]) -> None:
     say()
     if sent:
         for _, _, chunk in empties:
-            draft.lose(chunk, "an empty message adds nothing to its neighbours when they are one message")
+            draft.lose(chunk, "an empty message adds nothing to its neighbors when they are one message")
     elif empties:
         held = a.empty_field(empties[0][2], "content")
         value = {"type": "message", **draft.beside([chunk for _, _, chunk in empties], unit.role), **held}

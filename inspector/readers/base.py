@@ -8,7 +8,7 @@ from inspector.conversation.model import Conversation, Reading
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """`note` is what a person must know before trusting it; `evidence` says where its behaviour is known from."""
+    """`note` is what a person must know before trusting it; `evidence` says where its behavior is known from."""
 
     name: str
     format: str

@@ -7,7 +7,7 @@ from inspector.conversation.model import Message
 
 
 def strict_problems(messages: Sequence[Message]) -> list[str]:
-    """What a strict provider refuses, one sentence each: calls without a result behind them, results elsewhere or twice, an id twice in one answer.
+    """What a strict provider refuses, one sentence each: calls without a result after them, results elsewhere or twice, an id twice in one answer.
 
     An id that a later turn uses again is accepted (Anthropic, twice): some models count theirs from 0 in every turn.
     """
@@ -16,7 +16,7 @@ def strict_problems(messages: Sequence[Message]) -> list[str]:
     answered: set[str] = set()
 
     def close() -> None:
-        problems.extend(f"the call {id_[:60]!r} has no result behind it" for id_ in waiting)
+        problems.extend(f"the call {id_[:60]!r} has no result after it" for id_ in waiting)
         waiting.clear()
 
     for message in messages:

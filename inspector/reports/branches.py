@@ -87,7 +87,7 @@ def _nodes(tree: Conversation) -> Iterator[Node]:
 
 def _named(chunk: Chunk) -> tuple[str, str]:
     """Id and parent that the bytes of a line still name, which its program could not parse."""
-    # Behind the first fragment of a fused line other records may stand, whose ids are not its own.
+    # After the first fragment of a fused line other records may stand, whose ids are not its own.
     if chunk.kind is not Kind.UNREADABLE or _key(chunk).partition("/")[2] not in ("", "1"):
         return "", ""
     found = (pattern.search(chunk.raw[:_HEAD]) for pattern in (_ID, _PARENT))

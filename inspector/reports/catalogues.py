@@ -1,4 +1,4 @@
-"""The catalogues as data: what Inspector reads, judges and mends, with all that a person needs to choose."""
+"""The catalogues as data: what Inspector reads, judges and repairs, with all that a person needs to choose."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def formats() -> list[Json]:
 
 
 def readers() -> list[Json]:
-    """A variant is written behind a plus: `dispatch-legacy+r1`."""
+    """A variant is written after a plus: `dispatch-legacy+r1`."""
     return [
         {
             "name": found.name,

@@ -58,9 +58,7 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
     prompt, _ = judged(case.reading, case.conversation, profile_name, format_.default_projection)
     standing = standings_of(case, format_.default_projection)
     if len(stored.conversation.chunks) > LARGEST:
-        problem = (
-            f"A body of more than {LARGEST} blocks is judged here and mended by the command `repair FILE --for {profile_name} --out PATH`."
-        )
+        problem = f"A body of more than {LARGEST} blocks is judged here and repaired by the command `repair FILE --for {profile_name} --out PATH`."
         return Checked(format_, stored, case, found, prompt, standing, profile_name, None, None, problem)
     recommendation = sequence(case, found, profile_name, format_.default_projection)
     repair, problem = None, recommendation.why_not

@@ -23,7 +23,7 @@ TRIED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A strategy that a recognised rule names, or that is recommended. `edits`: how many it would make in the history; None: not tried."""
+    """A strategy that a recognized rule names, or that is recommended. `edits`: how many it would make in the history; None: not tried."""
 
     strategy: Strategy
     edits: int | None

@@ -94,5 +94,5 @@ def meaning(text: str) -> Meaning | None:
 
 
 def unrecognised_meaning(text: str) -> Meaning | None:
-    """Of a paste in which no rule of a provider is recognised: its start and its end are looked at, since the error of a log is in one of them."""
+    """Of a paste in which no rule of a provider is recognized: its start and its end are looked at, since the error of a log is in one of them."""
     return meaning(text[:READ]) or (meaning(text[-READ:]) if len(text) > READ else None)

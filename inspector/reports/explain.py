@@ -21,7 +21,7 @@ MOST = 50
 LEAST_QUOTED = 40
 """Characters that a first sentence must have to say by itself which rule it is of."""
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
-# The call may stand one before the message that the text names, and its results one behind it: reports of AN-1 differ in which they count.
+# The call may stand one before the message that the text names, and its results one after it: reports of AN-1 differ in which they count.
 _WINDOW = {"AN-1": 1, "AN-1b": 1, "AN-3": 1, "AN-4": 1, "AN-4t": 1, "BR-1": 1}
 
 
@@ -106,7 +106,7 @@ def explained(text: str, case: Case | None = None, own_projection: str = "") -> 
 
 
 def explained_in(candidates: Sequence[Candidate], case: Case | None, own_projection: str) -> tuple[Explanation, ...]:
-    """As `explained`, of what is recognised already."""
+    """As `explained`, of what is recognized already."""
     if case is None:
         return tuple(Explanation(each) for each in candidates)
     seen: dict[str, tuple[Prompt, Judgement]] = {}
@@ -220,7 +220,7 @@ def same_refusal(one: str, other: str) -> bool:
 
 
 def explanation_report(text: str, found: Sequence[Explanation], repaired_by: Mapping[str, Sequence[str]] | None = None) -> Json:
-    """What `explain --json` says. `recognised` is empty where no rule knows the text. `repaired_by`: strategies by rule id, where a history is known."""
+    """What `explain --json` says. `recognized` is empty where no rule knows the text. `repaired_by`: strategies by rule id, where a history is known."""
     return {"text": text[:2000], "recognised": [_report(each) | _repaired_by(each, repaired_by) for each in found]}
 
 

@@ -56,14 +56,14 @@ def _recorded(recorded: Sequence[Json]) -> str:
 
 
 def _mends(findings: Sequence[Json]) -> str:
-    """What mends each rule that fires, in code and in data."""
+    """What repairs each rule that fires, in code and in data."""
     rows = []
     for about in {found["code"]: rule(found["code"]) for found in findings}.values():
         own = [found for found in findings if found["code"] == about.code]
         names = dict.fromkeys(name for found in own for name in found["repaired_by"])
         by = ", ".join(code(name) for name in names) or prose(own[0]["no_repair_reason"])
         rows.append(f"- {about.code} in code: {prose(about.fixed_in_code)} In data: {by}.")
-    return "What mends it:\n\n" + "\n".join(rows) if rows else ""
+    return "What repairs it:\n\n" + "\n".join(rows) if rows else ""
 
 
 def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str], fate: str = "") -> str:

@@ -79,7 +79,7 @@ _OURS = (
 
 
 def masked(text: str) -> str:
-    """`text` with every secret that is recognised replaced by e.g. `[AWS Access Key masked]`. Takes time in proportion to its length."""
+    """`text` with every secret that is recognized replaced by e.g. `[AWS Access Key masked]`. Takes time in proportion to its length."""
     text = _replaced(text, _key_blocks(text))
     spans: list[Span] = []
     theirs = _among(_theirs(), text)

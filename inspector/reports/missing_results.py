@@ -14,7 +14,7 @@ NO_RESULT = "no result"
 
 
 def find_missing(found: Branches) -> None:
-    """Calls of the path without a result behind them on it, marked on both ends. A result below its call is its own, on whichever branch."""
+    """Calls of the path without a result after them on it, marked on both ends. A result below its call is its own, on whichever branch."""
     open_calls, early = _on_path(found)
     elsewhere = _elsewhere(found, {id_ for id_, calls in open_calls.items() if calls})
     missing = [

@@ -48,7 +48,7 @@ class JobLine:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """`runs`: key of a call -> its run; `others`: key of a chunk -> runs of no call that belong behind it, as (run, what it is); `loose` belong behind none."""
+    """`runs`: key of a call -> its run; `others`: key of a chunk -> runs of no call that belong after it, as (run, what it is); `loose` belong after none."""
 
     runs: Mapping[str, Execution | None]
     others: Mapping[str, tuple[tuple[Execution, str], ...]]

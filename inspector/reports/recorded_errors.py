@@ -11,7 +11,7 @@ from inspector.rules.base import Case, Finding
 from inspector.traces.model import Span
 
 MOST = 50
-NOT_RECOGNISED = "not recognised"
+NOT_RECOGNISED = "not recognized"
 BESIDE = "a request beside the turns"
 
 

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def messages_report(reading: Reading) -> Json:
-    """`seqs` of a made-up message are empty. `failure` and `warnings` are there only where the reader has some."""
+    """`seqs` of a synthetic message are empty. `failure` and `warnings` are there only where the reader has some."""
     report: Json = {
         "messages": [_message(message) for message in reading.messages],
         "dropped": _dropped(reading.dropped),

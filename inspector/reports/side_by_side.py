@@ -46,7 +46,7 @@ class Envelope:
 class Line:
     """A chunk and what became of it. `change` says what a strategy did: inserted, changed, removed; `lost` why nothing is sent.
 
-    `made_up`: a block that no stored chunk stands behind. `envelope` and `blocks` are set on the first row that they span; `covered`: a
+    `made_up`: a block that no stored chunk follows. `envelope` and `blocks` are set on the first row that they span; `covered`: a
     block of an earlier row covers this one.
     """
 
@@ -102,7 +102,7 @@ def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iter
     for part in prompt.system_parts:
         by_key.setdefault(part.chunk.key, []).append((None, part))
     known = {chunk.key for chunk in now.chunks}
-    # What was made up stands behind the stored block before it in the prompt.
+    # What was made up follows the stored block before it in the prompt.
     behind: dict[str, list[_Draft]] = {}
     last = ""
     for index, message in enumerate(prompt.messages):

@@ -10,7 +10,7 @@ from inspector.streams.model import Exchange
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """`correction` is None where the stream cannot be written anew, `why_not` then says why. `after` is what the rules say of the new capture."""
+    """`correction` is None where the stream cannot be written again, `why_not` then says why. `after` is what the rules say of the new capture."""
 
     correction: Correction | None
     why_not: str = ""

@@ -59,7 +59,7 @@ class EventView:
 
 
 def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
-    """None where there is no such event. Reads the side up to a little behind it."""
+    """None where there is no such event. Reads the side up to a little after it."""
     near: list[Neighbour] = []
     found: tuple[Observed, str] | None = None
     before, has_next = "start", False

@@ -1,6 +1,6 @@
 """Both sides of an exchange as lanes: events folded by kind, in the order in which they happened, with what is wrong beside them.
 
-One pass over each side. What is kept of a capture of any length is bounded: rows up to MOST_ROWS, behind them one row holds what is still to come.
+One pass over each side. What is kept of a capture of any length is bounded: rows up to MOST_ROWS, after them one row holds what is still to come.
 """
 
 from array import array
@@ -24,7 +24,7 @@ MOST_ROWS = 20_000
 PREVIEW = 240
 """Characters of folded text that a cell shows."""
 FOLDED = frozenset({"text", "thinking", "refusal", "arguments", "usage", "start", "block-end", "ping", "comment", "other"})
-"""Kinds whose neighbours become one cell; of every other kind each event has a row of its own."""
+"""Kinds whose neighbors become one cell; of every other kind each event has a row of its own."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -58,7 +58,7 @@ class Cell:
     more: Mapping[str, int] = field(default_factory=_nothing)
     kinds: Mapping[str, int] = field(default_factory=_nothing)
     is_closed: bool = False
-    """It came behind the terminal or the end of its side."""
+    """It came after the terminal or the end of its side."""
 
     @property
     def count(self) -> int:
@@ -103,7 +103,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """`events`, `records` and `bytes` by side. `closed` is the number of the row behind which a side got no more, by side; `span` the times of the first and last thing that happened."""
+    """`events`, `records` and `bytes` by side. `closed` is the number of the row after which a side got no more, by side; `span` the times of the first and last thing that happened."""
 
     bands: tuple[Band, ...]
     events: Mapping[Side, int]

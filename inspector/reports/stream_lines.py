@@ -80,7 +80,7 @@ def _finished(line: Line) -> Line:
 
 
 def text_of(line: Line) -> Iterator[str]:
-    """As `show` prints it: events, time, what they say, the state behind them; then what is wrong, a line each."""
+    """As `show` prints it: events, time, what they say, the state after them; then what is wrong, a line each."""
     place = "end" if line.first is None else str(line.first) if line.first == line.last else f"{line.first}-{line.last}"
     words = " ".join(line.quote[:QUOTED].split())
     quote = f' "{words}{"…" if line.size > QUOTED else ""}"' if words else ""

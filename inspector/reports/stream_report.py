@@ -27,7 +27,7 @@ BLOCKS_SHOWN = 500
 
 STORED = {
     Differs.ENDS_EARLY: (201, "stored-ends-early", Severity.ERROR, "What is stored is only the beginning of what came."),
-    Differs.GOES_ON: (202, "stored-goes-on", Severity.WARNING, "What is stored goes on behind what came."),
+    Differs.GOES_ON: (202, "stored-goes-on", Severity.WARNING, "What is stored goes on after what came."),
     Differs.OTHERWISE: (203, "stored-otherwise", Severity.ERROR, "What is stored is not what came."),
     Differs.DROPPED: (204, "stored-without", Severity.ERROR, "A part of the answer came and is not stored."),
     Differs.ADDED: (205, "stored-besides", Severity.WARNING, "A part of the stored answer never came."),
@@ -376,7 +376,7 @@ def rows() -> list[Json]:
         "dialects": sorted(DIALECTS),
         "shown_by": "several captures",
         "summary": summary,
-        "why": "A client asks again where it could not use the answer: without a limit it does so for ever.",
+        "why": "A client asks again where it could not use the answer: without a limit it does so permanently.",
         "repaired_by": [],
         "fixed_in_code": in_code,
     }

@@ -94,7 +94,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Where the finding before and behind the one that is looked at stands; None at the ends. `number` of `total`, 0 where none is looked at."""
+    """Where the finding before and after the one that is looked at stands; None at the ends. `number` of `total`, 0 where none is looked at."""
 
     number: int
     total: int
@@ -162,7 +162,7 @@ def _premature(looked: Looked, mark: Mark) -> str:
     never = "" if Side.CLIENT not in lanes.closed else ", and none of them could reach the client"
     end = lanes.bands[lanes.closed[Side.CLIENT] + 1 :] if Side.CLIENT in lanes.closed else ()
     if any(Side.CLIENT in band.cells and band.cells[Side.CLIENT].ended is None for band in end):
-        never = ", behind an end at which clients hang up"
+        never = ", after an end at which clients hang up"
     return f"The stream was ended too early: the client got {word} at input {before:,} of {total:,}. {still[0].upper()}{still[1:]}{never}."
 
 
@@ -278,12 +278,12 @@ def _quiet(lanes: Lanes, side: Side, closed: int, number: int) -> int:
 
 
 def _input(looked: Looked, band: Band) -> str:
-    """Which records of the backend, or of the only side, a row holds; behind which one it stands where it holds none."""
+    """Which records of the backend, or of the only side, a row holds; after which one it stands where it holds none."""
     side = Side.BACKEND if Side.BACKEND in looked.exchange.sides else Side.CLIENT
     cell = band.cells.get(side)
     name = "input" if looked.is_two_sided else "record"
     if cell is None:
-        return f"behind {name} {band.records:,}" if band.records and looked.exchange.ordered else ""
+        return f"after {name} {band.records:,}" if band.records and looked.exchange.ordered else ""
     if cell.ended is not None or not cell.inputs[1]:
         return ""
     first, last = cell.inputs

@@ -1,6 +1,6 @@
 """The three columns of a conversation, aligned by chunk: what is stored, what a reader makes of it, what is sent.
 
-Each column is a list of cells over the visible rows; a cell covers the neighbouring rows that went into the same message, so
+Each column is a list of cells over the visible rows; a cell covers the neighboring rows that went into the same message, so
 that a merge is one tall cell beside many small ones.
 """
 
@@ -119,7 +119,7 @@ class SentCell:
 class Timeline:
     rows: tuple[Row, ...]
     made_up: tuple[ReadCell, ...]
-    """Messages that the reader made up and that stand behind no visible row."""
+    """Messages that the reader made up and that follow no visible row."""
 
 
 def timeline(all_columns: Columns, positions: Sequence[int], hits: frozenset[int], is_end: bool) -> Timeline:
@@ -160,7 +160,7 @@ T = TypeVar("T")
 
 
 def runs_of(owners: Sequence[T]) -> list[tuple[int, int, T]]:
-    """(place of the first, how many, owner) of neighbours with one owner."""
+    """(place of the first, how many, owner) of neighbors with one owner."""
     runs: list[tuple[int, int, T]] = []
     start = 0
     for owner, group in groupby(owners):
@@ -206,9 +206,9 @@ def _read_cells(
 
 
 def _made_up(all_columns: Columns, rows: dict[str, int], seams: set[int], first: int) -> tuple[dict[int, list[ReadCell]], list[ReadCell]]:
-    """Row -> what was made up behind it, and what stands behind no row. MADE_UP_SHOWN are shown, and in one more cell how many there are besides.
+    """Row -> what was made up after it, and what follows no row. MADE_UP_SHOWN are shown, and in one more cell how many there are besides.
 
-    `rows`: key of a visible chunk -> its row; `seams`: rows behind which every column begins a new cell; `first`: place of the first row.
+    `rows`: key of a visible chunk -> its row; `seams`: rows after which every column begins a new cell; `first`: place of the first row.
     """
     sent = {id(wire.source): (index, wire) for index, wire in enumerate(all_columns.prompt.messages) if wire.source is not None}
     beside = _beside_real_chunks(all_columns) if any(message.synthetic for message in all_columns.read_messages) else {}
@@ -239,7 +239,7 @@ def _made_up(all_columns: Columns, rows: dict[str, int], seams: set[int], first:
 
 
 def _beside_real_chunks(all_columns: Columns) -> dict[str, tuple[int, WireMessage]]:
-    """Id of a call -> the message of the request that has its made-up result as one block of several, and its place."""
+    """Id of a call -> the message of the request that has its synthetic result as one block of several, and its place."""
     found: dict[str, tuple[int, WireMessage]] = {}
     for index, wire in enumerate(all_columns.prompt.messages):
         for piece in made_up(wire) if wire.parts else ():

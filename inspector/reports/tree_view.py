@@ -92,12 +92,12 @@ class Row:
     @property
     def said(self) -> str:
         """Its state in words."""
-        return "behind compaction" if self.is_summarised else "other branch" if self.state == "other" else self.state
+        return "after compaction" if self.is_summarised else "other branch" if self.state == "other" else self.state
 
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """`start` is the row that the window begins with; `earlier` and `later` begin its neighbours, None where there is none."""
+    """`start` is the row that the window begins with; `earlier` and `later` begin its neighbors, None where there is none."""
 
     branches: Branches
     rows: tuple[Row, ...]

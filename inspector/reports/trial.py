@@ -35,7 +35,7 @@ class Provider:
     least: int
     model: str
     models: tuple[str, ...]
-    """Starts of the names of its models, behind the last slash."""
+    """Starts of the names of its models, after the last slash."""
     tool: Callable[[str], Json]
 
 
@@ -120,7 +120,7 @@ PROVIDERS = (
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """`path` goes behind the base URL; `filled_in` says, as sentences, what stands in the body that the history does not hold."""
+    """`path` goes after the base URL; `filled_in` says, as sentences, what stands in the body that the history does not hold."""
 
     path: str
     body: Json

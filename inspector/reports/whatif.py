@@ -76,7 +76,7 @@ class Outcome:
 
     reader: str
     messages: tuple[tuple[str, tuple[int, ...], tuple[str, ...]], ...]
-    """(role, seqs, keys); the seqs of a made-up message are empty."""
+    """(role, seqs, keys); the seqs of a synthetic message are empty."""
     failure: str
     verdict: str
     sendable: bool

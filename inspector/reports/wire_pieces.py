@@ -19,7 +19,7 @@ class Piece:
     chunk: Chunk | None
     text: str
     call_ids: frozenset[str] = frozenset()
-    """Of a made-up block: every string of it in the place of an id."""
+    """Of a synthetic block: every string of it in the place of an id."""
 
 
 def pieces(wire: WireMessage) -> tuple[Piece, ...]:

@@ -20,7 +20,7 @@ _HELD_UNTIL = ("lockUntil", "leaseUntil")
 """Facts that say until when a worker holds a job: epoch milliseconds."""
 # A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
 RUNNING_MS = 15 * 60 * 1000
-# A tool may run for hours while its turn is open in the trace; a crash leaves the turn open for ever.
+# A tool may run for hours while its turn is open in the trace; a crash leaves the turn open permanently.
 OPEN_TURN_MS = 6 * 60 * 60 * 1000
 
 
@@ -123,7 +123,7 @@ def answered(case: Case) -> tuple[pairing.Answered, ...]:
 
 @once
 def answered_together(case: Case) -> frozenset[str]:
-    """Keys of the calls in a message, and of their results behind a later one, that the provider takes as one turn with its results behind it."""
+    """Keys of the calls in a message, and of their results after a later one, that the provider takes as one turn with its results after it."""
     goes_on = case.program.goes_on.get(case.conversation.format)
     if goes_on is None:
         return frozenset()
@@ -237,7 +237,7 @@ class Rule:
     repaired_by: tuple[str, ...] = ()
     fixed_in_code: str = ""
     no_repair_reason: str = ""
-    """Why no strategy mends the data, where none does."""
+    """Why no strategy repairs the data, where none does."""
     trait: Trait | None = None
     """What a format must have for it; None = it applies to every format."""
     formats: tuple[str, ...] = ()
@@ -267,7 +267,7 @@ class Finding:
     evidence: tuple[tuple[str, str], ...] = ()
     ruled_out: tuple[tuple[str, str], ...] = ()
     no_repair_reason: str = ""
-    """Why no strategy mends this, where none does."""
+    """Why no strategy repairs this, where none does."""
 
 
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}

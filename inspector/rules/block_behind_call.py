@@ -1,4 +1,4 @@
-"""MSG403: text or thinking stands behind a call in one message of the assistant."""
+"""MSG403: text or thinking follows a call in one message of the assistant."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def check(case: Case) -> Iterator[Hit]:
             kinds = " and ".join(dict.fromkeys(chunk.kind.value for chunk in behind))
             yield Hit(
                 behind,
-                f"{kinds.capitalize()} at seq {span_text([chunk.seq for chunk in behind])} stands behind a call in the same answer: "
+                f"{kinds.capitalize()} at seq {span_text([chunk.seq for chunk in behind])} follows a call in the same answer: "
                 + (
                     "the provider of this session does not mind."
                     if other
@@ -44,7 +44,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,
-    summary="text or thinking stands behind a call in one answer",
+    summary="text or thinking follows a call in one answer",
     why="Anthropic wants calls last in an answer and says otherwise that their results are missing, which sends people looking for results that are there.",
     example='@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 text "so:"\n4 tool 2.0 tool-result a f',
     check=check,

@@ -43,13 +43,13 @@ def check(case: Case) -> Iterator[Hit]:
 
 def _becomes(run: list[Message], pending: list[Chunk], parted: set[str]) -> str:
     if pending and any(key.removeprefix("synthesized:") in {call.key for call in pending} for key in parted):
-        return "The client puts made-up results for the calls between them; a version that does not sends them as one message."
+        return "The client puts synthetic results for the calls between them; a version that does not sends them as one message."
     thinking = sum(any(chunk.kind in (Kind.THINKING, Kind.REDACTED_THINKING) for chunk in message.chunks) for message in run)
-    merged = "A client that merges neighbours makes one message of them"
+    merged = "A client that merges neighbors makes one message of them"
     if thinking > 1:
         return f"{merged}, with the thinking of {thinking} answers in it."
     if pending:
-        return f"{merged}, in which words or calls stand behind a call that was never answered."
+        return f"{merged}, in which words or calls follow a call that was never answered."
     return f"{merged}; templates that want roles to alternate refuse them as they are."
 
 
@@ -68,13 +68,13 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="messages of the assistant stand in a row, with nothing between them",
     why=(
-        "An interrupted turn leaves its answer without results, and the resumed one writes the next answer behind it. Clients that merge neighbours then send one message "
-        "that no model ever gave: a session of rollouts was refused for ever by it."
+        "An interrupted turn leaves its answer without results, and the resumed one writes the next answer after it. Clients that merge neighbors then send one message "
+        "that no model ever gave: a session of rollouts was refused permanently by it."
     ),
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 text one\n3 assistant 2.0 text two",
     check=check,
     trait=Trait.NEIGHBORS,
     references=("rollouts docs/THINKING_BLOCK_BUG.md", "rollouts import_cc.py: one message for each line of an answer"),
     repaired_by=("insert-interrupted-result", "merge-same-role-messages"),
-    fixed_in_code="Store a result for each pending call when a turn is cancelled, and merge neighbours of one role only where no thinking is in them.",
+    fixed_in_code="Store a result for each pending call when a turn is cancelled, and merge neighbors of one role only where no thinking is in them.",
 )

@@ -1,4 +1,4 @@
-"""TOOL207: a real result that stands elsewhere than behind the message of its call."""
+"""TOOL207: a real result that stands elsewhere than after the message of its call."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def _displaced(case: Case) -> Iterator[tuple[Answered, Chunk]]:
 
 
 def displaced(case: Case) -> list[tuple[str, Chunk]]:
-    """Results that are not where their call's results belong, each with the key behind which it belongs."""
+    """Results that are not where their call's results belong, each with the key after which it belongs."""
     return [(found.batch_end, result) for found, result in _displaced(case)]
 
 
@@ -35,10 +35,10 @@ def check(case: Case) -> Iterator[Hit]:
             where = f"stands in a message of the {case.messages[own].role or 'unknown role'}"
         else:
             between = list(dict.fromkeys(message.role for message in case.messages[found.message + 1 : own] if message.role != "tool"))
-            where = f"comes late, behind a message of the {' and the '.join(between) or 'unknown role'}"
+            where = f"comes late, after a message of the {' and the '.join(between) or 'unknown role'}"
         yield Hit(
             (result,),
-            f"The result at seq {result.seq} {where}: it belongs directly behind the message of its call (seq {found.call.seq}).",
+            f"The result at seq {result.seq} {where}: it belongs directly after the message of its call (seq {found.call.seq}).",
             evidence=(
                 ("call", f"{found.call.tool_name[:60]} {found.call.call_id[:60]!r} at seq {found.call.seq}"),
                 *case.program.effects("displaced"),
@@ -53,9 +53,9 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,
-    summary="a tool result stands elsewhere than directly behind the message of its call",
+    summary="a tool result stands elsewhere than directly after the message of its call",
     why=(
-        "Providers take results only directly behind the message with their calls. A result that came late, early, or behind words of the user is refused; "
+        "Providers take results only directly after the message with their calls. A result that came late, early, or after words of the user is refused; "
         "programs that make up a result for the call then leave two for it, and the real one in the wrong place."
     ),
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 user 2.0 text and?\n4 tool 3.0 tool-result a f",

@@ -42,5 +42,5 @@ RULE = Rule(
         "the texts that pi, OpenClaw, gbrain, litellm, pydantic-ai and strands write",
     ),
     no_repair_reason="The real result is nowhere in the history; where one stands elsewhere in it, TOOL207 or TOOL208 says so.",
-    fixed_in_code="Mark a made-up result as such beside its text, so that it can be told from one of a tool.",
+    fixed_in_code="Mark a synthetic result as such beside its text, so that it can be told from one of a tool.",
 )

@@ -9,7 +9,7 @@ from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Hit]:
-    """Of the reading an error; where only made-up results of the reader part the answers, what its versions without these send."""
+    """Of the reading an error; where only synthetic results of the reader part the answers, what its versions without these send."""
     if case.program.sent_to(case) not in ("anthropic", ""):
         return
     merged = latest(case.reading.messages)
@@ -65,7 +65,7 @@ RULE = Rule(
     origin=Origin.REQUEST,
     summary="two answers with thinking become one message of the latest turn",
     why=(
-        "Clients and the API merge neighbours of one role. Thinking of the latest answer must come back as it was given; thinking of two answers in one is refused with "
+        "Clients and the API merge neighbors of one role. Thinking of the latest answer must come back as it was given; thinking of two answers in one is refused with "
         "'thinking or redacted_thinking blocks in the latest assistant message cannot be modified'. The session cannot go on."
     ),
     example=(
@@ -76,5 +76,5 @@ RULE = Rule(
     trait=Trait.BLOCK_ORDER,
     references=("rollouts docs/THINKING_BLOCK_BUG.md, session 20251223_152205_b0fba6", "AN-16 of the rules on Anthropic"),
     repaired_by=("insert-interrupted-result", "thinking-to-text", "strip-thinking"),
-    fixed_in_code="Put results for interrupted calls between the answers before neighbours are merged, and do not merge answers with thinking.",
+    fixed_in_code="Put results for interrupted calls between the answers before neighbors are merged, and do not merge answers with thinking.",
 )

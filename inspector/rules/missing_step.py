@@ -68,7 +68,7 @@ def _said_between(case: Case, turn: str) -> frozenset[str]:
 
 
 def _answers(messages: tuple[Message, ...], shown: dict[int, Chunk], between: frozenset[str]) -> int:
-    """Assistant messages from the user message before the turn's first row to the one behind its last that is not of the turn itself."""
+    """Assistant messages from the user message before the turn's first row to the one after its last that is not of the turn itself."""
     mine = {chunk.key for chunk in shown.values()}
     places = [index for index, message in enumerate(messages) if any(chunk.key in mine for chunk in message.chunks)]
     if not places:

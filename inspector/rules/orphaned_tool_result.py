@@ -23,7 +23,7 @@ def check(case: Case) -> Iterator[Hit]:
     for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in unexplained):
         call = calls.get(chunk.call_id)
         if call is None and (owner := nameless.get(chunk.key)) is not None:
-            text = f"The result at seq {chunk.seq} has no id; it stands behind the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
+            text = f"The result at seq {chunk.seq} has no id; it follows the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
             yield Hit((chunk,), text, evidence=program.effects("orphan"))
             continue
         where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
@@ -74,5 +74,5 @@ RULE = Rule(
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
     repaired_by=("renumber-messages", "adopt-results", "drop-orphaned-results"),
-    fixed_in_code="If the call is only buried by the reader, mend the grouping (MSG101); a result whose call is gone was cut off by compaction or a deleted row.",
+    fixed_in_code="If the call is only buried by the reader, repair the grouping (MSG101); a result whose call is gone was cut off by compaction or a deleted row.",
 )

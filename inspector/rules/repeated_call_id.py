@@ -13,7 +13,7 @@ _THEN = "which of them it answers cannot be told."
 
 
 def check(case: Case) -> Iterator[Hit]:
-    """Ids that start anew with each step are no damage as long as each call has a result; of a session TOOL102 says which has none, of gbrain TOOL601 to TOOL603."""
+    """Ids that start again with each step are no damage as long as each call has a result; of a session TOOL102 says which has none, of gbrain TOOL601 to TOOL603."""
     results = Counter(chunk.call_id for message in case.messages for chunk in queries.results(message))
     by_id: dict[str, list[tuple[int, Chunk]]] = {}
     for index, message in enumerate(case.messages):

@@ -28,7 +28,7 @@ def _said(result: Chunk) -> str:
 
 @once
 def superfluous(case: Case) -> list[list[Chunk]]:
-    """Of each group of equal results all but the one that stands behind its call, or but the first where none does."""
+    """Of each group of equal results all but the one that follows its call, or but the first where none does."""
     misplaced = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
     found = []
     for group in repeats(case):

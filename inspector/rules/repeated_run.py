@@ -63,7 +63,7 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="a stretch of the history was written a second time",
     why=(
-        "Before 90b03d7 a resume could write the loaded messages behind themselves. The model reads everything twice, and call ids that occur twice are refused."
+        "Before 90b03d7 a resume could write the loaded messages after themselves. The model reads everything twice, and call ids that occur twice are refused."
     ),
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 text done\n3 user 2.0 text more\n4 user 3.0 text go\n5 assistant 4.0 text done\n6 user 5.0 text more",
     check=check,

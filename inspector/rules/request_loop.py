@@ -46,7 +46,7 @@ def _round(step: Step, chunks: Sequence[Chunk]) -> Round:
 
 
 def _runs(rounds: Sequence[Round]) -> Iterator[list[Round]]:
-    """Neighbours that called the same, at least LEAST of them."""
+    """Neighbors that called the same, at least LEAST of them."""
     run: list[Round] = []
     for each in [*rounds, None]:
         if each is not None and each.called and (not run or run[-1].called == each.called):
@@ -58,7 +58,7 @@ def _runs(rounds: Sequence[Round]) -> Iterator[list[Round]]:
 
 
 def _unbroken(trace: Trace, run: Sequence[Round]) -> Iterator[list[Round]]:
-    """Parts of a run whose prompts the trace shows to go on from one another. Behind COMPARED the rest is taken for more of it."""
+    """Parts of a run whose prompts the trace shows to go on from one another. After COMPARED the rest is taken for more of it."""
     part = [run[0]]
     before: list[Any] | None = None
     for at, (first, second) in enumerate(pairwise(run)):

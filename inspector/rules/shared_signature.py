@@ -32,7 +32,7 @@ def check(case: Case) -> Iterator[Hit]:
                 yield Hit(
                     chunks,
                     f"{len(chunks)} thinking blocks of one answer (seq {span_text([chunk.seq for chunk in chunks])}) carry one and the same signature: "
-                    "their signatures were put behind one another, and none of them holds any more.",
+                    "their signatures were put after one another, and none of them holds any more.",
                     evidence=(("signature", f"{signature[:60]} ({len(signature):,} characters)"), ("parts", _parts(signature))),
                 )
 
@@ -41,7 +41,7 @@ def _parts(signature: str) -> str:
     found = _TWO.fullmatch(signature)
     if found is None:
         return "where one ends and the next begins cannot be told"
-    return f"the first may end behind character {len(found[1])}, which nothing here can prove"
+    return f"the first may end after character {len(found[1])}, which nothing here can prove"
 
 
 RULE = Rule(
@@ -53,7 +53,7 @@ RULE = Rule(
     origin=Origin.STREAM,
     summary="thinking blocks of one answer share a signature, which is that of none",
     why=(
-        "The stream reader keeps one place for the signature of an answer: with two thinking blocks it holds both signatures, one behind the other, and gives it to both blocks. "
+        "The stream reader keeps one place for the signature of an answer: with two thinking blocks it holds both signatures, one after the other, and gives it to both blocks. "
         "The provider answers that the signature is invalid or that thinking was modified, as soon as the answer is sent back."
     ),
     example=(

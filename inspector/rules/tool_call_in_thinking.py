@@ -131,5 +131,5 @@ RULE = Rule(
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
     repaired_by=("promote-leaked-call", "promote-guessed-call", "drop-leaked-call"),
-    fixed_in_code="Mend the cause first (MSG101); a stream parser that knows the text forms of a call is the second line of defence.",
+    fixed_in_code="Repair the cause first (MSG101); a stream parser that knows the text forms of a call is the second line of defence.",
 )

@@ -115,6 +115,6 @@ def _refuse_large_directory(path: Path, file: BinaryIO) -> None:
     tail = file.read()
     end = tail[-_END_SIZE:]
     if len(end) < _END_SIZE or not end.startswith(_END):
-        raise NotABundle(path, "it does not end as a bundle does: it is cut short, or something stands behind it")
+        raise NotABundle(path, "it does not end as a bundle does: it is cut short, or something follows it")
     if tail.startswith(_END64) or struct.unpack("<I", end[12:16])[0] > _MAX_DIRECTORY:
         raise NotABundle(path, f"its list of members is longer than that of any bundle, which {_LIMITS}")

@@ -19,7 +19,7 @@ from inspector.traces.model import Problem
 
 NAMES = frozenset(kind.name for kind in KINDS)
 MOST = 10_000
-"""Exchanges of one file that are read; those behind are counted."""
+"""Exchanges of one file that are read; those after are counted."""
 
 ID_KEPT = 500
 """Characters of an exchange's own id."""

@@ -30,7 +30,7 @@ def opened_files(base: Path, changes: Sequence[Change]) -> dict[Path, int]:
 
 
 def carry_over(path: Path, base: Path, opened: Mapping[Path, int], changes: Sequence[Change]) -> None:
-    """pi takes no lock: what it wrote between the comparison and the rename stands in the old file alone, and goes behind what we wrote.
+    """pi takes no lock: what it wrote between the comparison and the rename stands in the old file alone, and goes after what we wrote.
 
     Where it did more than append, its own file is put back. Raises Moved.
     """

@@ -1,4 +1,4 @@
-"""The data folder of a PostgreSQL or PGLite: recognised, and answered with how to reach what it holds. Nothing but its server can read the files in it."""
+"""The data folder of a PostgreSQL or PGLite: recognized, and answered with how to reach what it holds. Nothing but its server can read the files in it."""
 
 import json
 import os

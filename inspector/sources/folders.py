@@ -265,7 +265,7 @@ def _read_back(path: Path, base: Path, changes: Sequence[Change]) -> None:
         stored = _cell(place_of(base, change.key))
         is_longer = not change.element and bool(change.after and stored and stored.data.startswith(change.after.data))
         if elements.state(change, stored) is not State.AFTER and not is_longer:
-            # A program that went on behind what we wrote is no trouble; one that wrote something else has the last word.
+            # A program that went on after what we wrote is no trouble; one that wrote something else has the last word.
             raise Moved(path, [(change.key, "was replaced by another program while it was written")], 1)
         if change.after is None:
             remove_if_empty(place_of(base, change.key).parent, base)

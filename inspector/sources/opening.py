@@ -217,7 +217,7 @@ def _immutable(path: Path, found: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _copied(path: Path, found: Path) -> Iterator[sqlite3.Connection]:
-    """The file and its -wal in a private folder: opening them in place would recover the log and leave a -shm behind."""
+    """The file and its -wal in a private folder: opening them in place would recover the log and leave a -shm after."""
     with files.workspace() as folder:
         copy = folder / "copy.db"
         with told(path):

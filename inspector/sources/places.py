@@ -77,18 +77,18 @@ def _refuse_torn(typed: str, parts: dict[str, str]) -> None:
     if typed.startswith(SCHEMES) and typed.partition("?")[0].count("@") > 1:
         raise _no_address("it holds more than one @: in a password write %40 for @, %2F for /, %3A for :")
     if typed.startswith(SCHEMES) and "@" in typed.partition("://")[2].partition("/")[2].partition("?")[0]:
-        raise _no_address("an @ stands behind a /: in a password write %2F for /, in a name %40 for @")
+        raise _no_address("an @ follows a /: in a password write %2F for /, in a name %40 for @")
     if "@" in parts.get("host", "").removeprefix("@"):
         raise _no_address("its host holds an @: in a password write %40 for it")
     if not re.fullmatch(r"[0-9,]*", parts.get("port", "")):
         raise _no_address("its port is no number")
     if ":" in parts.get("user", ""):
-        raise _no_address("its user holds a :, behind which a password may stand")
+        raise _no_address("its user holds a :, after which a password may stand")
 
 
 def _named(parts: dict[str, str]) -> str:
     user, host, port, database = (parts.pop(key, "") for key in ("user", "host", "port", "dbname"))
-    # The folder of a socket is no host name, and neither are several hosts: they stand behind the question mark.
+    # The folder of a socket is no host name, and neither are several hosts: they follow the question mark.
     behind = {"host": host} if host.startswith(("/", "@")) or "," in host or "," in port else {}
     shown_host = "" if behind else f"[{quote(host, safe=':')}]" if ":" in host else quote(host, safe="")
     at = f"{quote(user, safe='')}@" if user else ""

@@ -48,7 +48,7 @@ class Unknown(SourceProblem):
 
     @property
     def sentence(self) -> str:
-        return f"{self.place} names a database that the server does not have; check the name behind the last slash."
+        return f"{self.place} names a database that the server does not have; check the name after the last slash."
 
 
 @dataclass(eq=False)
@@ -127,7 +127,7 @@ class Elsewhere(SourceProblem):
         first = shown(self.schemas[0])
         return (
             f"{self.place} has such tables in the schema {' and in '.join(map(shown, self.schemas))}, which is not on the search_path of this role; "
-            f"put ?options=-csearch_path%3D{first} behind the address, or ALTER ROLE ... SET search_path."
+            f"put ?options=-csearch_path%3D{first} after the address, or ALTER ROLE ... SET search_path."
         )
 
 
@@ -141,7 +141,7 @@ class SeveralSchemas(SourceProblem):
     def sentence(self) -> str:
         return (
             f"{self.place} has the tables of one store in several schemas ({', '.join(map(shown, self.found))}), so that rows of two stores would be mixed; "
-            "choose one with ?options=-csearch_path%3DSCHEMA behind the address."
+            "choose one with ?options=-csearch_path%3DSCHEMA after the address."
         )
 
 

@@ -127,7 +127,7 @@ def _run(programs: Path, account: str | None, program: str, *arguments: str) -> 
             [str(programs / program), *arguments],
             user=account,
             cwd="/",
-            # A server that goes on in the background would keep a pipe open for ever.
+            # A server that goes on in the background would keep a pipe open permanently.
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

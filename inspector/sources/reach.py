@@ -14,7 +14,7 @@ from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import SourceProblem
 
 SIDES = ("-wal", "-shm", "-journal")
-"""What SQLite puts behind the name of a database for the files that it keeps next to it."""
+"""What SQLite puts after the name of a database for the files that it keeps next to it."""
 _COMPANIONS = (*SIDES, ".1", ".lock")
 """What belongs to a single file: these, the rotated part of a journal, and the lock file of OpenClaw."""
 

@@ -324,7 +324,7 @@ def _is_capture(path: Path) -> bool:
 
 
 def _request_format(path: Path) -> str:
-    """Which wire shape it is, what stands behind the first bytes may say: a system prompt and tools can be longer than all messages."""
+    """Which wire shape it is, what follows the first bytes may say: a system prompt and tools can be longer than all messages."""
     try:
         return request_detection.format_of(files.read_bytes(path, request_layout.LIMIT))
     except NotARequest as problem:

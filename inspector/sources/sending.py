@@ -23,7 +23,7 @@ class NotSent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where requests go: `path` is what every path of a request is put behind."""
+    """Where requests go: `path` is what every path of a request is put after."""
 
     host: str
     port: int
@@ -70,7 +70,7 @@ def refuse_bad_key(key: str, variable: str) -> None:
         # Not by its name: it may be the key itself, typed in the wrong place.
         raise NotSent("The environment variable that --key-env names is not set or empty: put your own key into it, and try again.")
     if not _KEY.fullmatch(key) or len(key) < LEAST_KEY:
-        raise NotSent(f"What {variable} holds is no key (it is short, or has white space or signs beyond ASCII): set it anew.")
+        raise NotSent(f"What {variable} holds is no key (it is short, or has white space or signs beyond ASCII): set it again.")
 
 
 def post(where: Address, path: str, headers: Mapping[str, str], body: bytes, timeout: float = TIMEOUT_S) -> Answer:

@@ -39,7 +39,7 @@ def require(path: Path, found: Mapping[str, tuple[str, ...]], name: str, columns
 
 
 def successor(prefix: bytes) -> bytes | None:
-    """The first key behind all keys that start with `prefix`; None = there is none."""
+    """The first key after all keys that start with `prefix`; None = there is none."""
     cut = prefix.rstrip(b"\xff")
     return cut[:-1] + bytes([cut[-1] + 1]) if cut else None
 

@@ -10,7 +10,7 @@ from inspector.sources.statements import quoted
 
 
 def records(store: Snapshot, wanted: Sequence[Rows]) -> Iterator[Record]:
-    """Key `table:id` or `table:id:seq` (ten digits), `#2` behind the second row of one key. Raises NoTable.
+    """Key `table:id` or `table:id:seq` (ten digits), `#2` after the second row of one key. Raises NoTable.
 
     A blob is an object with the member `blob` (hex). Columns that a store does not have are left out.
     """

@@ -1,4 +1,4 @@
-"""Gives a result whose id no call has the id of the call that it stands behind."""
+"""Gives a result whose id no call has the id of the call that it follows."""
 
 from collections.abc import Iterator
 
@@ -34,10 +34,10 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="adopt-results",
     safety=frozenset(),
-    summary="gives results that stand behind open calls, and whose id no call has, the ids of these calls, in order",
+    summary="gives results that follow open calls, and whose id no call has, the ids of these calls, in order",
     cost="Only the id of the result changes; what it says stays.",
     user_visible_effect="Nothing: ids are not shown.",
-    pros="There are as many strangers behind the message as it has open calls: an id that was rewritten on the way is likelier than a result of something else. The real output is kept.",
+    pros="There are as many strangers after the message as it has open calls: an id that was rewritten on the way is likelier than a result of something else. The real output is kept.",
     cons="It is a guess from order and number. Where a log still has the ids, look there first.",
     write_kind="content",
     propose=propose,

@@ -17,7 +17,7 @@ from inspector.strategies.numbering import renumbered
 _BATCHED = (ANTHROPIC, BEDROCK, GEMINI, AI_SDK)
 """Wire shapes in which the results of one batch stand in one message."""
 _BESIDE_USER_TEXT = (ANTHROPIC, BEDROCK)
-"""Of these, the ones in which the user's words may stand behind results in the same message."""
+"""Of these, the ones in which the user's words may follow results in the same message."""
 
 
 def by_message(case: Case) -> bool:
@@ -34,7 +34,7 @@ def entry_of(chunk: Chunk) -> dict[str, Any]:
 
 
 def arranged(case: Case, chunks: Sequence[Chunk]) -> Iterator[Edit]:
-    """The edits that give the conversation exactly `chunks`, numbered anew; the fewest chunks that change places come as new ones (`moved:KEY`)."""
+    """The edits that give the conversation exactly `chunks`, numbered again; the fewest chunks that change places come as new ones (`moved:KEY`)."""
     moved = _moved(case.conversation.chunks, chunks)
     named = tuple(replace(chunk, key=f"moved:{chunk.key}") if chunk.key in moved else chunk for chunk in chunks)
     yield from between(case.conversation, renumbered(replace(case.conversation, chunks=named)))
@@ -64,9 +64,9 @@ def _moved(before: Sequence[Chunk], after: Sequence[Chunk]) -> set[str]:
 
 
 def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[str, Chunk]) -> Iterator[Edit]:
-    """`results`, each behind the chunk with the key beside it, in messages as the shape of the conversation wants them; `without` goes first.
+    """`results`, each after the chunk with the key beside it, in messages as the shape of the conversation wants them; `without` goes first.
 
-    Several results behind one chunk keep their order. Keys of `results` must be new. Where the chunk itself goes, what stands before it counts:
+    Several results after one chunk keep their order. Keys of `results` must be new. Where the chunk itself goes, what stands before it counts:
     two results may each stand in the other's place.
     """
     results = list(_behind_what_stays(case, results, without))
@@ -114,7 +114,7 @@ def _behind_what_stays(case: Case, results: Sequence[tuple[str, Chunk]], without
 
 
 def _shared_number(wire: str, before: Chunk, following: Chunk | None) -> int | None:
-    """The number of the message that a result behind `before` joins; None where it is one of its own."""
+    """The number of the message that a result after `before` joins; None where it is one of its own."""
     if wire in _BATCHED and before.role == "tool":
         return before.msg_idx
     if wire in _BATCHED and following is not None and following.role == "tool":

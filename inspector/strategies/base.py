@@ -1,4 +1,4 @@
-"""What a strategy is: a named way to mend, as edits, with what people have said for and against it."""
+"""What a strategy is: a named way to repair, as edits, with what people have said for and against it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Of each group of equal results stays the one that stands behind its call, or the first where none does."""
+    """Of each group of equal results stays the one that follows its call, or the first where none does."""
     misplaced = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
     for repeated in repeats(case):
         kept = next((chunk for chunk in repeated if chunk.key not in misplaced), repeated[0])

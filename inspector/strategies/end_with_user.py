@@ -1,4 +1,4 @@
-"""Puts a short message of the user behind an answer that ends the history."""
+"""Puts a short message of the user after an answer that ends the history."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ WORDS = "Continue."
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Not behind an open call: that wants its result first."""
+    """Not after an open call: that wants its result first."""
     last = case.messages[-1] if case.messages else None
     if last is not None and last.role == "assistant" and not queries.calls(last):
         yield from said(case, [(last.chunks[-1].key, "user", WORDS)])
@@ -21,11 +21,11 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="end-with-user",
     safety=frozenset({Safety.INVENTED}),
-    summary=f"puts the message {WORDS!r} of the user behind an answer that ends the history",
+    summary=f"puts the message {WORDS!r} of the user after an answer that ends the history",
     cost="The user is made to say something that they did not say.",
     user_visible_effect="A message that they did not write stands at the end.",
     pros="Newer models take no history that ends with an answer; where a request has to go out now, this is the least that can be said.",
-    cons="As a rule nothing is wrong with such a history: the next message of the user mends it by itself.",
+    cons="As a rule nothing is wrong with such a history: the next message of the user repairs it by itself.",
     write_kind="W3",
     propose=propose,
     manual_only=True,

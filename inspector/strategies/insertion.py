@@ -14,12 +14,12 @@ Placed = tuple[str | None, Sequence[Chunk]]
 
 def inserted(case: Case, messages: Iterable[Placed]) -> Iterator[Edit]:
     """The edits that put `messages` in; those for one place keep their order. Messages are renumbered with it: an inserted row must not share a msgIdx."""
-    # A number that no neighbour has, so that the renumbering sees messages of their own.
+    # A number that no neighbor has, so that the renumbering sees messages of their own.
     spare = max((chunk.msg_idx or 0 for chunk in case.conversation.chunks), default=0) + 1
     seqs = {chunk.key: chunk.seq for chunk in case.conversation.chunks}
     inserts: list[Edit] = []
     for number, (after, chunks) in enumerate(messages):
-        # Counted up to the row it follows: whoever mends the counter in the same plan must not take a new row for the last one.
+        # Counted up to the row it follows: whoever repairs the counter in the same plan must not take a new row for the last one.
         first = (seqs[after] if after is not None else 0) + 1 - len(chunks)
         inserts += [Insert(after, replace(chunk, seq=first + at, msg_idx=spare + number, chunk_idx=at)) for at, chunk in enumerate(chunks)]
     if inserts:

@@ -31,7 +31,7 @@ class Ending:
 
 
 def recovered(text: str, inside: Where | None = None, tools: Tools = None) -> Ending | None:
-    """The calls that `text` ends with, with nothing but blanks between them. None where one is cut off, is of no declared tool, has words behind it, or could be read in two ways."""
+    """The calls that `text` ends with, with nothing but blanks between them. None where one is cut off, is of no declared tool, has words after it, or could be read in two ways."""
     found = list(calls_in(text, tools, inside or Where()))
     ends = [*(each.start for each in found[1:]), len(text)]
     if not found or any(text[each.end : end].strip() for each, end in zip(found, ends, strict=True)):

@@ -60,7 +60,7 @@ STRATEGY = Strategy(
         "(time, usage, how they ended) only that of the first stays."
     ),
     user_visible_effect="Two answers, or two questions, in a row are shown as one.",
-    pros="Templates and some clients insist that roles alternate; Anthropic and OpenAI join or accept neighbours themselves.",
+    pros="Templates and some clients insist that roles alternate; Anthropic and OpenAI join or accept neighbors themselves.",
     cons=(
         "It is what made rollouts' refused session fail: two answers with thinking become one message whose thinking no model ever gave in this order. "
         "Interrupted results between the answers part them instead, and nothing is joined."

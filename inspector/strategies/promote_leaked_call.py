@@ -147,7 +147,7 @@ STRATEGY = Strategy(
     name="promote-leaked-call",
     safety=frozenset({Safety.INVENTED}),
     summary="makes calls that arrived as text at the end of a turn, and are spelled out whole, tool calls with the result that is recorded of them, else an interrupted one, and renumbers the messages",
-    cost="Calls that the program never saw as such, under an id that the text or the record of a run gives, else one of ours; where no run is recorded a made-up result, marked as an error. "
+    cost="Calls that the program never saw as such, under an id that the text or the record of a run gives, else one of ours; where no run is recorded a synthetic result, marked as an error. "
     "The markup leaves the text, but for signed thinking, which stays whole. A call whose parameters its text does not type stays text, and so does one in the middle of a turn: what follows it knows no result.",
     user_visible_effect="A tool run appears where the turn broke off. Nothing is run: where no result is recorded the call is closed as interrupted, and on resume the program may let the model make it again.",
     pros="The model sees an intact call in place of leaked syntax, knows what came of it or that it was not run, and goes on from there.",

@@ -25,7 +25,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 def free_id(stem: str, taken: set[str], number: int = 2) -> str:
-    """The id with the next number behind it, from `number` on, that nobody has; it is taken from then on."""
+    """The id with the next number after it, from `number` on, that nobody has; it is taken from then on."""
     while (fresh := f"{stem}_{number}") in taken:
         number += 1
     taken.add(fresh)

@@ -22,7 +22,7 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="start-with-user",
     safety=frozenset({Safety.INVENTED}),
-    summary=f"puts the message {WORDS!r} of the user before a history that starts with the assistant, or behind a lone system prompt",
+    summary=f"puts the message {WORDS!r} of the user before a history that starts with the assistant, or after a lone system prompt",
     cost="The user is made to say something that they did not say.",
     user_visible_effect="A message that they did not write stands at the start.",
     pros="Templates, Gemini and older Anthropic models want the user first; rollouts sends the same word in such a case.",

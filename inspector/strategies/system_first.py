@@ -13,7 +13,7 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """To the place that the shape has for it outside of the list, where it has one; else behind the system messages at the front."""
+    """To the place that the shape has for it outside of the list, where it has one; else after the system messages at the front."""
     chunks = case.conversation.chunks
     first = next((number for number, chunk in enumerate(chunks) if chunk.role != "system"), len(chunks))
     late = [chunk for chunk in chunks[first:] if chunk.role == "system"]

@@ -34,7 +34,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 def incomplete(case: Case) -> int | None:
-    """Index of the first message with a call whose result is not directly behind it; what the reader does not hand to the model does not count."""
+    """Index of the first message with a call whose result is not directly after it; what the reader does not hand to the model does not count."""
     unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks}
     for found in answered(case):
         if found.call.key not in unsent and not any(result.key in found.batch for result in found.results):
@@ -79,12 +79,12 @@ STRATEGY = Strategy(
     ),
     user_visible_effect="The agent answers again, and has forgotten what came after that point: ask again.",
     pros=(
-        "OpenClaw's pull request 3565: always a valid history, only a shorter one; no made-up errors that confuse the model, no rules for every edge case, "
+        "OpenClaw's pull request 3565: always a valid history, only a shorter one; no synthetic errors that confuse the model, no rules for every edge case, "
         "and users need not know how a session is stored. The old way out was to delete the whole history."
     ),
     cons=(
-        "It was proposed and not taken: it throws away everything behind the first gap, the newest message of the user included, though the result may stand on another branch or later. "
-        "Its reviewers found that a search of the whole file for results lets exactly these cases through; this one looks directly behind the call."
+        "It was proposed and not taken: it throws away everything after the first gap, the newest message of the user included, though the result may stand on another branch or later. "
+        "Its reviewers found that a search of the whole file for results lets exactly these cases through; this one looks directly after the call."
     ),
     write_kind="W2",
     propose=propose,

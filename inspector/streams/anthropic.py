@@ -12,7 +12,7 @@ from inspector.streams.model import How, Means
 
 KNOWN = frozenset({"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"})
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
-"""Stop reasons behind which a call may be cut off, and is no fault of the stream."""
+"""Stop reasons after which a call may be cut off, and is no fault of the stream."""
 
 TAKES = {
     "text": frozenset({"text_delta", "citations_delta"}),
@@ -70,7 +70,7 @@ class Anthropic(Answer):
 
     def _start(self, message: Mapping[str, Any]) -> None:
         if self.ended:
-            self.found("content_after_terminal", "Another message begins behind the terminal.")
+            self.found("content_after_terminal", "Another message begins after the terminal.")
         elif self._started:
             self.found("start_repeated", "message_start comes again before message_stop.")
             # The blocks that follow are counted from 0 again.
@@ -108,7 +108,7 @@ class Anthropic(Answer):
     def _block_start(self, index: int, block: Mapping[str, Any]) -> None:
         kind = words(block.get("type"))[:100]
         if not self.late(f"a {kind} block") and self._closing:
-            self.found("content_after_finish", f"A {kind} block comes behind message_delta.")
+            self.found("content_after_finish", f"A {kind} block comes after message_delta.")
         if self._open:
             self.found("a_blocks_interleaved", f"Block {index} begins while block {next(iter(self._open))} is open.")
         if index in self._seen:
@@ -199,7 +199,7 @@ class Anthropic(Answer):
         self._left_open()
         reason = fields(value.get("delta")).get("stop_reason")
         if self.ended:
-            self.found("content_after_terminal", "message_delta comes behind the terminal.")
+            self.found("content_after_terminal", "message_delta comes after the terminal.")
         if isinstance(reason, str) and reason:
             self._finish(reason[:100])
         if not isinstance(value.get("usage"), dict):

@@ -21,7 +21,7 @@ MISSED = {
     How.TIMEOUT: "The wait for the stream ends",
     How.UNKNOWN: "The capture ends (how the stream did is not kept)",
 }
-"""Ends behind which what has not come is missing, in words. A capture that was cut proves nothing."""
+"""Ends after which what has not come is missing, in words. A capture that was cut proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Answer:
         raise NotImplementedError
 
     def done_line(self) -> None:
-        """A `[DONE]` line; outside of Chat Completions some servers send it behind their own terminal, and clients pass over it."""
+        """A `[DONE]` line; outside of Chat Completions some servers send it after their own terminal, and clients pass over it."""
         self.say(Means.OTHER, text="[DONE]")
 
     def close(self, how: How) -> None:
@@ -279,12 +279,12 @@ class Answer:
         self.id, self.model = ident[:SHOWN_NAME] or self.id, model[:SHOWN_NAME] or self.model
 
     def late(self, what: str) -> bool:
-        """Whether content comes behind the terminal, which is then said."""
+        """Whether content comes after the terminal, which is then said."""
         if not self.ended:
             return False
         if self.ended_first:
             self.once("terminal_before_content", f"The terminal is the first record, and {what} follows.")
-        self.found("content_after_terminal", f"{what.capitalize()} comes behind the terminal.")
+        self.found("content_after_terminal", f"{what.capitalize()} comes after the terminal.")
         return True
 
     def terminal(self, word: str, twice: str = "duplicate_terminal") -> bool:

@@ -1,4 +1,4 @@
-"""Which brackets of JSON are open behind a line, without reading the JSON: no line of it breaks within a string."""
+"""Which brackets of JSON are open after a line, without reading the JSON: no line of it breaks within a string."""
 
 import re
 
@@ -11,7 +11,7 @@ _STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTA
 
 
 def nest(stack: list[int], line: bytes) -> bool:
-    """Whether brackets are still open behind the line; False as well where they do not match or are over the depth that is read."""
+    """Whether brackets are still open after the line; False as well where they do not match or are over the depth that is read."""
     for match in _STRUCTURE.finditer(line):
         mark = match[0][0]
         if mark in _PAIRS.values():

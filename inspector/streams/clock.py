@@ -7,7 +7,7 @@ from inspector.streams.model import End, Frame, Violation
 STALL_MS = 30_000
 """Clients and proxies that count the silence give up after 30 to 300 seconds."""
 NEVER_MS = 120_000
-"""A stream that stays open for this long behind its last record, and has not ended, never will."""
+"""A stream that stays open for this long after its last record, and has not ended, never will."""
 
 
 class Clock:
@@ -31,5 +31,5 @@ class Clock:
         if end is None or end.at is None or self._last is None or ended:
             return
         if end.at - self._last >= NEVER_MS:
-            text = f"The stream stayed open for {(end.at - self._last) / 1000:,.1f} s behind its last record, without a terminal."
+            text = f"The stream stayed open for {(end.at - self._last) / 1000:,.1f} s after its last record, without a terminal."
             yield Violation("never_terminated", self._index, text)

@@ -38,7 +38,7 @@ class Correction:
 def correct(exchange: Exchange, invented: bool = False, strategies: Collection[str] | None = None) -> Correction:
     """The stream without its errors, but for one that the server itself reports. With `invented`, fields that a call's text does not tell are guessed.
 
-    `strategies` are names: no other is applied, and errors that need others stay. Raises CannotCorrect where the stream cannot be written anew, where a name is
+    `strategies` are names: no other is applied, and errors that need others stay. Raises CannotCorrect where the stream cannot be written again, where a name is
     none, and where a picked strategy cannot do its work without others, which are named.
     """
     picked = _picked(strategies)
@@ -50,7 +50,7 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
     names = frozenset(each.row.name for each in evidence)
     wrong = {each.row.name for each in evidence if each.severity is Severity.ERROR and each.row.name not in _BEYOND}
     choices = any(answer.others for one in found.alone.values() for answer in one.answers)
-    more = ("The stream has several choices: only the first is written anew.",) if choices else ()
+    more = ("The stream has several choices: only the first is written again.",) if choices else ()
     if not wrong | (names & MENDED):
         return Correction(exchange, refused=more if names & _BEYOND else ())
     ours = drafted(exchange, side)
@@ -69,7 +69,7 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
     if missing := [each.name for each in STRATEGIES if each.name not in picked and each.name in needed(work)]:
         others = f"{', '.join(missing[:-1])} and {missing[-1]}" if len(missing) > 1 else missing[0]
         raise CannotCorrect(
-            f"A corrected stream is spelled anew as a whole, so that {', '.join(each.name for each in used if each.name != ANEW)} cannot be done here without {others}: choose them as well."
+            f"A corrected stream is spelled again as a whole, so that {', '.join(each.name for each in used if each.name != ANEW)} cannot be done here without {others}: choose them as well."
         )
     error = (backend or ours).error
     decides = FINISH in picked or any(strategy.name == INCOMPLETE for strategy in used)

@@ -1,4 +1,4 @@
-"""The strategies by which a captured stream is corrected, in the order in which they are applied: each with what it mends and what it costs."""
+"""The strategies by which a captured stream is corrected, in the order in which they are applied: each with what it repairs and what it costs."""
 
 from collections import Counter, deque
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from inspector.streams.violations import L
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """`rows`: names of the rows of the table that it mends. `safety`: what it does beyond moving things."""
+    """`rows`: names of the rows of the table that it repairs. `safety`: what it does beyond moving things."""
 
     name: str
     summary: str
@@ -147,7 +147,7 @@ def _terminals(work: Work) -> None:
         if number:
             work.change(TERMINAL, item, f"the terminal {item.text} again", "")
         elif place < last or "premature_terminal" in work.names:
-            work.change(TERMINAL, item, f"the terminal {item.text} here", "the terminal behind all content")
+            work.change(TERMINAL, item, f"the terminal {item.text} here", "the terminal after all content")
 
 
 def _finish(work: Work) -> None:
@@ -157,7 +157,7 @@ def _finish(work: Work) -> None:
         work.change(FINISH, item, f"the finish reason {shown(item.text) or 'of nothing'}", "")
     last = came[-1] if came else None
     work.change(
-        "one-finish", last, f"the finish reason {shown(last.text)}" if last else "no finish reason", f"{_end_of(work)}, behind all content"
+        "one-finish", last, f"the finish reason {shown(last.text)}" if last else "no finish reason", f"{_end_of(work)}, after all content"
     )
 
 
@@ -180,7 +180,7 @@ def _incomplete(work: Work) -> None:
     terminal = next((item for item in work.ours.items if item.kind == "terminal"), None)
     if (work.backend or work.ours).error:
         if terminal is not None:
-            work.change(INCOMPLETE, terminal, f"the terminal {terminal.text}", "nothing behind the error that the server reports")
+            work.change(INCOMPLETE, terminal, f"the terminal {terminal.text}", "nothing after the error that the server reports")
         return
     if work.backend is not None and work.backend.ended and terminal is None:
         work.change(INCOMPLETE, None, "no terminal", f"the terminal where the backend ended, with the reason {_end_of(work)}")
@@ -295,14 +295,14 @@ STRATEGIES = (
     ),
     Strategy(
         TERMINAL,
-        "One terminal, behind all content; what came behind an earlier one is put before it.",
+        "One terminal, after all content; what came after an earlier one is put before it.",
         "When the client would have closed is not shown any more.",
         _ONE_TERMINAL,
         _terminals,
     ),
     Strategy(
         FINISH,
-        "One finish reason, behind all content: tool calls where there are calls, else the backend's.",
+        "One finish reason, after all content: tool calls where there are calls, else the backend's.",
         "Where no reason came, `length` says that nobody knows.",
         _ONE_FINISH | _ENDS_OTHERWISE,
         _finish,
@@ -317,7 +317,7 @@ STRATEGIES = (
     ),
     Strategy(
         ANEW,
-        "The stream is spelled anew in its dialect, one record for each thing said.",
+        "The stream is spelled again in its dialect, one record for each thing said.",
         "Times, read boundaries, comments and members that are no part of the message (log probabilities, fingerprints) are left out.",
         frozenset(),
         _anew,
@@ -326,15 +326,15 @@ STRATEGIES = (
 )
 
 MENDED = frozenset[str]().union(*(strategy.rows for strategy in STRATEGIES))
-"""Rows that are no errors, and are mended all the same."""
+"""Rows that are no errors, and are repaired all the same."""
 
 _NO_END = _rows("missing_terminal r_no_terminal never_terminated")
 _SPELLED_SO = {DECODE: frozenset({"utf8_broken"}), RENUMBER: _RENUMBERED, TERMINAL: _ONE_TERMINAL, FINISH: _ONE_FINISH}
-"""What a stream that is spelled anew cannot be left with, and the strategies whose work that is."""
+"""What a stream that is spelled again cannot be left with, and the strategies whose work that is."""
 
 
 def needed(work: Work) -> frozenset[str]:
-    """The strategies without which the stream cannot be spelled: a stream that is spelled anew has one end, and numbers its calls."""
+    """The strategies without which the stream cannot be spelled: a stream that is spelled again has one end, and numbers its calls."""
     found = {name for name, rows in _SPELLED_SO.items() if rows & work.names}
     had = any(item.kind == "call" for item in work.ours.content)
     if work.ours.ended and had != _has_calls(work):
@@ -346,7 +346,7 @@ def needed(work: Work) -> frozenset[str]:
     # A finish reason that no terminal follows would go with it; an error cannot stand beside an ordinary end.
     if (work.ours.finish and not work.ours.ended) or (work.ours.ended and (work.backend or work.ours).error):
         found.add(INCOMPLETE)
-    # An end in another framing, or an error in place of the stream, is not spelled anew.
+    # An end in another framing, or an error in place of the stream, is not spelled again.
     if not work.ours.ended and not (work.backend or work.ours).error and not work.names & _NO_END:
         found.add(INCOMPLETE)
     return frozenset(found)

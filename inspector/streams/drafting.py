@@ -24,7 +24,7 @@ CONTENT = frozenset({"text", "thinking", "refusal", "signature", "call"})
 
 
 class CannotCorrect(ValueError):
-    """The stream cannot be written anew without loss; the text is a sentence for people."""
+    """The stream cannot be written again without loss; the text is a sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
             built = answer.blocks[block]
             # As the machines give the input of a custom tool, which is text.
             if given.get(block) == {"input": built.text}:
-                raise CannotCorrect("The answer holds a call of a custom tool, which is not written anew: replay it as it is.")
+                raise CannotCorrect("The answer holds a call of a custom tool, which is not written again: replay it as it is.")
             items[place] = replace(items[place], text=built.text, name=built.name, call_id=built.call_id)
     return Draft(side, ran.dialect, tuple(items), answer, words(answer.error))
 
@@ -89,7 +89,7 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
 def _unwritable(answer: Assembled) -> Iterator[str]:
     for block in answer.blocks:
         if block.kind not in ("text", "thinking", "refusal", "tool-call"):
-            yield f"The answer holds a block that is not written anew here ({block.name or block.kind}): correct it by hand, or replay it as it is."
+            yield f"The answer holds a block that is not written again here ({block.name or block.kind}): correct it by hand, or replay it as it is."
         elif block.size > len(block.text):
             yield f"A block of the answer has {block.size:,} characters, of which {len(block.text):,} are kept: a stream of that length is only judged."
 

@@ -64,7 +64,7 @@ class Frames:
         if "bad-utf8" in frame.marks:
             yield "utf8_broken", "The bytes of the record are no UTF-8."
         if "unterminated" in frame.marks and frame.framing is Framing.SSE:
-            yield "event_without_blank_line", "The last event has no blank line behind it."
+            yield "event_without_blank_line", "The last event has no blank line after it."
         if record.holds is Holds.PLAIN:
             yield "non_data_line", f"The line is no record: {shown(frame.data[:200].decode('utf-8', 'replace'))}"
         if self._lacks or record.holds not in (Holds.JSON, Holds.DONE):

@@ -1,7 +1,7 @@
 """Bytes of one side as events: server-sent events by the rules of the HTML standard, lines of JSON, and what is neither, told apart record by record.
 
 Any split of the same bytes gives the same frames; only `at` and the mark `split` know of reads. One pass, in linear time. What is held is bounded: a record over the
-limit is not kept but named (framing `other`, no data, mark `over-limit`), and the stream goes on behind it.
+limit is not kept but named (framing `other`, no data, mark `over-limit`), and the stream goes on after it.
 """
 
 import re
@@ -174,7 +174,7 @@ class Framer:
         rest = blocks.pop()
         at, index, gap, marks = self._at, self._index, 2 * len(ends), _MARKS_OF[ends]
         ascii_only, frames, sse, when = body.isascii(), self._frames, Framing.SSE, self._times[1]
-        # The first record may have begun in an earlier read; those behind it have not.
+        # The first record may have begun in an earlier read; those after it have not.
         first = at < self._read[1]
         for block in blocks:
             end = at + len(block) + gap

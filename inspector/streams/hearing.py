@@ -51,7 +51,7 @@ class Heard:
     def __init__(self, exchange: Exchange, side: Side, before: int | None = None, choice: int | None = None) -> None:
         self.side = side
         self.after_end = 0
-        """Bytes behind the end of this side."""
+        """Bytes after the end of this side."""
         self.ran: Ran = run(replace(exchange, happenings=partial(self._numbered, exchange)), side, choice)
         self.records = 0
         self.records_before = 0

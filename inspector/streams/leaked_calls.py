@@ -15,7 +15,7 @@ Confidence = Literal["high", "medium", "low"]
 class Where:
     """Where a text stands in its message.
 
-    `part`: reasoning that the provider gave apart, or content. `closed`: that reasoning was ended by its own mark. `after`: what came behind the text. `finish` is the
+    `part`: reasoning that the provider gave apart, or content. `closed`: that reasoning was ended by its own mark. `after`: what came after the text. `finish` is the
     finish reason as sent ("" where none is known); `structured` the structured calls of the same message, name and arguments.
     """
 
@@ -136,9 +136,9 @@ def _placed(text: str, spelled: Spelled, region: Region | None, ends: Mapping[in
     is_marked = dialect.sort is Sort.TOKENS or dialect.id == "D36"
     ends_line = not text[spelled.last : spelled.last + LINE].partition("\n")[0].strip()
     if is_marked and (call.closed or is_last):
-        return True, "It stands in the content behind other words, in marks that no prose holds."
+        return True, "It stands in the content after other words, in marks that no prose holds."
     if call.closed and ends_line and inside.part == "content" and dialect.sort is not Sort.LOOSE:
-        return True, "It stands in the content behind other words, whole, and ends its line."
+        return True, "It stands in the content after other words, whole, and ends its line."
     return False, "Other words stand beside it in its line: mentioned, not made."
 
 
@@ -156,7 +156,7 @@ def _in_reasoning(text: str, spelled: Spelled, region: Region, is_last: bool, in
         return False, "It stands in reasoning, with other words beside it in its line: mentioned, not made."
     if is_last:
         return True, "It stands at the end of reasoning that was never closed: servers take it for the end of the reasoning, and a call."
-    return False, "It stands in reasoning that goes on behind it: a thought, not a call."
+    return False, "It stands in reasoning that goes on after it: a thought, not a call."
 
 
 def calls_in(text: str, tools: Tools, inside: Where) -> Iterator[Found]:

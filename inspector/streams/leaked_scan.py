@@ -127,7 +127,7 @@ _SENTENCE = re.compile(r"[^\W\d_]{2,}[ ,;:.]+[^\W\d_]{2,}")
 
 
 def no_sentence(text: str, at: int) -> bool:
-    """Whether the text ends soon behind `at`, with no two words in a row: an opening that broke off, and no sentence about it."""
+    """Whether the text ends soon after `at`, with no two words in a row: an opening that broke off, and no sentence about it."""
     return len(text) - at <= 200 and not _SENTENCE.search(text, at)
 
 

@@ -49,7 +49,7 @@ class End:
 class Exchange:
     """One request and its answer as captured.
 
-    `happenings` begins anew at every call and gives reads and ends in the order in which they happened (all of one side first, where the
+    `happenings` begins again at every call and gives reads and ends in the order in which they happened (all of one side first, where the
     order was not kept: then `ordered` is False and nothing is claimed about before and after). `request` is the JSON body without secrets, None where
     it was not captured. `dialects` names a side's dialect where the capture says it; else it is told by the events. `keeps_reads`: read boundaries are real.
     """
@@ -77,7 +77,7 @@ LACKS = {
     "times": "when bytes arrived is not kept",
     "read-boundaries": "which bytes arrived together is not kept",
     "stream": "the answer was asked for and given in one piece: nothing is claimed about its order or its end",
-    "bytes": "events were kept as values and are spelled anew here",
+    "bytes": "events were kept as values and are spelled again here",
 }
 
 
@@ -161,7 +161,7 @@ class Violation:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Observed:
-    """What a state machine made of one frame: the state that it is in behind it."""
+    """What a state machine made of one frame: the state that it is in after it."""
 
     frame: Frame
     state: str

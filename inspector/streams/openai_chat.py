@@ -25,7 +25,7 @@ KNOWN = frozenset({"stop", "length", "content_filter", *TOOLS})
 _CLOSED = frozenset({How.EOF, How.UNKNOWN})
 """Ends at which a client has read what there was. After a reset it gets an exception, and before a timeout it waits."""
 _CUT = frozenset({"length", "content_filter", "model_length"})
-"""Finish reasons behind which a call may be cut off, and is no fault of the stream."""
+"""Finish reasons after which a call may be cut off, and is no fault of the stream."""
 # 2001 to 5138 in seconds; what is smaller is of 1970, what is larger counts milliseconds.
 _SECONDS = (10**9, 10**11)
 
@@ -218,9 +218,9 @@ class OpenAIChat(Answer):
         if self.late(what):
             return
         if choice.finish:
-            self.found("content_after_finish", f"{what.capitalize()} comes behind the finish reason {choice.finish}.")
+            self.found("content_after_finish", f"{what.capitalize()} comes after the finish reason {choice.finish}.")
         if self._usage_records:
-            self.once("usage_not_last", "Content comes behind the usage record.")
+            self.once("usage_not_last", "Content comes after the usage record.")
         if not choice.finish:
             self.state = "answer"
 
@@ -255,7 +255,7 @@ class OpenAIChat(Answer):
             if is_custom:
                 choice.custom.add(index)
         elif text and index != choice.last:
-            self.once("parallel_calls_interleaved", f"Arguments of call {index} come behind those of call {choice.last}.")
+            self.once("parallel_calls_interleaved", f"Arguments of call {index} come after those of call {choice.last}.")
         elif block is not None:
             block.name, block.call_id = (block.name or name)[:1000], (block.call_id or call_id)[:1000]
         choice.last = index
@@ -283,7 +283,7 @@ class OpenAIChat(Answer):
     def _finish(self, choice: _Choice, word: str) -> None:
         twice = bool(choice.finish)
         if twice and not self.ended:
-            self.found("duplicate_finish", f"The finish reason {shown(word)} comes behind {shown(choice.finish)}.")
+            self.found("duplicate_finish", f"The finish reason {shown(word)} comes after {shown(choice.finish)}.")
         self.say(Means.FINISH, text=word)
         self._calls_end(choice, word)
         if choice.calls and word == "stop" and not self.asked.forced:
@@ -297,7 +297,7 @@ class OpenAIChat(Answer):
         elif word not in KNOWN:
             self.found("finish_unknown", f"The finish reason {shown(word)} is none of OpenAI's.")
         if self._usage_records:
-            self.once("usage_not_last", "The finish reason comes behind the usage record.")
+            self.once("usage_not_last", "The finish reason comes after the usage record.")
         choice.finish = word
         if choice.main:
             self.finish = word
@@ -321,7 +321,7 @@ class OpenAIChat(Answer):
         if not isinstance(usage, dict) or not usage:
             return
         if self.ended:
-            self.found("content_after_terminal", "The usage record comes behind the terminal.")
+            self.found("content_after_terminal", "The usage record comes after the terminal.")
         self._usage_came, self.usage = True, usage
         self.say(Means.USAGE, value=usage)
         # Beside content it is a running count, as vLLM and Perplexity send it.

@@ -73,14 +73,14 @@ class OpenAIResponses(Answer):
         if not isinstance(number, int) or isinstance(number, bool):
             return
         if self._number is not None and number > self._number + 1:
-            self.found("r_sequence_gap", f"Number {shown(number)} comes behind {self._number}.")
+            self.found("r_sequence_gap", f"Number {shown(number)} comes after {self._number}.")
         elif self._number is not None and number <= self._number:
-            self.found("r_sequence_repeat", f"Number {shown(number)} comes behind {self._number}.")
+            self.found("r_sequence_repeat", f"Number {shown(number)} comes after {self._number}.")
         self._number = number
 
     def _start(self, response: Mapping[str, Any]) -> None:
         if self.ended:
-            self.found("content_after_terminal", "Another response begins behind the terminal.")
+            self.found("content_after_terminal", "Another response begins after the terminal.")
         elif self._started:
             self.found("start_repeated", "response.created comes again before the response has ended.")
         self._started, self.state, self.role = True, "ended" if self.ended else "response", "assistant"
@@ -259,7 +259,7 @@ def _texts(item: Mapping[str, Any]) -> Iterator[tuple[Part, str, Means, str]]:
 
 
 def _print(item: Mapping[str, Any]) -> tuple[str, str]:
-    """Id and a hash of what an item says. Encrypted reasoning is encrypted anew each time, and says the same."""
+    """Id and a hash of what an item says. Encrypted reasoning is encrypted again each time, and says the same."""
     said = [item.get("type"), item.get("call_id"), item.get("name"), item.get("arguments"), item.get("input")]
     said += [text for _, _, _, text in _texts(item)]
     return words(item.get("id"))[:1000], hashlib.sha256(jsontext.compact(said).encode("utf-8", "surrogatepass")).hexdigest()

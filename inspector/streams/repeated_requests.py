@@ -1,6 +1,6 @@
 """Captures in which a client asks the same again: exchanges of one file, folder or import whose request bodies are equal.
 
-A client asks again where it could not use the answer: seed 002 is a client that did so without end, since its stream was ended behind a tool call.
+A client asks again where it could not use the answer: seed 002 is a client that did so without end, since its stream was ended after a tool call.
 """
 
 import hashlib

@@ -7,7 +7,7 @@ from typing import Any
 
 MOST_CALLS = 20_000
 MOST_STEPS = 500_000
-"""Keywords of schemas that are applied to all calls of an answer together, seconds of work; calls behind that are not judged by their schemas."""
+"""Keywords of schemas that are applied to all calls of an answer together, seconds of work; calls after that are not judged by their schemas."""
 _OPEN_LISTS = ("previous_response_id", "conversation", "prompt", "mcp_servers", "container")
 """Members under which a request may bring tools that stand elsewhere."""
 _MORE_TOOLS = ("mcp", "tool_search", "namespace", "mcp_toolset")

@@ -27,7 +27,7 @@ class Ran:
     """One pass over one side: iterate it once, then read what is left. Memory is bounded by what the machine keeps.
 
     `dialect` is "" until the first records told it, and `unsupported` says what it is where no machine reads it. `answers` are the messages: several where the kind of
-    capture keeps events of several answers one behind the other. `closing` are the violations that only the end shows.
+    capture keeps events of several answers one after the other. `closing` are the violations that only the end shows.
     """
 
     def __init__(self, exchange: Exchange, side: Side, choice: int | None = None) -> None:
@@ -168,7 +168,7 @@ class Ran:
         if len(self.answers) < ANSWERS_KEPT:
             self.answers.append(assembled)
         if len(self.answers) == 2:
-            self.problems.append("The capture holds several answers one behind the other: each is judged on its own.")
+            self.problems.append("The capture holds several answers one after the other: each is judged on its own.")
         self._closing += found
 
 

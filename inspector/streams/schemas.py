@@ -25,7 +25,7 @@ def validator(schema: Mapping[str, Any], steps: Iterator[int]) -> Any:
 
         return applied
 
-    # A pattern may take for ever on the right text, and the comparison of all items with all others long enough.
+    # A pattern may take permanently on the right text, and the comparison of all items with all others long enough.
     left_out = dict.fromkeys(("pattern", "uniqueItems", "format"), _not_judged)
     kind = _EXTEND(
         jsonschema.Draft202012Validator,

@@ -100,7 +100,7 @@ def _matched(ours: str, theirs: str, front: int) -> tuple[list[Span], list[Span]
 
 
 def _pairs(here: Sequence[str], there: Sequence[str]) -> list[int]:
-    """For each of `there` its place in `here`, -1 for none: what stands once on both sides, and the equal neighbours of that (Heckel's way)."""
+    """For each of `there` its place in `here`, -1 for none: what stands once on both sides, and the equal neighbors of that (Heckel's way)."""
     ours, theirs = Counter(here), Counter(there)
     place = {each: at for at, each in enumerate(here) if ours[each] == 1}
     to = [place.get(each, -1) if theirs[each] == 1 and each.strip() else -1 for each in there]
@@ -124,7 +124,7 @@ def _runs(tokens: Sequence[str], is_so: Callable[[int], bool], front: int) -> It
 
 
 def _moved(there: Sequence[str], to: Sequence[int], front: int) -> int | None:
-    """Where a run first stands behind one that was sent after it."""
+    """Where a run first follows one that was sent after it."""
     at, highest, start, size, last = front, -1, 0, 0, -2
     for token, place in zip(there, to, strict=True):
         if place >= 0 and place < highest:

@@ -69,7 +69,7 @@ def found(answer: Assembled, asked: Asked, read_by_client: bool) -> Iterator[Vio
                     yield Violation("wrapper_unparsed", block.last, f"{match[0]} stands in the text.")
                 if called and is_fragment(block.text.strip(), called):
                     yield Violation(
-                        "wrapper_fragment_leak", block.first, f"Behind the call stands {shown(block.text.strip())}, a piece of its tags."
+                        "wrapper_fragment_leak", block.first, f"After the call stands {shown(block.text.strip())}, a piece of its tags."
                     )
     if read_by_client:
         yield from _calls(answer, asked)

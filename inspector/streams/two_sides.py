@@ -134,7 +134,7 @@ class _Comparison:
             yield Violation(
                 "after_end_write",
                 max(self.client.records - 1, 0),
-                f"{self.client.after_end:,} bytes were written behind the end of the stream.",
+                f"{self.client.after_end:,} bytes were written after the end of the stream.",
             )
 
     def of_answer(self) -> Iterator[Violation]:
@@ -182,7 +182,7 @@ class _Comparison:
             return
         # A terminal record of the backend that is all that was still to come is no loss: Ollama's last line says finish and end in one.
         if last is not None and terminal.moment < last.moment:
-            text = f"The client's terminal came at input {backend.records_before:,} of {backend.records:,} of the backend, and content of the backend behind it."
+            text = f"The client's terminal came at input {backend.records_before:,} of {backend.records:,} of the backend, and content of the backend after it."
             yield Violation("premature_terminal", terminal.event, text)
         elif client.behind_terminal and last is not None and self._came_late(terminal.event, expected):
             size = client.size - client.at_terminal
@@ -191,7 +191,7 @@ class _Comparison:
             yield Violation("content_reordered", terminal.event, "The backend sent its terminal last, and the client got it earlier.")
 
     def _came_late(self, terminal: int, expected: int) -> bool:
-        """Whether what stands behind the client's terminal is of the backend, and no echo of what came before it."""
+        """Whether what follows the client's terminal is of the backend, and no echo of what came before it."""
         return self.client.at_terminal < expected or any(call.event > terminal for call in self.client.calls)
 
     def _is_fabricated(self) -> bool:
@@ -256,7 +256,7 @@ class _Comparison:
     def _differences(self, sent: "_Sent", found: Differences) -> Iterator[Violation]:
         backend, client = self.backend, self.client
         lost = [span for span in found.lost if not (sent.is_seam(*span) or self._is_beyond(sent.words, span[1]))]
-        # A client that got an error in place of the record got nothing behind it either.
+        # A client that got an error in place of the record got nothing after it either.
         cut_off = self._ended_in_error() and bool(lost) and self._next_split(sent, lost[0])
         for number, (start, end) in enumerate(lost):
             event, said = backend.event_at(sent.place(start)), shown(sent.words[start : min(end, start + 200)])

@@ -72,17 +72,17 @@ _LOOP = "The client runs no tool: it shows the text and asks again, or stops."
 _BLOCK = 'Claude Code throws "Content block not found".'
 
 ROWS = (
-    Row(1, "premature_terminal", _E, ALL, _2, "The client got a terminal before the backend had sent its own.", "Clients close at the terminal: all behind it is lost."),
+    Row(1, "premature_terminal", _E, ALL, _2, "The client got a terminal before the backend had sent its own.", "Clients close at the terminal: all after it is lost."),
     Row(2, "terminal_before_content", _E, ALL, _M, "The terminal is the first record, and content follows.", "The client sees an empty answer."),
-    Row(3, "content_after_terminal", _E, ALL, _M, "A payload comes behind the terminal record.", "Clients have closed by then: it is lost."),
-    Row(4, "content_after_finish", _E, O | A, _M, "Content comes behind the finish reason of its choice, or a block behind message_delta.", "Clients that run tools at the finish reason never see it."),
+    Row(3, "content_after_terminal", _E, ALL, _M, "A payload comes after the terminal record.", "Clients have closed by then: it is lost."),
+    Row(4, "content_after_finish", _E, O | A, _M, "Content comes after the finish reason of its choice, or a block after message_delta.", "Clients that run tools at the finish reason never see it."),
     Row(5, "duplicate_terminal", _W, O | L | A, _M, "The terminal record comes a second time."),
     Row(6, "missing_terminal", _E, ALL, _M, "The stream ends without its terminal record.", 'Ollama\'s JavaScript client throws "Did not receive done or success response in stream."; others wait or take half an answer for whole.'),
     Row(7, "fabricated_terminal", _E, ALL, _2, "The client got an ordinary terminal though the backend ended without one, or with an error.", "A failed answer looks complete and is stored as such."),
     Row(8, "missing_finish_reason", _E, O, _M, "The terminal comes, and a choice that said something has no finish reason.", 'The Vercel AI SDK fails with "Response stream ended without a finish reason."'),
     Row(9, "duplicate_finish", _E, O, _M, "One choice has two finish reasons.", "Clients differ in which of them counts."),
     Row(10, "finish_mismatch_stop", _E, O | A, _M, "There are tool calls, and the finish reason says that the model stopped by itself.", "Clients that go by the finish reason do not run the tools."),
-    Row(11, "finish_mismatch_tool", _E, O | A, _M, "The finish reason says tool calls, and there is none.", "Clients wait for results of nothing, or ask again for ever."),
+    Row(11, "finish_mismatch_tool", _E, O | A, _M, "The finish reason says tool calls, and there is none.", "Clients wait for results of nothing, or ask again permanently."),
     Row(12, "finish_empty_string", _W, O, _M, "The finish reason is an empty text.", "Clients that test for null take the first record for the last."),
     Row(13, "finish_unknown", _W, O | A | R, _M, "The finish reason is none of the dialect's words."),
     Row(14, "stop_reason_missing", _E, A, _M, "message_stop comes, and no message_delta gave a stop reason."),
@@ -100,7 +100,7 @@ ROWS = (
     Row(26, "tool_text_in_reasoning", _E, ALL, _T, "A tool call stands as text in the reasoning, and no structured call follows.", _LOOP),
     Row(27, "tool_text_promoted_from_reasoning", _W, ALL, _2, "A call that was only quoted in closed reasoning became a real one."),
     Row(28, "wrapper_unparsed", _E, O | L, _T, "The wrapper that a proxy asks the model for reaches the client.", _LOOP),
-    Row(29, "wrapper_fragment_leak", _W, O | L, _T, "A piece of the wrapper remains behind the call."),
+    Row(29, "wrapper_fragment_leak", _W, O | L, _T, "A piece of the wrapper remains after the call."),
     Row(30, "content_replayed", _E, ALL, _2, "A run of the client's text comes twice, and once from the backend."),
     Row(31, "content_lost", _E, ALL, _2, "Visible text of the backend did not reach the client."),
     Row(32, "content_reordered", _E, ALL, _2, "The client got the same text in another order."),
@@ -110,7 +110,7 @@ ROWS = (
     Row(36, "record_split_by_proxy", _E, ALL, _2, "A legal record of the backend was cut by a read, and the client lost it or got an error."),
     Row(37, "utf8_broken", _E, ALL, _F, "Bytes are no UTF-8, or the client got U+FFFD where the backend had sent text."),
     Row(38, "crlf", _I, ALL, _F, "Lines end with CR LF: accepted."),
-    Row(39, "event_without_blank_line", _W, ALL, _F, "The last event has no blank line behind it.", "By the standard, clients drop it."),
+    Row(39, "event_without_blank_line", _W, ALL, _F, "The last event has no blank line after it.", "By the standard, clients drop it."),
     Row(40, "non_data_line", _I, ALL, _F, "A line is a comment, or has no known field."),
     Row(41, "in_band_error", _E, ALL, _M, "The server reports an error in the stream."),
     Row(42, "http_error_body_midstream", _E, ALL, _F, "The JSON body of an HTTP error stands in a stream that had begun.", "Clients take it for a record, and throw or pass over it."),
@@ -147,14 +147,14 @@ ROWS = (
     Row(73, "bom", _I, ALL, _F, "The stream begins with a byte order mark: accepted."),
     Row(74, "bare_cr", _I, ALL, _F, "Lines end with CR alone: accepted, and unknown to many clients."),
     Row(75, "usage_duplicate", _W, O, _M, "The usage record comes a second time."),
-    Row(76, "usage_not_last", _W, O, _M, "Content comes behind the usage record."),
+    Row(76, "usage_not_last", _W, O, _M, "Content comes after the usage record."),
     Row(77, "a_index_reopened", _E, A, _M, "A block begins under the index of an earlier one."),
     Row(78, "a_index_gap", _E, A, _M, "The indexes of blocks do not start at 0, or skip one."),
     Row(79, "r_sequence_repeat", _E, R, _M, "A sequence number comes again, or goes back."),
     Row(80, "r_two_terminals", _E, R, _M, "The response ends twice."),
     Row(81, "terminal_swallowed", _E, ALL, _2, "The backend's terminal came, and the client never got one.", "The client waits until it gives up, or takes the answer for broken."),
     Row(82, "event_unknown", _I, ALL, _M, "A record is of no type that is known here: passed over."),
-    Row(83, "start_repeated", _E, A | R, _M, "The message begins a second time before it has ended.", "Anthropic's Node SDK throws; others start anew and lose what came, or splice both."),
+    Row(83, "start_repeated", _E, A | R, _M, "The message begins a second time before it has ended.", "Anthropic's Node SDK throws; others start again and lose what came, or splice both."),
     Row(84, "r_item_unopened", _E, R, _M, "An event names an output item that is not open."),
     Row(85, "r_index_gap", _W, R, _M, "The indexes of output items do not start at 0, or skip one."),
     Row(86, "r_item_left_open", _E, R, _M, "The response is completed with an item that is not done."),
@@ -188,4 +188,4 @@ _LOUD = frozenset(
         *("stall", "never_terminated", "terminal_swallowed", "after_end_write"),
     )
 )
-"""Rows behind which a client in use throws, a provider refuses the next request, or somebody waits and sees it."""
+"""Rows after which a client in use throws, a provider refuses the next request, or somebody waits and sees it."""

@@ -174,7 +174,7 @@ def _fresh(folder: Path) -> Path:
 
 
 def _content(sample: Sample, folder: Path, path: str) -> object:
-    """The bytes of every file; of a SQLite database its rows, since a page may be written anew without a change."""
+    """The bytes of every file; of a SQLite database its rows, since a page may be written again without a change."""
     if sample.content is not None:
         return sample.content(path)
     found: dict[str, object] = {}

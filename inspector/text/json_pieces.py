@@ -73,7 +73,7 @@ def value_of(text: str, name: str) -> str | None:
 
 
 def rearranged(text: str, spans: Sequence[Span], pieces: Sequence[Piece]) -> str:
-    """The array or object `text` with `pieces` instead of what stands at `spans`; what separated two neighbours still does, and joins new ones too."""
+    """The array or object `text` with `pieces` instead of what stands at `spans`; what separated two neighbors still does, and joins new ones too."""
     opening = skip(text, 0) + 1
     closing = len(text.rstrip(" \t\n\r")) - 1
     if not spans:
@@ -94,7 +94,7 @@ def rearranged(text: str, spans: Sequence[Span], pieces: Sequence[Piece]) -> str
 
 
 def amended(text: str, values: dict[str, str], gone: frozenset[str] = frozenset()) -> str:
-    """The object `text` with members set to other texts or left out; new ones stand behind the others."""
+    """The object `text` with members set to other texts or left out; new ones follow the others."""
     found = member_spans(text)
     last = {name: number for number, (name, *_) in enumerate(found)}
     pieces: list[Piece] = []

@@ -17,7 +17,7 @@ _ESCAPED = re.compile('["\\\\\x00-\x1f]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NEVER = re.compile("[\x00\ud800-\udfff]")
 _BEFORE, _BEHIND = 131_071, 16_383
-"""The highest power of ten that numeric holds, and the digits behind its point."""
+"""The highest power of ten that numeric holds, and the digits after its point."""
 
 
 class NotKept(ValueError):

@@ -104,7 +104,7 @@ def read_journal(lines: Iterable[tuple[int, bytes]], report: Report, first_order
             if salvaged is None:
                 bad = complain, error
                 continue
-            complain("it starts with a torn record, which is left out; the record behind that is read")
+            complain("it starts with a torn record, which is left out; the record after that is read")
             fields, identity, problem = salvaged, record_id(salvaged), ""
         if problem:
             complain(problem)

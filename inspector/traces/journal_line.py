@@ -1,4 +1,4 @@
-"""One line of a journal: decoded, checked to be a record, and rescued where it stands behind a torn one."""
+"""One line of a journal: decoded, checked to be a record, and rescued where it follows a torn one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,8 +29,8 @@ def object_of(text: str) -> dict[str, Any]:
 
 
 def after_torn(line: bytes) -> dict[str, Any] | None:
-    """The record that stands on this line behind a torn one; None where there is none."""
-    # A killed server leaves half a line, and the next start writes on behind it (20 restarts in a day, 2026-06-28).
+    """The record that stands on this line after a torn one; None where there is none."""
+    # A killed server leaves half a line, and the next start writes on after it (20 restarts in a day, 2026-06-28).
     start = line.rfind(_RECORD_START)
     try:
         return object_of(line[start:].decode()) if start > 0 else None

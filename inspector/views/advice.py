@@ -1,4 +1,4 @@
-"""What mends a conversation, as its page says it first: the strategies of the recommended sequence, what each costs, and where they are previewed."""
+"""What repairs a conversation, as its page says it first: the strategies of the recommended sequence, what each costs, and where they are previewed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -43,7 +43,7 @@ class Analysis:
     columns: Columns
     strip: Strip
     recommended: tuple[str, ...]
-    """Names of the strategies that mend what was found, in their order."""
+    """Names of the strategies that repair what was found, in their order."""
     standings: tuple[Standing, ...] = ()
     """What every profile says of the next request; () of a past one, where nothing is read, and of more than WHOLE chunks."""
     observed: Observed | None = None
@@ -51,7 +51,7 @@ class Analysis:
     """Of a session that is a tree."""
     own_leaves: tuple[OwnLeaf, ...] = ()
     why_not: str = ""
-    """Why no sequence satisfies the profile; what is recommended then mends only a part."""
+    """Why no sequence satisfies the profile; what is recommended then repairs only a part."""
     tried: dict[str, Finding] = field(default_factory=dict, compare=False)
     """By id, the findings of which a page showed the strategies."""
 

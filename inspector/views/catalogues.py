@@ -46,7 +46,7 @@ class RuleRow:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRow:
-    """A rule of a provider with its evidence in words, and the strategies that may mend it."""
+    """A rule of a provider with its evidence in words, and the strategies that may repair it."""
 
     rule: ProviderRule
     evidence: tuple[str, ...]
@@ -212,7 +212,7 @@ _RULE_ID = re.compile(r"\b[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
 
 
 def per_profile(found: Strategy) -> tuple[OneProfile, ...]:
-    """Profiles of which some rule is mended by the strategy, or may be broken by it as its own text says."""
+    """Profiles of which some rule is repaired by the strategy, or may be broken by it as its own text says."""
     named = set(_RULE_ID.findall(f"{found.cons} {found.cost}"))
     every = (
         OneProfile(

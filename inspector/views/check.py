@@ -1,4 +1,4 @@
-"""A request body that somebody pastes or uploads: judged, mended and given back, and kept nowhere."""
+"""A request body that somebody pastes or uploads: judged, repaired and given back, and kept nowhere."""
 
 import base64
 import binascii

@@ -111,7 +111,7 @@ class ConversationListPage:
 
 
 def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    """The demo's conversations stand behind one's own: they are there to try things on."""
+    """The demo's conversations follow one's own: they are there to try things on."""
     return conversations.select_related("source").order_by("source__is_demo", F("last_activity").desc(nulls_last=True), "id")
 
 
@@ -171,7 +171,7 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
 
 
 def _searched_in_part(filters: Filters, found: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    """Of those that the other filters let through and that the search did not find, all with a text that may go on behind what is kept of it.
+    """Of those that the other filters let through and that the search did not find, all with a text that may go on after what is kept of it.
 
     A chunk alone in its record was cut where so much of it is kept. Of a record with many, as a session file, this cannot be told: it counts.
     """

@@ -52,7 +52,7 @@ WINDOW = 200
 
 @dataclass(frozen=True, slots=True)
 class SelectedFinding:
-    """The side panel: one finding with what it rests on and what would mend it."""
+    """The side panel: one finding with what it rests on and what would repair it."""
 
     oid: str
     finding: Finding
@@ -100,7 +100,7 @@ class ConversationPage:
     recommended: tuple[str, ...]
     advice: Advice | None
     worst: tuple[str, Finding, str] | None
-    """The most dangerous finding with its id, and what to do where no strategy mends it; None where there are only notes."""
+    """The most dangerous finding with its id, and what to do where no strategy repairs it; None where there are only notes."""
     repairs: list[Repair]
     prompt_body: str
     request_body: str

@@ -78,7 +78,7 @@ class Looked:
 
     found: tuple[Explanation, ...]
     known: Meaning | None
-    """Where no rule of a provider is recognised."""
+    """Where no rule of a provider is recognized."""
     pointed: tuple[Conversation, Case] | None = None
     repairable: tuple[Conversation, Case] | None = None
     crash: CrashSays | None = None
@@ -187,7 +187,7 @@ def _look(error: str, row: Conversation | None, reader: str) -> Looked:
 
 
 def _pointed_at(answers: tuple[Explanation, ...], crash: CrashSays | None) -> set[int]:
-    """Seqs of the conversation that can be repaired: of a crash, those behind the whole message that the error names."""
+    """Seqs of the conversation that can be repaired: of a crash, those after the whole message that the error names."""
     if crash and crash.alignment.named:
         messages = {piece.sent.msg_idx for piece in crash.alignment.named}
         return {piece.stored.seq for piece in crash.alignment.pieces if piece.stored is not None and piece.sent.msg_idx in messages}

@@ -14,7 +14,7 @@ from inspector.rules.base import Finding
 
 @dataclass(frozen=True, slots=True)
 class DiffRun:
-    """Neighbouring rows of one kind; long runs of rows whose content is equal are folded."""
+    """Neighboring rows of one kind; long runs of rows whose content is equal are folded."""
 
     op: str
     shown: tuple[DiffRow, ...]

@@ -1,4 +1,4 @@
-"""A repair from preview to undo. Every act is one POST with one public function behind it."""
+"""A repair from preview to undo. Every act is one POST with one public function after it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -80,7 +80,7 @@ class NewRepairPage:
     seen: str
     """What the preview shows, as a digest: only that is proposed."""
     leaf: str
-    """The entry of a tree whose path is to be mended, where a person chose one."""
+    """The entry of a tree whose path is to be repaired, where a person chose one."""
 
 
 @dataclass(frozen=True, slots=True)

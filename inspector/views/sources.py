@@ -233,7 +233,7 @@ def _set_reader(request: OperatorRequest, oid: str) -> HttpResponse:
     name = request.POST.get("reader", "")
     try:
         count = set_deployed_reader(found, request.operator, name)
-        messages.success(request, f"{found.reader} is the deployed reader now; {_many(count, 'conversation')} judged anew with it.")
+        messages.success(request, f"{found.reader} is the deployed reader now; {_many(count, 'conversation')} judged again with it.")
     except Refused as problem:
         messages.error(request, visible(str(problem)))
     return redirect("source", oid=oid)

@@ -10,7 +10,7 @@ UNNAMED = "unnamed-"
 
 
 def tied(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Calls and results without an id get one: the n-th response to a function in the turn behind its calls answers the n-th call of it."""
+    """Calls and results without an id get one: the n-th response to a function in the turn after its calls answers the n-th call of it."""
     result: list[Chunk] = []
     waiting: dict[str, list[str]] = {}
     called = -1

@@ -1,4 +1,4 @@
-"""A repaired request body: messages that no edit touched keep their bytes, the others are spelled anew around the blocks that stay."""
+"""A repaired request body: messages that no edit touched keep their bytes, the others are spelled again around the blocks that stay."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

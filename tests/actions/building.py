@@ -29,7 +29,7 @@ def merged(store: Store | None = None, to: str = "c1") -> Store:
 
 
 def broken(to: str = "c1") -> Store:
-    """Everything that can be mended in one conversation: merged messages, an error chunk, a call without a result in the middle."""
+    """Everything that can be repaired in one conversation: merged messages, an error chunk, a call without a result in the middle."""
     store = Store()
     for said in ([U("go")], [A("calling", tc("x"), tc("y")), T(tr("x"))], [U("and?")], [A("sorry", er())], [U("again")], [A("done")]):
         store.append(*said, to=to)

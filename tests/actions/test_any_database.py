@@ -148,7 +148,7 @@ def test_no_address_of_a_conversation_breaks_on_it(client: Client, tmp_path: Pat
 
 @pytest.mark.django_db
 def test_order_goes_by_the_bytes_of_the_keys_and_not_by_the_words_of_a_language(tmp_path: Path) -> None:
-    """Rows that came later stand behind all others in the database: keys tell the order, and no collation."""
+    """Rows that came later follow all others in the database: keys tell the order, and no collation."""
     conversation = imported(tmp_path / "a.db", merged().append(U("and"), U("on")))
     keys = [record.key for record in loading.stored(conversation).records]
     assert keys == sorted(keys, key=str.encode) and len(keys) == Record.objects.count() > 6

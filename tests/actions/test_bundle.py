@@ -241,7 +241,7 @@ def test_a_reader_of_another_program_that_a_bundle_names_is_not_taken(incident: 
 
 
 def resealed(held: dict[str, bytes], name: str, data: bytes) -> dict[str, bytes]:
-    """With one member changed by somebody who also mends its digest in the manifest."""
+    """With one member changed by somebody who also repairs its digest in the manifest."""
     manifest = json.loads(held["manifest.json"])
     for member in manifest["members"]:
         if member["name"] == name:

@@ -474,5 +474,5 @@ def test_the_page_of_a_server_offers_a_script_and_no_copy_of_a_file(store: str, 
     assert run("import_source", store).status == 0
     found = Source.objects.get()
     shown = client.get(f"/sources/{found.oid}/").content.decode()
-    assert "--out mend.sql</code> gives a repair as a script" in shown and "Switch writes on" in shown
+    assert "--out repair.sql</code> gives a repair as a script" in shown and "Switch writes on" in shown
     assert ".backup" not in shown and "cp -a" not in shown and "--from HOST" not in shown

@@ -35,7 +35,7 @@ def test_an_append_writes_its_own_rows_and_leaves_the_neighbour_alone(tmp_path: 
     for key, value in store.append(U("and more"), now=2000).values.items():
         put(tmp_path / "a.db", key, value)
     second = again(tmp_path / "a.db")
-    # One chunk row, counter and meta row; the 50 metrics rows behind them in the order of keys stay.
+    # One chunk row, counter and meta row; the 50 metrics rows after them in the order of keys stay.
     assert counts() == (records + 3, payloads + 3, revisions + 1)
     assert (first.revision, second.revision) == (1, 2)
     assert Conversation.objects.get(native_id="c2").revision == 1

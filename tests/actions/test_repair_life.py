@@ -42,7 +42,7 @@ IN_PLACE, FORK = "in-place", "fork"
 
 
 def with_everything_wrong(path: Path) -> Conversation:
-    """`c1` with every fault that a strategy mends, a neighbour beside it, and records of other kinds."""
+    """`c1` with every fault that a strategy repairs, a neighbor beside it, and records of other kinds."""
     store = merged(broken(), to="c2")
     extra = {"conv:c1:metrics:0000000001": "{}", "conv:c1:cwd": "/home/x", "workspace:default": '{"title":"d"}', "vision-settings": "{}"}
     return imported(path, {**store.values, **extra, "conv:c1:seq": "7"})

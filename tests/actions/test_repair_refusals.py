@@ -131,7 +131,7 @@ def test_a_store_that_moved_since_the_approval_makes_it_stale(
     with pytest.raises(Stale) as refusal:
         apply_repair(repair, WHO, interactive=True)
     repair.refresh_from_db()
-    assert said in str(refusal.value) and said in repair.outcome and "propose anew" in repair.outcome
+    assert said in str(refusal.value) and said in repair.outcome and "propose again" in repair.outcome
     assert repair.state == Repair.State.STALE and everything(path) == before
     assert refusal.value.moved and not repair.changes.exists()
 

@@ -1,4 +1,4 @@
-"""A refused resume as a person walks it: paste the error, land on the stored chunk, see what mends it, propose the repair."""
+"""A refused resume as a person walks it: paste the error, land on the stored chunk, see what repairs it, propose the repair."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_s
     page.get_by_role("link", name="seq 30").first.click()
     expect(page.locator("tr#seq-30")).to_contain_text("The command hung")
     page.goto(explained)
-    expect(page.locator("#do")).to_contain_text("Cost: One made-up result per call")
+    expect(page.locator("#do")).to_contain_text("Cost: One synthetic result per call")
     page.get_by_role("link", name="Preview this repair").click()
     expect(page.locator("body")).to_contain_text("no known rule refuses")
     page.get_by_role("button", name="Propose this repair").click()

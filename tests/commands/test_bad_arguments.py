@@ -25,7 +25,7 @@ def held(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("out", "words"),
     [
-        ("", "Name the new file behind --out"),
+        ("", "Name the new file after --out"),
         (".", "already exists"),
         ("dispatch.db", "already exists"),
         ("no/such.db", "its folder does not exist"),

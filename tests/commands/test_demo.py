@@ -76,7 +76,7 @@ def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
     assert run("repair", incident_id, "--strategy", "renumber-messages", "--apply").status == 0
     repaired = everything(store)
     again = run("demo")
-    assert everything(store) == repaired != rows and "--fresh writes them anew" in again.out
+    assert everything(store) == repaired != rows and "--fresh writes them again" in again.out
     assert run("demo", "--fresh").status == 0 and everything(store) == rows
 
 

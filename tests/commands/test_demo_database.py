@@ -1,4 +1,4 @@
-"""The demo's gbrain in a private PostgreSQL: kept, written anew, left alone where it is somebody's, and running only while somebody looks."""
+"""The demo's gbrain in a private PostgreSQL: kept, written again, left alone where it is somebody's, and running only while somebody looks."""
 
 import shutil
 import tempfile

@@ -55,7 +55,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(store: str, how: tuple[str,
 def test_words_at_the_index_of_the_results_are_not_lost(database: str) -> None:  # noqa: F811
     put(database, DAMAGED["words at the index, gateway"])
     before = everything(database)
-    # Asked for by name it is refused; asked for what would mend it, there is nothing that could.
+    # Asked for by name it is refused; asked for what would repair it, there is nothing that could.
     for how, status in ((LEDGER, 2), (("--for", "ai-sdk-6"), 1)):
         ran = repair(database, *how, "--apply")
         assert ran.status == status and "holds words of the user" in ran.err and ran.err.count("\n") == 1
@@ -97,8 +97,8 @@ def test_the_calls_that_an_error_names_lead_to_their_job(export: Path) -> None:
 
 
 def test_a_script_says_how_it_is_run(export: Path, tmp_path: Path) -> None:
-    ran = run("repair", export, "--conversation", "4107", *LEDGER, "--out", tmp_path / "my mend.sql")
-    assert ran.status == 0 and f"psql -v ON_ERROR_STOP=1 -f '{tmp_path}/my mend.sql' DATABASE" in ran.out
+    ran = run("repair", export, "--conversation", "4107", *LEDGER, "--out", tmp_path / "my repair.sql")
+    assert ran.status == 0 and f"psql -v ON_ERROR_STOP=1 -f '{tmp_path}/my repair.sql' DATABASE" in ran.out
 
 
 def test_an_error_that_was_mended_is_not_said_to_stand(store: str) -> None:  # noqa: F811

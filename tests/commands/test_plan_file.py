@@ -143,7 +143,7 @@ def test_what_is_no_plan_is_refused(store: Path, tmp_path: Path, text: str, word
 
 def test_a_plan_file_without_a_name_is_asked_for(store: Path, tmp_path: Path) -> None:
     ran = run("repair", store, "--apply-plan", "")
-    assert ran.status == 2 and ran.err == "Name the plan file behind --apply-plan, or - for standard input.\n"
+    assert ran.status == 2 and ran.err == "Name the plan file after --apply-plan, or - for standard input.\n"
     ran = run("repair", store, "--apply-plan", tmp_path)
     assert ran.status == 2 and "is a folder" in ran.err and "database" not in ran.err
 

@@ -225,5 +225,5 @@ def before_a_user_message(read: list[Said]) -> int:
 
 
 def spoken(conversation: Conversation) -> Spoken:
-    """What was said, whatever the numbers behind it."""
+    """What was said, whatever the numbers after it."""
     return [(message.role, [dict(chunk.payload) for chunk in message.chunks]) for message in queries.true_messages(conversation.chunks)]

@@ -70,7 +70,7 @@ def test_an_id_that_looks_like_a_row_of_another_is_named_as_bleeding(namesakes: 
     assert DISPATCH.bleeding("_", ["A:CHUNK:b", "x", "xy"]) == ("A:CHUNK:b", "x")
     case = case_of(namesakes.conversation("a"), "exact", bleeding=("a:chunk:b",))
     (finding,) = findings(case, (BLEEDING,))
-    assert "takes what stands behind :chunk: in another id for the number of a row" in finding.message
+    assert "takes what follows :chunk: in another id for the number of a row" in finding.message
 
 
 def test_a_conversation_can_be_repaired_beside_one_whose_id_goes_on_as_its_row_keys_do(tmp_path: Path, namesakes: Store) -> None:

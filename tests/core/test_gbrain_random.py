@@ -103,7 +103,7 @@ def spelled(random: Random, row: Case) -> Stored:
 
 
 def real(conversation: Conversation) -> Counter[str]:
-    """Whose words are JSON by what they say: a block that is written anew has its members in the order of the server."""
+    """Whose words are JSON by what they say: a block that is written again has its members in the order of the server."""
     words = (chunk.text for chunk in conversation.chunks if chunk.kind is Kind.TOOL_RESULT and not is_synthetic(chunk))
     return Counter("".join(sorted(text_)) for text_ in words)
 

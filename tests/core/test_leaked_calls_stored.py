@@ -50,7 +50,7 @@ WANTED: Said = [
 
 
 def said(conversation: Conversation, made_up: str = OURS) -> Said:
-    """Role, kind or tool, words or input; the words of the program for a made-up result stand as ours."""
+    """Role, kind or tool, words or input; the words of the program for a synthetic result stand as ours."""
     return [
         (chunk.role, chunk.tool_name, chunk.payload["input"])
         if chunk.kind is Kind.TOOL_CALL

@@ -36,7 +36,7 @@ ELSEWHERE = {strategy.name for strategy in STRATEGIES if strategy.beyond_dispatc
 # It does what another one does, and more: in choices that one stands for both.
 TWIN = {"promote-guessed-call"}
 NAMES = [name for name in ALL if name not in EVIDENCE | FOR_A_PROVIDER | ELSEWHERE | TWIN]
-# They mend what can be told and leave the rest as it is, on purpose; their own tests say which is which.
+# They repair what can be told and leave the rest as it is, on purpose; their own tests say which is which.
 CAREFUL = {"rebuild-unreadable-row", "replace-unreadable-row", "promote-leaked-call", "promote-guessed-call", "deduplicate-results"}
 
 

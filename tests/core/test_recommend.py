@@ -80,7 +80,7 @@ def test_a_real_result_is_kept_wherever_some_place_keeps_it(name: str) -> None:
 @pytest.mark.parametrize("wire", sorted(set(WIRES.values())))
 @pytest.mark.parametrize("name", HISTORIES)
 def test_a_body_that_is_mended_and_written_is_accepted_when_it_is_read_again(name: str, wire: str) -> None:
-    """Through the bytes: the body of the history, read, mended for its own profile, written, read, judged."""
+    """Through the bytes: the body of the history, read, repaired for its own profile, written, read, judged."""
     format_name = next(name for name, each in WIRES.items() if each == wire)
     format_ = format_named(format_name)
     body = projection(wire).project(case(name).messages)

@@ -1,4 +1,4 @@
-"""The incident report's conversation (E1), from its rows to what was sent, what is found, and what a repair leaves behind."""
+"""The incident report's conversation (E1), from its rows to what was sent, what is found, and what a repair leaves after."""
 
 import pytest
 

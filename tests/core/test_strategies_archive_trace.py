@@ -39,7 +39,7 @@ MODES = ("same-rows", "new-conversation")
 
 @dataclass(frozen=True)
 class Incident:
-    """A store whose conversation `c1` is broken, what else is known of it, what mends it, and the rule that says so."""
+    """A store whose conversation `c1` is broken, what else is known of it, what repairs it, and the rule that says so."""
 
     store: Store
     mended_by: str

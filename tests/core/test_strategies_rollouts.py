@@ -1,4 +1,4 @@
-"""What makes a rollouts session unloadable, and what mends it, on the bytes of its files."""
+"""What makes a rollouts session unloadable, and what repairs it, on the bytes of its files."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Strategies that mend single rows, each on real records: what is written, what stays byte for byte, what is left alone, and that it can be undone."""
+"""Strategies that repair single rows, each on real records: what is written, what stays byte for byte, what is left alone, and that it can be undone."""
 
 import json
 from collections.abc import Sequence

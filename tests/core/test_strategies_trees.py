@@ -31,15 +31,15 @@ PROFILE, PROJECTION = "anthropic-2026-07", "anthropic"
 MODES = ("replay-suffix", "insert-and-reparent", "new-session")
 FORMATS: dict[str, Format] = {"pi": PI, "openclaw": OPENCLAW}
 
-# Shape, and what the recommended repair makes of it; `MADE` is the made-up result of the program that keeps the file.
+# Shape, and what the recommended repair makes of it; `MADE` is the synthetic result of the program that keeps the file.
 TABLE = {
     "P01 valid pair": ("U A(c1) R(c1=ok) U", "="),
     "P02 missing, user follows": ("U A(c1) U", "U A(c1) R(c1=MADE) U"),
     "P03 missing at end": ("U A(c1)", "U A(c1) R(c1=MADE)"),
     "P04 parallel, one missing": ("U A(c1 c2) R(c2=ok) U", "U A(c1 c2) R(c2=ok) R(c1=MADE) U"),
-    "P05 displaced behind user": ("U A(c1 c2) U R(c2=ok)", "U A(c1 c2) R(c2=ok) R(c1=MADE) U"),
-    "P06 displaced behind text": ("U A(c1) A('hm') R(c1=ok) U", "U A(c1) R(c1=ok) A('hm') U"),
-    "P07 displaced behind tool turn": ("U A(c1) A(c2) R(c2=ok) R(c1=ok) U", "U A(c1) R(c1=ok) A(c2) R(c2=ok) U"),
+    "P05 displaced after user": ("U A(c1 c2) U R(c2=ok)", "U A(c1 c2) R(c2=ok) R(c1=MADE) U"),
+    "P06 displaced after text": ("U A(c1) A('hm') R(c1=ok) U", "U A(c1) R(c1=ok) A('hm') U"),
+    "P07 displaced after tool turn": ("U A(c1) A(c2) R(c2=ok) R(c1=ok) U", "U A(c1) R(c1=ok) A(c2) R(c2=ok) U"),
     "P08 late result in a later turn": (
         "U A(c1) U A('t') U A(c9) R(c1=late) R(c9=ok) U",
         "U A(c1) R(c1=late) U A('t') U A(c9) R(c9=ok) U",
@@ -252,7 +252,7 @@ def test_a_result_is_no_orphan_where_its_call_may_stand_in_a_line_that_cannot_be
 
 
 def test_an_id_that_is_used_again_in_every_turn_takes_no_second_look() -> None:
-    """Ten thousand turns of one id, as providers number calls anew in each: each result goes to the call of its own turn."""
+    """Ten thousand turns of one id, as providers number calls again in each: each result goes to the call of its own turn."""
     turns = 10_000
     shape = chain("U") + [
         message
@@ -366,7 +366,7 @@ def test_a_result_that_stands_nowhere_is_made_up_as_before() -> None:
         # A late result is none for the request, which was the reviewers' objection.
         ("U A(c1) U A('t') U A(c9) R(c1=late) R(c9=ok) U", "U"),
         ("U A('t') U A(c1) U R(c1=late)", "U A('t') U"),
-        # An answer that would end the history goes with the one behind it.
+        # An answer that would end the history goes with the one after it.
         ("U A('t') U A('well') A('so') A(c1) U", "U A('t') U"),
         ("U A(c0) R(c0=ok) A('so') A(c1) U", "U A(c0) R(c0=ok)"),
         # With nothing before the cut only the user's newest message is left to go on with.
@@ -435,7 +435,7 @@ def test_a_cut_as_written_is_the_end_of_the_path(mode: str) -> None:
     assert said(later) == "U A(c1) R(c1=ok)"
 
 
-# Made-up results, with the words of one's choice.
+# Synthetic results, with the words of one's choice.
 
 
 @pytest.mark.parametrize(
@@ -845,7 +845,7 @@ def test_two_answers_are_joined_and_the_copy_between_them_follows_as_it_is() -> 
         (a("a1", "u1", text("one"), stopReason="stop"), a("a2", "a1", text("two"), stopReason="aborted")),
         (a("a1", "u1", text("one"), model="m1"), a("a2", "a1", text("two"), model="m2")),
     ],
-    ids=["failed first", "failed behind", "two models"],
+    ids=["failed first", "failed after", "two models"],
 )
 def test_answers_that_programs_treat_otherwise_are_not_joined(rows: Sequence[Any]) -> None:
     for format_name, reader in (("openclaw", "openclaw-2026.9"), ("pi", "pi-1.5")):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 BODY_HASH = "75799ee31666d97f554fa463f3e2e0e003412a8ae23da693cb94730c6c836087"
 E2 = "77574596-3e7b-46f8-8d67-c9e17a529dee"
 E2_ERROR = "HTTP 400: unexpected character: line 1 column 1413 (char 1412). Received Model Group=glm-5.2"
-# Filled by us, so that the parser stops where the provider's did: the colon behind "note" is missing at char 1412.
+# Filled by us, so that the parser stops where the provider's did: the colon after "note" is missing at char 1412.
 _HEAD, _TAIL = '{"todos":[{"content":"', '"}],"note"'
 MALFORMED = _HEAD + "x" * (1412 - len(_HEAD) - len(_TAIL)) + _TAIL + '"verify wave 0"}'
 
@@ -240,7 +240,7 @@ LATER = "turn-1782600005000-after1"
 
 
 def test_e8_the_journal_and_its_rotated_part_stand_in_for_a_missing_traces_db(tmp_path: Path, client: Client) -> None:
-    """The server came up again and answered a probe: the spans of the turn that died stay open for ever."""
+    """The server came up again and answered a probe: the spans of the turn that died stay open permanently."""
     write_dispatch_store(tmp_path / "dispatch.db", [("conversation-store", *pair) for pair in crashed().values.items()])
     after = {"turnId": LATER, "spanId": "span-later"}
     later = [

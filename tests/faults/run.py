@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MEMORY, ROOM = Path("/dev/shm"), 1 << 28
 """A folder in memory, and the bytes that have to be free there; a disk is slower, since every write of ours is synced."""
 SHARDS = 4
-"""Parts of a case, for which it is prepared anew: enough of them that no process waits long for the last one."""
+"""Parts of a case, for which it is prepared again: enough of them that no process waits long for the last one."""
 BEFORE, AFTER = 4, 8
 """Calls on Inspector's own database next to the write to the store: between them lies whatever is written and not recorded."""
 READS = 5
@@ -217,7 +217,7 @@ def _plain(result: Any, place: Path) -> dict[str, Any]:
 def chosen(calls: Sequence[Call], store: str, far: bool = True, is_all: bool = False) -> Iterator[tuple[Call, str]]:
     """The points of a run: every fault at every call on the store's own bytes; elsewhere fewer, since most are like the one before.
 
-    Elsewhere is our own database, and the -shm file of a store, which whoever opens the database makes anew. Of calls of one name on one
+    Elsewhere is our own database, and the -shm file of a store, which whoever opens the database makes again. Of calls of one name on one
     file that follow each other (the pages of one transaction) the first and the last are taken, of statements that only read every few;
     next to the write a kill before each and one more kind in turn, in the rest of the run (where `far`) one kind in turn.
     """

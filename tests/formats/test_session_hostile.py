@@ -82,7 +82,7 @@ def test_a_file_that_no_program_opens_is_mended_in_a_new_one_only(data: bytes, s
 @pytest.mark.parametrize("mode", [INSERT, REPLAY])
 @pytest.mark.parametrize("end", [b"\r", b"", b"\r\n"])
 def test_a_line_end_that_was_cut_off_is_completed_and_no_line_is_changed(mode: str, end: bytes) -> None:
-    """Behind a CR alone another CR LF was put, which changed that line, and every repair was refused."""
+    """After a CR alone another CR LF was put, which changed that line, and every repair was refused."""
     data = BROKEN.replace(b"\n", b"\r\n").removesuffix(b"\r\n") + end
     found = written(data, mode)
     assert found.endswith(b"\n") and b"\r\r" not in found
@@ -93,7 +93,7 @@ def test_a_line_end_that_was_cut_off_is_completed_and_no_line_is_changed(mode: s
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "/etc/x", "..", "a\nb", "a\0b", "<b>", "x" * 129])
 def test_an_id_of_a_plan_file_that_would_lead_elsewhere_is_refused(name: str) -> None:
     """The id of a new session becomes the name of its file; a plan that was saved to a file can be changed there."""
-    with pytest.raises(WriteRefused, match="none that a program takes; make the plan anew"):
+    with pytest.raises(WriteRefused, match="none that a program takes; make the plan again"):
         written(BROKEN, NEW, fork_id=name)
 
 

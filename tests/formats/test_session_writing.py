@@ -333,7 +333,7 @@ def test_a_path_over_leaf_rows_is_refused_since_only_pi_takes_it() -> None:
 
 def test_nothing_leads_before_a_reset_but_by_changing_the_rows_themselves() -> None:
     data = BROKEN + lines(entry("reset", "x1", "u2", firstKeptEntryId="u1"), u("u3", "x1", "on"))
-    with pytest.raises(WriteRefused, match="Behind a reset"):
+    with pytest.raises(WriteRefused, match="After a reset"):
         openclaw(data, lambda held: inserted_result())
 
 

@@ -1,4 +1,4 @@
-"""What judges are asked of gbrain: each row of its table as it is stored, as each of its versions would replay it, and mended.
+"""What judges are asked of gbrain: each row of its table as it is stored, as each of its versions would replay it, and repaired.
 
 A question is called `ROW repair / version`; of `gbrain-naive` the rows themselves are sent, and the judge's own runner maps them one for one.
 """
@@ -52,7 +52,7 @@ def _repairs(number: str) -> dict[str, Stored]:
 
 @cache
 def histories() -> dict[str, Stored]:
-    """Rows as stored by number, and mended."""
+    """Rows as stored by number, and repaired."""
     found: dict[str, Stored] = {}
     for row in ROWS:
         found[row.number] = stored(row)

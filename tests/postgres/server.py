@@ -162,7 +162,7 @@ def _run(server: Server, program: str, *arguments: str) -> None:
             user=server.account,
             group=None,
             cwd="/",
-            # A server that goes on in the background would keep a pipe open for ever.
+            # A server that goes on in the background would keep a pipe open permanently.
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=60,

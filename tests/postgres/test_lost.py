@@ -38,7 +38,7 @@ def everything(dsn: str) -> list[object]:
 
 
 def insertion(dsn: str) -> tuple[dict[str, dict[str, object]], list[Change]]:
-    """The guard of job 1 and a row behind its last one."""
+    """The guard of job 1 and a row after its last one."""
     stored = reading.one(at(dsn), GBRAIN, "1")
     assert stored is not None
     like = row_of(next(record for record in stored.records if record.key.startswith(MESSAGES)).value)

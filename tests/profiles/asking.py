@@ -55,7 +55,7 @@ def _with(value: Any, odd: Any) -> list[Any]:
 
 
 def assert_knows_its_text(rule: ProviderRule) -> None:
-    """The rule's own text with places and ids filled in is recognised, and they are read out of it again."""
+    """The rule's own text with places and ids filled in is recognized, and they are read out of it again."""
     matches = [match for pattern in rule.patterns() if (match := pattern.search(f"400 Bad Request: {rule.say(**VALUES)} (x)"))]
     assert matches
     for name in ("n", "m", "id", "ids"):

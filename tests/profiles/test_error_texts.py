@@ -1,4 +1,4 @@
-"""Each rule recognises its own text, plain and as it is pasted, with its numbers and ids; and hostile bodies are judged without a fault."""
+"""Each rule recognizes its own text, plain and as it is pasted, with its numbers and ids; and hostile bodies are judged without a fault."""
 
 import json
 import time

@@ -1,6 +1,6 @@
 """The published programs, which install.sh puts into a folder, `var/programs` or what INSPECTOR_PROGRAMS names; and what they read, kept in goldens.json.
 
-`python -m tests.programs.running` runs all of them over the files of sessions/ and writes goldens.json anew.
+`python -m tests.programs.running` runs all of them over the files of sessions/ and writes goldens.json again.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.programs.sessions import kept
 HERE = Path(__file__).parent
 FOLDER = Path(os.environ.get("INSPECTOR_PROGRAMS") or HERE.parent.parent / "var" / "programs").absolute()
 GOLDENS = HERE / "goldens.json"
-# All files take two seconds; a cycle takes for ever, or until the memory is full.
+# All files take two seconds; a cycle takes permanently, or until the memory is full.
 SECONDS = 20
 MEGABYTES = 512
 STOPPED = {"stops": "killed: no answer in time, or out of memory"}

@@ -1,6 +1,6 @@
 """Session files of ours, stored in sessions/: damaged ones, what each mode writes of a plan for them, and some that no program reads as a repair means it.
 
-`python -m tests.programs.sessions` writes them anew; the programs must then be run again (`python -m tests.programs.running`).
+`python -m tests.programs.sessions` writes them again; the programs must then be run again (`python -m tests.programs.running`).
 """
 
 import json
@@ -33,7 +33,7 @@ _THINKS = {"type": "thinking", "thinking": "which file?", "thinkingSignature": "
 
 @dataclass(frozen=True)
 class Damaged:
-    """A session file as a program left it, and the strategies that mend it."""
+    """A session file as a program left it, and the strategies that repair it."""
 
     name: str
     form: Format

@@ -98,7 +98,7 @@ def shape(message: Message) -> str:
 
 
 def counted(reading: Reading) -> str:
-    """What differs from the usual: the next index behind two rows, one turn, a free index."""
+    """What differs from the usual: the next index after two rows, one turn, a free index."""
     report = reading.report
     assert report["initialMessages"] is False
     return ", ".join(

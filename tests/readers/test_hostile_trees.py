@@ -104,7 +104,7 @@ LONG = {
     "turns": lambda: long_chain("U A(c1) R(c1=ok) A('done')"),
     "calls without results": lambda: long_chain("U A(c1) A(c2)"),
     "results without calls": lambda: long_chain("R(c1=ok) R(-=x)"),
-    "one call and its results for ever": lambda: [say("e0", None, "A(c1)"), *long_chain("R(c1=SYN) R(c1=ok)")[1:]],
+    "one call and its results permanently": lambda: [say("e0", None, "A(c1)"), *long_chain("R(c1=SYN) R(c1=ok)")[1:]],
     "one id for all calls, then all results": lambda: [
         entry(f"e{at}", f"e{at - 1}" if at else None, message=message("A(c1)" if at < MANY / 2 else "R(c1=ok)")) for at in range(MANY)
     ],

@@ -39,21 +39,21 @@ P04 parallel, one missing
   openclaw-2026.1 U A(c1 c2) R(c1=SYN) R(c2=ok) U
   openclaw-2026.7 U A(c1 c2) R(c1=SYN) R(c2=ok) U
   openclaw-2026.9 U A(c1 c2) R(c1=SYN) R(c2=ok) U
-P05 displaced behind user
+P05 displaced after user
   stored          U A(c1 c2) U R(c2=ok) ✗
   pi-1.5          U A(c1 c2) R(c1=NRP) R(c2=NRP) U R(c2=ok) ✗
   openclaw-pr3565 U
   openclaw-2026.1 U A(c1 c2) R(c1=SYN) R(c2=ok) U
   openclaw-2026.7 U A(c1 c2) R(c1=SYN) R(c2=ok) U
   openclaw-2026.9 U A(c1 c2) R(c1=SYN) R(c2=ok) U
-P06 displaced behind text-only assistant
+P06 displaced after text-only assistant
   stored          U A(c1) A('hm') R(c1=ok) U ✗
   pi-1.5          U A(c1) R(c1=NRP) A('hm') R(c1=ok) U ✗
   openclaw-pr3565 U A(c1) A('hm') U ✗
   openclaw-2026.1 U A(c1) R(c1=SYN) A('hm') U
   openclaw-2026.7 U A(c1) R(c1=ok) A('hm') U
   openclaw-2026.9 U A(c1) R(c1=ok) A('hm') U
-P07 displaced behind later tool turn
+P07 displaced after later tool turn
   stored          U A(c1) A(c2) R(c2=ok) R(c1=ok) U ✗
   pi-1.5          U A(c1) R(c1=NRP) A(c2) R(c2=ok) R(c1=ok) U ✗
   openclaw-pr3565 U A(c1) A(c2) R(c2=ok) U ✗

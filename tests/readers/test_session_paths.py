@@ -48,7 +48,7 @@ SHAPES: list[tuple[str, list[Any], str, str, str]] = [
     ("a label is the last line", [U1, A1, entry("l1", "u1", type="label", targetId="u1")], "u1,l1", "u1,l1", "u1,l1"),
     ("two children of one entry", [U1, A1, say("b1", "u1", "A('other')")], "u1,b1", "u1,b1", "u1,b1"),
     ("several roots", [U1, A1, say("r1", None)], "r1", "r1", "r1"),
-    ("empty file behind its header", [], "", "", ""),
+    ("empty file after its header", [], "", "", ""),
 ]
 
 

@@ -12,7 +12,7 @@ def test_a_sound_conversation_hurts_nobody() -> None:
 def test_the_branch_case_is_refused_as_stored_and_made_up_for_by_all_others() -> None:
     found = hurts(stored([say("u1", None), say("a1", "u1", "A(c1)"), say("r1", "a1", "R(c1=real)"), say("u2", "a1")]))
     assert list(found) == clients("pi")
-    assert found.pop("verbatim") == "sends what a strict provider refuses: the call 'c1' has no result behind it"
+    assert found.pop("verbatim") == "sends what a strict provider refuses: the call 'c1' has no result after it"
     assert set(found.values()) == {"makes up 1 result: 'c1'"}
 
 

@@ -54,7 +54,7 @@ def test_the_premature_terminal_stands_first_in_words_and_alone_in_its_row() -> 
         "closed | The connection closes",
     ]
     shown = stream_view.window(found).rows
-    assert [row.input for row in shown[:5]] == ["input 1–3", "behind input 3", "behind input 3", "behind input 3", "input 4"]
+    assert [row.input for row in shown[:5]] == ["input 1–3", "after input 3", "after input 3", "after input 3", "input 4"]
     assert [sorted(row.first_over) for row in shown] == [[], [], [], [], ["client"], [], [], ["backend"]]
 
 

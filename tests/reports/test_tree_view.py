@@ -150,7 +150,7 @@ def test_a_stale_compaction_pointer_is_damage_and_a_good_one_counts_what_it_stan
     good = branches([*chain(3), entry("k", "e2", type="compaction", summary="s", firstKeptEntryId="e2"), say("u", "k")])
     assert [mark.text for mark in good.marks[3]] == ["stands for 2 entries above it"]
     assert not good.damage
-    assert [row.said for row in tree_view(good).rows] == ["behind compaction", "behind compaction", "live", "live", "live"]
+    assert [row.said for row in tree_view(good).rows] == ["after compaction", "after compaction", "live", "live", "live"]
 
 
 def test_the_readers_differ_and_those_that_agree_stand_together() -> None:
@@ -207,7 +207,7 @@ def test_straight_runs_are_folded_and_can_be_unfolded() -> None:
 def test_what_a_compaction_stands_for_is_folded_in_small_trees_too() -> None:
     view = tree_view(branches([*chain(8), entry("c", "e7", type="compaction", summary="S", firstKeptEntryId="e6"), say("u", "c")]))
     assert [(row.node.key, row.folded, row.said) for row in view.rows] == [
-        ("e0", 0, "behind compaction"), ("e1", 5, "behind compaction"), ("e6", 0, "live"), ("e7", 0, "live"), ("c", 0, "live"), ("u", 0, "live"),
+        ("e0", 0, "after compaction"), ("e1", 5, "after compaction"), ("e6", 0, "live"), ("e7", 0, "live"), ("c", 0, "live"), ("u", 0, "live"),
     ]  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def test_a_member_is_added_and_removing_it_gives_every_byte_back(text: str, expe
 
 
 def test_a_member_that_its_program_spelled_in_another_way_is_removed_all_the_same() -> None:
-    """The program parses the file and writes all of it again, with an entry of its own behind ours."""
+    """The program parses the file and writes all of it again, with an entry of its own after ours."""
     later = '{"a":2,"n":{"sessionId":"\\u00e9"},"z":3}'
     assert spliced(later.encode(), ENTRY.encode(), None, M) == b'{"a":2,"z":3}'
 

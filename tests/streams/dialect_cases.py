@@ -9,7 +9,7 @@ _A = "ant" + "ml:"
 
 @dataclass(frozen=True)
 class Spelling:
-    """`cuts` are ends of its text behind which it is known to be a call that broke off; `alone`: it is a call only where it is the whole text."""
+    """`cuts` are ends of its text after which it is known to be a call that broke off; `alone`: it is a call only where it is the whole text."""
 
     dialect: str
     text: str
@@ -216,7 +216,7 @@ SPELLINGS = (
         "D23",
         f"]<]minimax[>[ <tool_call>\n{_M3.replace('[<', '[ <')}]<]minimax[>[ </tool_call>",
         **TEXT_1,
-        title="with blanks behind the token",
+        title="with blanks after the token",
     ),
     Spelling(
         "D24",

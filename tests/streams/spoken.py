@@ -90,7 +90,7 @@ def usage(total: int = 3) -> dict[str, Any]:
 
 
 def chat(*records: Record) -> bytes:
-    """A chat completion with its role in front and its [DONE] behind."""
+    """A chat completion with its role in front and its [DONE] after."""
     return sse(ROLE, *records, DONE)
 
 
@@ -210,5 +210,5 @@ CALLED = [
 
 
 def responses(*records: Mapping[str, Any]) -> bytes:
-    """Numbered events behind response.created; a number that a record has is kept."""
+    """Numbered events after response.created; a number that a record has is kept."""
     return sse(*({"sequence_number": number} | dict(record) for number, record in enumerate((CREATED, *records))), named=True)

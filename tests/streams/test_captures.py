@@ -251,7 +251,7 @@ def test_raw_packed_wrongly() -> None:
     exchange = one(bytes(whole), "x.gz", "raw")
     found = body_of(exchange)
     assert 0 < len(found) < len(data) and data.startswith(found[:90_000])
-    assert "is damaged" in exchange.problems[0] or "damaged behind" in exchange.problems[0]
+    assert "is damaged" in exchange.problems[0] or "damaged after" in exchange.problems[0]
 
 
 def test_an_unpacker_stops_at_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,7 +309,7 @@ def test_har_base64_size_and_missing_bodies() -> None:
     )
     assert (body_of(in_base64), in_base64.problems) == (SSE, ())
     assert cut.problems == (
-        f"The archive says that the body has 9,999 bytes, and holds {len(SSE)}: it was cut, or spelled anew when it was kept.",
+        f"The archive says that the body has 9,999 bytes, and holds {len(SSE)}: it was cut, or spelled again when it was kept.",
     )
     assert "holds no body of the answer" in none.problems[0]
     assert body_of(wrong) == "§".encode() or wrong.problems

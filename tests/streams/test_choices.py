@@ -154,7 +154,7 @@ def test_reports_show_every_choice() -> None:
 def test_the_correction_of_a_lost_choice_is_refused_and_the_first_written() -> None:
     found = correct(both(sse(*TWO, DONE), sse(*says(0, "Alpha ")[:2], DONE)))
 
-    assert "The stream has several choices: only the first is written anew." in found.refused
+    assert "The stream has several choices: only the first is written again." in found.refused
 
 
 def test_a_hundred_choices_are_kept_and_bounded() -> None:

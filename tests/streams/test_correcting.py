@@ -224,7 +224,7 @@ def test_a_signature_comes_back() -> None:
 def test_what_would_be_lost_is_refused() -> None:
     tool = [spoken.begin(0, "server_tool_use"), spoken.delta(0, "input_json_delta", "{}"), spoken.end(0)]
 
-    with pytest.raises(CannotCorrect, match="not written anew"):
+    with pytest.raises(CannotCorrect, match="not written again"):
         correct(exchange(spoken.sse(spoken.START, *tool)))
 
 
@@ -267,7 +267,7 @@ def test_each_strategy_alone_does_its_own_or_says_why_not(case: Golden, picked: 
         return
 
     assert set(named(correction)) <= {picked, "spell-anew"}
-    # What the proxy had turned to something worse is seen once that is mended.
+    # What the proxy had turned to something worse is seen once that is repaired.
     seen = {"tool_text_in_content", "tool_text_in_reasoning", "wrapper_unparsed", "empty_stream"}
     assert errors(correction.exchange) <= errors(case.exchange()) | seen
     if not correction.used:
@@ -307,7 +307,7 @@ def test_of_several_choices_only_the_first_is_written_anew() -> None:
     correction = correct(given)
 
     assert said(correction.exchange) == [("text", "", "Hi")] and errors(correction.exchange) == set()
-    assert correction.refused == ("The stream has several choices: only the first is written anew.",)
+    assert correction.refused == ("The stream has several choices: only the first is written again.",)
 
 
 def test_altered_arguments_and_an_altered_end_become_the_backends() -> None:

@@ -40,7 +40,7 @@ STOPPED = Where("thinking", closed=True, after="nothing", finish="stop")
         (f"so\n{LS}", Where("thinking", closed=True, after="nothing", finish="length"), False, "closed before the answer"),
         (f"so\n{LS}", Where("thinking"), True, "never closed"),
         (f"so\n{LS}\n{LS}\n", Where("thinking"), True, "never closed"),
-        (f"so\n{LS}\nor something else", Where("thinking"), False, "goes on behind it"),
+        (f"so\n{LS}\nor something else", Where("thinking"), False, "goes on after it"),
         (f"so\n{LS}", Where("thinking", structured=(("ls", {"path": "/"}),)), False, "a draft of it"),
         (LS, Where(structured=(("ls", {"path": "/"}),)), False, "a draft of it"),
         (LS, Where(structured=(("ls", {"path": "/tmp"}),)), True, "nothing before it"),
@@ -199,7 +199,7 @@ MEGABYTE = 1_000_000
 )
 def test_a_megabyte_of_anything_is_looked_through_once(piece: str) -> None:
     text = piece * max(1, MEGABYTE // len(piece))
-    # A parser that began anew at each piece would take hours.
+    # A parser that began again at each piece would take hours.
     for tools in (None, ["f", "search", "read_file"]):
         assert len(found_calls(text, tools, Where("thinking"))) <= MOST_FOUND
 

@@ -154,7 +154,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
     ],
     "tool_args_altered": [
         (
-            "spelled anew",
+            "spelled again",
             b(ROLE, call(arguments='{"query": "\\u00e4", "limit": 7}'), finish("tool_calls"), DONE)
             + EOF
             + c(ROLE, call(arguments='{"limit":7.0,"query":"ä"}'), finish("tool_calls"), DONE)
@@ -282,7 +282,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
     ],
     "content_reordered": [
         (
-            "an echo behind the terminal",
+            "an echo after the terminal",
             HI + c(ROLE, text("Hi there, all of you. Bye."), finish(), DONE, text("Bye.")) + END,
             "content_replayed",
         ),
@@ -335,7 +335,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
     "a_signature_altered": [
         ("as it was", raw(B, messages(*SIGNED, reason())) + EOF + raw(C, messages(*SIGNED, reason())) + END, ""),
         (
-            "spelled anew",
+            "spelled again",
             raw(B, messages(*SIGNED, reason()))
             + EOF
             + raw(C, messages(*block(0, "thinking", ("thinking_delta", "Hm."), ("signature_delta", "c2ln\n")), reason()))
@@ -361,7 +361,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
     "after_end_write": [
         ("the end is last", HI + c(ROLE, text("Hi there, all of you. Bye."), finish(), DONE) + END, ""),
         (
-            "bytes behind it",
+            "bytes after it",
             HI + c(ROLE, text("Hi there, all of you. Bye."), finish(), DONE) + END + raw(C, b": bye\n\n"),
             "after_end_write",
         ),
@@ -395,7 +395,7 @@ def test_the_bug_of_the_report_is_named_at_its_input() -> None:
     assert found is not None
     (premature,) = (each for each in found.found if each.row.name == "premature_terminal")
 
-    assert premature.first[0].text == "The client's terminal came at input 3 of 5 of the backend, and content of the backend behind it."
+    assert premature.first[0].text == "The client's terminal came at input 3 of 5 of the backend, and content of the backend after it."
     assert premature.first[0].event == 2 and premature.row.code == "STREAM101"
 
 

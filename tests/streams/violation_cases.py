@@ -55,9 +55,9 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         ("the end first, chat", sse(DONE, ROLE, HI, finish()), "terminal_before_content content_after_terminal"),
     ],
     "content_after_terminal": [
-        ("an empty delta behind it", sse(ROLE, HI, finish(), DONE, chunk({})), ""),
-        ("text behind it", sse(ROLE, HI, finish(), DONE, HI), "content_after_terminal"),
-        ("usage behind it", sse(ROLE, HI, finish(), DONE, usage()), "content_after_terminal"),
+        ("an empty delta after it", sse(ROLE, HI, finish(), DONE, chunk({})), ""),
+        ("text after it", sse(ROLE, HI, finish(), DONE, HI), "content_after_terminal"),
+        ("usage after it", sse(ROLE, HI, finish(), DONE, usage()), "content_after_terminal"),
         ("Ollama", ndjson(line("Hi"), LAST, line(" tail")), "content_after_terminal"),
         ("Anthropic", sse(START, *SAID, reason(), STOP, begin(1), delta(1, "text_delta", "x"), end(1)), "content_after_terminal"),
         (
@@ -69,7 +69,7 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
     "content_after_finish": [
         ("an empty text beside usage", chat(HI, finish(), chunk({"content": ""}), usage()), ""),
         ("the tail", chat(HI, finish(), text(" tail")), "content_after_finish"),
-        ("a block behind message_delta", messages(*SAID, reason(), *block(1, "text", ("text_delta", "x"))), "content_after_finish"),
+        ("a block after message_delta", messages(*SAID, reason(), *block(1, "text", ("text_delta", "x"))), "content_after_finish"),
     ],
     "duplicate_terminal": [
         ("one", chat(HI, finish()), ""),
@@ -251,7 +251,7 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
             "",
         ),
         (
-            "an empty answer behind it",
+            "an empty answer after it",
             exchange(chat(chunk({"reasoning_content": f"I must search.\n{WRAPPER}"}), finish()), request=ASKED),
             "tool_text_in_reasoning",
         ),
@@ -263,7 +263,7 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         ("as the seed spells it", exchange(ndjson(line(WRAPPER.replace("_c", ":c")), LAST), request=ASKED), "wrapper_unparsed"),
     ],
     "wrapper_fragment_leak": [
-        ("an answer behind a call", chat(call(), text("> 3 results"), finish("tool_calls")), ""),
+        ("an answer after a call", chat(call(), text("> 3 results"), finish("tool_calls")), ""),
         ("the last bracket", chat(call(), text(">"), finish("tool_calls")), "wrapper_fragment_leak"),
         ("the beginning of a closing tag", chat(call(), text("</sea"), finish("tool_calls")), "wrapper_fragment_leak"),
     ],
@@ -314,8 +314,8 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
     ],
     "http_error_body_midstream": [
         ("Ollama's own error line", ndjson(line("Hi"), {"error": "x"}), "in_band_error"),
-        ("a body behind lines", ndjson(line("Hi"), {"error": {"message": "x"}, "statusCode": 500}), "http_error_body_midstream"),
-        ("a body behind events", sse(ROLE, HI) + b'{\n  "error": "x"\n}\n', "http_error_body_midstream"),
+        ("a body after lines", ndjson(line("Hi"), {"error": {"message": "x"}, "statusCode": 500}), "http_error_body_midstream"),
+        ("a body after events", sse(ROLE, HI) + b'{\n  "error": "x"\n}\n', "http_error_body_midstream"),
     ],
     "id_or_model_changed": [
         ("Azure's first chunk has neither", sse(ROLE | {"id": "", "model": "", "choices": []}, ROLE, HI, finish(), DONE), ""),
@@ -417,14 +417,14 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
     ],
     "r_sequence_gap": [
         ("no numbers at all", sse(spoken.CREATED, *SPOKEN, completed(ITEM), named=True), ""),
-        ("7 behind 5", responses(*SPOKEN, completed(ITEM) | {"sequence_number": 7}), "r_sequence_gap"),
+        ("7 after 5", responses(*SPOKEN, completed(ITEM) | {"sequence_number": 7}), "r_sequence_gap"),
     ],
     "r_sequence_repeat": [
         ("from 10", sse(*({"sequence_number": 10 + i} | each for i, each in enumerate((spoken.CREATED, *SPOKEN, completed(ITEM))))), ""),
         ("5 again", responses(*SPOKEN, completed(ITEM) | {"sequence_number": 5}), "r_sequence_repeat"),
     ],
     "r_no_terminal": [
-        ("[DONE] behind it, as some servers send it", responses(*SPOKEN, completed(ITEM)) + sse(DONE), ""),
+        ("[DONE] after it, as some servers send it", responses(*SPOKEN, completed(ITEM)) + sse(DONE), ""),
         ("none", responses(*SPOKEN), "r_no_terminal"),
     ],
     "r_two_terminals": [
@@ -479,7 +479,7 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         ("31 s", timed((0, sse(ROLE, HI)), (31_000, sse(finish(), DONE)), end=31_001), "stall"),
     ],
     "never_terminated": [
-        ("kept open behind the terminal", timed((0, chat(HI, finish())), end=500_000), ""),
+        ("kept open after the terminal", timed((0, chat(HI, finish())), end=500_000), ""),
         ("kept open", timed((0, sse(ROLE, HI)), end=500_000, how=How.TIMEOUT), "missing_terminal never_terminated"),
     ],
     "empty_stream": [

@@ -20,7 +20,7 @@ MERGED: tuple[Mapping[str, object], ...] = tuple({**row, "msgIdx": 0} for row in
 
 
 def example(folder: Path, traces: bool = True) -> Source:
-    """The seed incident with its five neighbours, and its trace."""
+    """The seed incident with its five neighbors, and its trace."""
     store, trace = folder / "dispatch.db", folder / "traces.db"
     write_dispatch_store(store, dispatch_incident.store_rows())
     targets = [str(store)]

@@ -177,7 +177,7 @@ class Walk:
         return found
 
     def forms(self, address: str) -> dict[str, object]:
-        """What a form sends there, so that the act behind it is really begun."""
+        """What a form sends there, so that the act after it is really begun."""
         repair = Repair.objects.filter(oid__in=address.split("/")).first()
         row = next((row for row in self.rows if row.oid in address), None)
         return {

@@ -1,4 +1,4 @@
-"""Check: a pasted or uploaded request is judged, mended and given back, and nothing of it is kept."""
+"""Check: a pasted or uploaded request is judged, repaired and given back, and nothing of it is kept."""
 
 import base64
 import json
@@ -64,7 +64,7 @@ def test_an_upload_is_read_byte_for_byte(client: Client) -> None:
 
 def test_a_good_body_needs_nothing_and_downloads_unchanged(client: Client) -> None:
     text = post(client, json.dumps(GOOD))
-    assert "no known rule refuses</h1>" in text and "Nothing to mend" in text
+    assert "no known rule refuses</h1>" in text and "Nothing to repair" in text
     assert client.post("/check/", {"body": json.dumps(GOOD), "do": "download"}).content == json.dumps(GOOD).encode()
 
 

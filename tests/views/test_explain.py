@@ -1,4 +1,4 @@
-"""Explain: from a pasted error to the rule, the block, the stored chunk and what mends it."""
+"""Explain: from a pasted error to the rule, the block, the stored chunk and what repairs it."""
 
 import html
 import re
@@ -56,7 +56,7 @@ def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Cl
 def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_there(client: Client, session: Conversation) -> None:
     text = page(client, FIRST_SENTENCE, session.oid)
     do = words(text[text.index('id="do"') : text.index('id="AN-16"')])
-    assert "insert-interrupted-result invented" in do and "Cost: One made-up result per call" in do
+    assert "insert-interrupted-result invented" in do and "Cost: One synthetic result per call" in do
     assert all(code in do for code in ("TOOL102", "THINK204", "MSG401"))
     mends = words(text[text.index("Suggested repairs") : text.index("What is known, and from where")])
     assert mends.index("insert-interrupted-result invented recommended") < mends.index("move-results safe would change nothing here")
@@ -157,7 +157,7 @@ def test_what_passes_by_itself_is_said_to(client: Client, session: Conversation)
     for target in ("", session.oid):
         text = words(page(client, "API Error: 529 overloaded_error", target))
         assert "Transient, not your history: the provider is overloaded" in text and "There is nothing to repair." in text
-        assert "Not recognised" not in text and "Preview this repair" not in text
+        assert "Not recognized" not in text and "Preview this repair" not in text
 
 
 def test_the_twin_says_what_the_command_says(client: Client, session: Conversation, crash: Conversation) -> None:
@@ -210,7 +210,7 @@ def test_lists_without_crashes_do_not_mention_them(client: Client, incident: Con
 def test_each_recorded_error_leads_to_its_explanation(client: Client, crash: Conversation) -> None:
     text = client.get(f"/conversations/{crash.oid}/").content.decode()
     recorded = text[text.index('id="recorded"') :]
-    assert "AN-16" in recorded and f"target={crash.oid}" in recorded and "Not recognised" not in recorded
+    assert "AN-16" in recorded and f"target={crash.oid}" in recorded and "Not recognized" not in recorded
 
 
 def test_the_rules_page_holds_every_rule_of_every_profile(client: Client) -> None:

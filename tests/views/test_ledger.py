@@ -109,7 +109,7 @@ def test_runs_of_no_call_stand_behind_the_message_before_them(client: Client, tm
 
 def test_runs_of_a_job_without_messages_stand_in_the_panel(client: Client, tmp_path: Path) -> None:
     shown = page(client, job(tmp_path, Case("x", "no messages", {}, [Run(1, 0, "a", "head", output="kept")])))
-    assert "Runs that belong behind no stored message" in shown and "kept" in shown and 'class="ledger"' in shown
+    assert "Runs that belong after no stored message" in shown and "kept" in shown and 'class="ledger"' in shown
 
 
 @pytest.mark.parametrize("words", ["<script>alert(1)</script>", "\u202eevil", "x" * 100_000, "\x00\x1b[2J"])
@@ -146,7 +146,7 @@ def test_the_calls_that_an_error_names_lead_to_their_job(client: Client, inciden
 def test_a_repair_of_an_export_is_a_script_and_cannot_be_proposed(client: Client, incident: dict[str, Conversation]) -> None:
     shown = client.get(f"/conversations/{incident['4107'].oid}/repairs/new/", {"strategy": "insert-ledger-results"}).content.decode()
     assert "Nothing is written into an export" in shown and "3 chunks inserted" in shown
-    assert "gbrain.sql --conversation 4107 --strategy insert-ledger-results --out mend.sql" in shown
+    assert "gbrain.sql --conversation 4107 --strategy insert-ledger-results --out repair.sql" in shown
     assert "Propose this repair" not in shown and "is switched off" not in shown
     source = incident["4107"].source
     assert "never: read only" in client.get("/sources/").content.decode()

@@ -102,7 +102,7 @@ def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
     page = text(client, f"/conversations/{conversation.oid}/repairs/new/")
     options = re.findall(r'value="([\w-]+)".*?</label>', page[page.index("Strategies") : page.index("How it is written")], re.DOTALL)
     labels = re.findall(r"<label.*?</label>", page[page.index("Strategies") : page.index("How it is written")], re.DOTALL)
-    advised = [name for name, label in zip(options, labels, strict=True) if "mends what was found" in label]
+    advised = [name for name, label in zip(options, labels, strict=True) if "repairs what was found" in label]
     assert "insert-interrupted-result" in advised and "mend-counter" not in advised
 
 
@@ -111,7 +111,7 @@ def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
     [
         ("?strategy=mend-counter", "Nothing to do: mend-counter would change nothing"),
         ("?strategy=renumber-messages&mode=sideways", "cannot be written in mode &#x27;sideways&#x27;; it offers new-conversation (fork)"),
-        ("?strategy=format-the-disk", "Choose what to mend"),
+        ("?strategy=format-the-disk", "Choose what to repair"),
         ("?strategy=renumber-messages&reader=nobody", "There is no reader &#x27;nobody&#x27;"),
         ("?strategy=renumber-messages&reader=pi-1.5", "The reader pi-1.5 does not read dispatch: name one of dispatch-legacy,"),
         ("?reader=%00pi", "There is no reader"),
@@ -437,7 +437,7 @@ def test_strategies_that_have_nothing_to_mend_are_folded_away(client: Client, me
 
 def test_where_nothing_can_be_mended_all_strategies_are_open(client: Client, path: Path) -> None:
     page = text(client, f"/conversations/{imported(path, Store().append(U('go'))).oid}/repairs/new/")
-    assert "No strategy mends what was found here." in page and '<details class="others" open>' in page
+    assert "No strategy repairs what was found here." in page and '<details class="others" open>' in page
 
 
 def test_only_a_made_up_row_is_called_synthetic_in_the_diff(client: Client, path: Path) -> None:
@@ -464,4 +464,4 @@ def test_a_list_of_repairs_says_what_is_not_written_yet(client: Client, merged_o
 def test_a_strategy_that_a_finding_names_says_so_where_another_one_already_does_its_work(client: Client, path: Path) -> None:
     page = text(client, f"/conversations/{imported(path, broken()).oid}/repairs/new/")
     label = page.split(f'value="{RENUMBER}"', 1)[1].split("</label>", 1)[0]
-    assert "named by a finding" in label and "mends what was found" not in label
+    assert "named by a finding" in label and "repairs what was found" not in label

@@ -203,7 +203,7 @@ def test_another_deployed_reader_judges_every_conversation_anew(client: Client, 
     found = example(tmp_path)
     incident = Conversation.objects.get(native_id=INCIDENT)
     assert (incident.read_count, incident.findings.filter(code="MSG101").count()) == (3, 1)
-    assert "exact is the deployed reader now; 6 conversations judged anew" in said(client, f"/sources/{found.oid}/", reader="exact")
+    assert "exact is the deployed reader now; 6 conversations judged again" in said(client, f"/sources/{found.oid}/", reader="exact")
     incident.refresh_from_db()
     # The thinking-only answer at the end is a message of its own, whatever the reader does with it afterwards.
     assert (incident.read_count, incident.message_count, incident.findings.filter(code="MSG101", is_open=True).count()) == (8, 9, 0)

@@ -60,7 +60,7 @@ def test_the_premature_terminal_is_the_first_thing_on_the_page(client: Client, c
     assert headline.startswith("The stream was ended too early: the client got [DONE] at input 3 of 5.")
     said = words(page)
     for sentence in (
-        "Clients close at the terminal: all behind it is lost.",
+        "Clients close at the terminal: all after it is lost.",
         "error STREAM101 premature_terminal",
         "Ended: this did not reach the client.",
         "text: did not reach the client 78 characters",
@@ -163,7 +163,7 @@ def test_twins_say_what_the_page_says(client: Client, captured: Mapping[str, Str
     assert [each["rule"] for each in found["findings"]] == ["premature_terminal", "content_lost"]
     text_ = get(client, f"/streams/{stream.oid}.md?side=client&at=2")
     assert "ended too early" in text_ and f"http://testserver/streams/{stream.oid}/?side=client&at=2" in text_
-    assert "behind input 3 (405.9 ms) | client: [DONE]  <- error premature_terminal" in text_
+    assert "after input 3 (405.9 ms) | client: [DONE]  <- error premature_terminal" in text_
 
 
 def test_secrets_are_masked_in_what_is_pasted(client: Client, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_the_capture_is_given_in_our_own_format(client: Client, captured: Mappin
 def test_a_corrected_capture_is_previewed_and_comes_without_errors(client: Client, captured: Mapping[str, Stream], tmp_path: Path) -> None:
     base = f"/streams/{captured[PREMATURE].oid}/corrected/"
     said = words(get(client, base))
-    assert "The stream as it should have been" in said and "one-terminal" in said and "the terminal behind all content" in said
+    assert "The stream as it should have been" in said and "one-terminal" in said and "the terminal after all content" in said
     answer = client.get(f"{base}capture.jsonl")
     path = tmp_path / "new.capture.jsonl"
     path.write_bytes(b"".join(answer.streaming_content))

@@ -173,7 +173,7 @@ def test_the_damage_and_what_mends_it_stand_above_the_tree(get: Get, tmp_path: P
     conversation = session(tmp_path, *BRANCH)
     page = get(conversation)
     said, tree = page.index("What is wrong"), page.index('id="tree"')
-    assert said < page.index("TREE106") < page.index("What mends the data") < page.index("reparent-to-result") < tree
+    assert said < page.index("TREE106") < page.index("What repairs the data") < page.index("reparent-to-result") < tree
     assert "What it costs: No content changes" in page
     assert f'href="/conversations/{conversation.oid}/repairs/new/?strategy=reparent-to-result">Preview' in page
 

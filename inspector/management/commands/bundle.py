@@ -25,11 +25,11 @@ class Command(AnsweringCommand):
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser)
         parser.add_argument("--out", metavar="FILE", required=True, help="the new file, for example evidence.zip; one that is there stays")
-        parser.add_argument("--mask", action="store_true", help="mask the secrets that are recognised; digests of the originals are kept")
+        parser.add_argument("--mask", action="store_true", help="mask the secrets that are recognized; digests of the originals are kept")
 
     def answer(self, options: dict[str, Any]) -> None:
         if not options["out"]:
-            raise CommandError("Name the new file behind --out, for example evidence.zip.")
+            raise CommandError("Name the new file after --out, for example evidence.zip.")
         target = load(options)
         chosen, out, masked = target.one(), Path(options["out"]), options["mask"]
         # With traces of the command line the conversation is more than what the database knows of it.
@@ -43,7 +43,7 @@ class Command(AnsweringCommand):
             self.say_json({"out": options["out"], "conversation": chosen.oid, "masked": masked, "bytes": len(data), "sha256": sha256})
             return
         secrets = (
-            "secrets masked where they are recognised" if masked else "secrets as they were stored: look before you share it, or use --mask"
+            "secrets masked where they are recognized" if masked else "secrets as they were stored: look before you share it, or use --mask"
         )
         self.say(f"Sealed {chosen.oid} in {shown(options['out'], 4096)}: {size(len(data))}, {secrets}.")
         self.say(f"sha256 {sha256}")

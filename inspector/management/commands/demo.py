@@ -112,7 +112,7 @@ class Command(AnsweringCommand):
             f"{'Wrote' if loaded or export.name in written else 'Kept'} {_near(export)}: {len(gbrain_incident.JOBS_MADE)} jobs of gbrain ({job} dies on every retry), {no_server}."
         )
         if not written:
-            self.say("They were there already and are as you left them; --fresh writes them anew.")
+            self.say("They were there already and are as you left them; --fresh writes them again.")
         self.say("Try:")
         self.say(f"  {program()} serve")
         self.say(f"  {program()} scan {_near(store)}")

@@ -92,14 +92,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A conversation of several that breaks a recognised rule now, or has a call that the text names. `where` says which and where."""
+    """A conversation of several that breaks a recognized rule now, or has a call that the text names. `where` says which and where."""
 
     chosen: Chosen
     where: str
 
 
 class Command(AnsweringCommand):
-    """`explain ERROR_TEXT_OR_- [--target TARGET] [--reader NAME]`; status 1: not recognised."""
+    """`explain ERROR_TEXT_OR_- [--target TARGET] [--reader NAME]`; status 1: not recognized."""
 
     help = "Says which rule of a provider answers with an error text, what it means, what repairs it, and where in the history of --target it points."
 
@@ -324,7 +324,7 @@ def _with_its_calls(named: Target, text: str) -> tuple[Chosen, ...]:
 
 
 def _matches(candidates: Sequence[Candidate], several: Sequence[Chosen]) -> Iterator[Match]:
-    """Those of several conversations that break a recognised rule now, first those that break it at the place that the text names."""
+    """Those of several conversations that break a recognized rule now, first those that break it at the place that the text names."""
     ids = {name for each in candidates for name in each.ids}
     ranked: list[tuple[list[bool], Match]] = []
     for chosen in several[:SEARCHED] if candidates else ():

@@ -42,7 +42,7 @@ class Command(AnsweringCommand):
 
     Of a database server, or an export of one, `--out FILE.sql` is the write as a script, and FILE.undo.sql takes it back.
 
-    Of a capture, `repair CAPTURE [--strategy NAME...] (--plan | --out NEW)`: without names, all that mends it.
+    Of a capture, `repair CAPTURE [--strategy NAME...] (--plan | --out NEW)`: without names, all that repairs it.
 
     Or `repair [TARGET] --apply-plan FILE`, where FILE is what `--plan --json` or `--out PATH --json` printed.
     """
@@ -75,7 +75,7 @@ class Command(AnsweringCommand):
             "--leaf",
             metavar="ENTRY",
             default="",
-            help="of a tree, mend the path to this entry, which becomes the live one (see `show --as tree`)",
+            help="of a tree, repair the path to this entry, which becomes the live one (see `show --as tree`)",
         )
         parser.add_argument(
             "--accept-invented",
@@ -92,7 +92,7 @@ class Command(AnsweringCommand):
         if options["out"] is not None and options["mode"]:
             raise CommandError("--out writes a copy of the store and repairs it in place: leave --mode out.")
         if options["out"] == "":
-            raise CommandError("Name the new file behind --out, for example repaired.db.")
+            raise CommandError("Name the new file after --out, for example repaired.db.")
         for name in options["strategy"] or ():
             if name not in corrected.STRATEGY_NAMES:
                 strategy(name)
@@ -266,13 +266,13 @@ def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
 
 
 def _recommended(chosen: Chosen, reader_name: str, goal: str, leaf: str) -> list[str]:
-    """Raises NothingToRepair, with the reason where something is refused and nothing can mend it."""
+    """Raises NothingToRepair, with the reason where something is refused and nothing can repair it."""
     refuse_doubles(chosen.stored)
     case = at_leaf(chosen.case(reader_name), leaf)
     found = sequence(case, findings(case, RULES), goal, chosen.projection)
     names = [each.name for each in found.way.strategies]
     if found.why_not and (not names or not case.program.rules_first):
-        partly = f" What mends the rest: --strategy {' '.join(names)}." if names else ""
+        partly = f" What repairs the rest: --strategy {' '.join(names)}." if names else ""
         raise NothingToRepair(f"{found.why_not}{partly}")
     if not names:
         raise NothingToRepair(f"Nothing to do: no known rule of {goal} refuses it, and no rule names a strategy at warning or above.")

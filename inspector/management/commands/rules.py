@@ -11,7 +11,7 @@ from inspector.reports.catalogues import rule, rules, stream_rule, stream_rules
 class Command(AnsweringCommand):
     """`rules [CODE]`."""
 
-    help = "Lists the rules that look for damage, or explains one: why it matters, an example, and what mends it."
+    help = "Lists the rules that look for damage, or explains one: why it matters, an example, and what repairs it."
 
     def declare(self, parser: CommandParser) -> None:
         parser.add_argument("code", metavar="CODE", nargs="?", help="the code or the name of a rule")

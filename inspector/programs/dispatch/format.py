@@ -160,7 +160,7 @@ class Dispatch:
     def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
         """What must be byte-equal when a plan is written: every row, the counter and the meta row.
 
-        A prefix ends in a digit, as the number of every row that the program appends begins with one: behind `conv:a:chunk:` alone
+        A prefix ends in a digit, as the number of every row that the program appends begins with one: after `conv:a:chunk:` alone
         stand the records of a conversation named `a:chunk:b` as well, and no repair of `a` could ever be written.
         """
         native = stored.conversation.native_id

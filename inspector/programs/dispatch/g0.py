@@ -148,7 +148,7 @@ def _facts(row: Row, record: Record) -> dict[str, Fact]:
 def _numbered(rows: Iterable[tuple[Row, Record]]) -> Iterator[Chunk]:
     """Chunks with the message numbers that the store never had.
 
-    A user row is one message. Assistant and tool rows of one turn and step are an assistant message and the tool batch behind it.
+    A user row is one message. Assistant and tool rows of one turn and step are an assistant message and the tool batch after it.
     chunk_idx follows seq, so a deleted row parts no message.
     """
     before: tuple[Any, ...] | None = None

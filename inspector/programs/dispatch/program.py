@@ -31,7 +31,7 @@ PROGRAM = Program(
     ruled_out=merges.ruled_out,
     consequences={
         "unanswered-tail-call": "the turn was interrupted. The loader makes up an interrupted result on every read.",
-        "unanswered-call": "The loader puts its made-up result at the end of the history, where providers refuse it.",
+        "unanswered-call": "The loader puts its synthetic result at the end of the history, where providers refuse it.",
         "repeated-call-id": "the loader takes every one for answered.",
     },
     explained_results=lambda case: [*(chunk for _, chunk in placeholders(case)), *cut_off(case)],

@@ -167,7 +167,7 @@ GROUPINGS = (
     Grouping(
         "dispatch-role-split",
         "option A: a new message where msgIdx or role differs",
-        "Right but for neighbours of one role and msgIdx: a user message after a user message is glued.",
+        "Right but for neighbors of one role and msgIdx: a user message after a user message is glued.",
         "proposed in the incident report; not known to have shipped",
         _index_or_role_differs,
     ),

@@ -81,7 +81,7 @@ def in_place(plan: Plan, stored: Stored) -> list[Change]:
         key = chunk_key(native, seq) if shift or old is None else chunk.key
         if key in after:
             raise WriteRefused(
-                f"Two rows would both become seq {seq}; mend the row keys first, or repair into a new conversation (--mode fork)."
+                f"Two rows would both become seq {seq}; repair the row keys first, or repair into a new conversation (--mode fork)."
             )
         after[key] = Cell(_respelled(chunk, old), _kind_of_cell(chunk, old, before))
     if list(after) != sorted(after, key=lambda key: key.encode("utf-8", "surrogateescape")):
@@ -121,7 +121,7 @@ def fork(plan: Plan, stored: Stored) -> list[Change]:
         else:
             index = chunk.chunk_idx
             if message is not None:
-                # Closing a gap must not break `seq - chunkIdx`, by which the messages are told apart for ever after.
+                # Closing a gap must not break `seq - chunkIdx`, by which the messages are told apart permanently after.
                 first_seq, first_idx = started.setdefault(id(message), (seq, 0 if readable_before else chunk.chunk_idx or 0))
                 index = first_idx + seq - first_seq
             data, readable_before = _respelled(chunk, old, chunk_idx=index), True
@@ -146,7 +146,7 @@ def fork(plan: Plan, stored: Stored) -> list[Change]:
             changes.append(Change(INDEX, None, Cell(jsontext.encode(jsontext.compact([target])))))
         case "damaged":
             raise WriteRefused(
-                "The store's conv-index is not a JSON array, so a new conversation could not be listed; mend conv-index, or repair in place (--mode in-place)."
+                "The store's conv-index is not a JSON array, so a new conversation could not be listed; repair conv-index, or repair in place (--mode in-place)."
             )
         case _:
             changes.append(Change(INDEX, None, Cell(jsontext.encode(target)), Element.STRING))

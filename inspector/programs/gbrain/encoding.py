@@ -17,7 +17,7 @@ from inspector.text import jsonb
 
 @dataclass
 class Spelling:
-    """The stored blocks behind the chunks of a job; `rows` are its message rows by index."""
+    """The stored blocks after the chunks of a job; `rows` are its message rows by index."""
 
     stored: Stored
     rows: Mapping[int | None, Row]
@@ -41,7 +41,7 @@ class Spelling:
                 self._held[index] = [] if row is None else _blocks(row)
             except jsonb.NotKept as problem:
                 raise WriteRefused(
-                    f"The message at index {index} cannot be written anew, since {problem.reason}: choose other strategies."
+                    f"The message at index {index} cannot be written again, since {problem.reason}: choose other strategies."
                 ) from None
         return self._held[index]
 
@@ -109,7 +109,7 @@ def _plain(chunk: Chunk) -> tuple[object, ...]:
 
 
 def spelled(chunk: Chunk, is_v1: bool) -> dict[str, Any]:
-    """A block in the spelling of the message that it stands in or behind. Raises WriteRefused for what neither path writes."""
+    """A block in the spelling of the message that it stands in or after. Raises WriteRefused for what neither path writes."""
     rest = {name: value for name, value in (chunk.payload.get("stored") or {}).items() if name not in ("encoding", "block", "content")}
     payload = chunk.payload
     match chunk.kind:

@@ -22,7 +22,7 @@ def header(data: bytes) -> tuple[str, ...]:
 
 
 def rows(data: bytes) -> Iterator[tuple[str | None, ...] | None]:
-    """The rows behind the header; None for one that has not the columns of the header, or that ends inside quotes. Raises NotAnExport."""
+    """The rows after the header; None for one that has not the columns of the header, or that ends inside quotes. Raises NotAnExport."""
     columns, field, at = _start(data)
     for number, values in enumerate(_rows(data, at, field), start=1):
         if values is None or (len(values) != len(columns) and values != [None]):

@@ -57,7 +57,7 @@ def is_doubled(data: bytes) -> bool | None:
         return False
     if held[:1] == _ARRAY:
         first = list(islice(_elements(held), 2))
-        # The line break that json_agg puts behind a comma, where no JSON has a backslash.
+        # The line break that json_agg puts after a comma, where no JSON has a backslash.
         if any(raw.startswith(rb"\n") for raw in first):
             return True
     if _ODD.search(held):

@@ -97,7 +97,7 @@ def records(relation: Relation, held: Held, notes: list[str]) -> Iterator[Record
         if own and not _WHOLE.fullmatch(row.get(own) or ""):
             known.pop(own, None)
             identity = tuple(row.get(name) for name in (relation.conversation, *relation.distinguished_by))
-            # Behind every number that a server gives: it is no number of the database.
+            # After every number that a server gives: it is no number of the database.
             row, unnumbered = {**row, own: str(_UNNUMBERED + given.setdefault(identity, len(given)))}, unnumbered + 1
         values = tuple(row.get(name) or "" for name in numbers)
         if all(map(_WHOLE.fullmatch, values)):

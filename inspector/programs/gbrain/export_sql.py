@@ -146,7 +146,7 @@ def _copy_rows(
             yield Line(schema, table, columns, tuple(_copy_field(field, table) for field in fields), told)
         at = end + 1 if end >= 0 else len(data)
     if not ended:
-        yield Note(f"The rows of {table} are cut off: the COPY has no end. What stood behind is missing.")
+        yield Note(f"The rows of {table} are cut off: the COPY has no end. What stood after is missing.")
     if torn:
         yield Note(
             f"{torn:,} {'line' if torn == 1 else 'lines'} of {table} have not the {len(columns)} fields that they should, and are left out."

@@ -1,6 +1,6 @@
 """An export of gbrain's tables: what pg_dump writes as text, CSV, or rows as JSON, in one file or a folder of them.
 
-`unpack` gives the records that the server itself would give, so that everything behind it is the same as for the database.
+`unpack` gives the records that the server itself would give, so that everything after it is the same as for the database.
 """
 
 import re

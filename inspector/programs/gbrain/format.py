@@ -96,7 +96,7 @@ def read_jobs(name: str, records: Iterable[Record]) -> Iterator[Stored]:
     for number in sorted(jobs, key=lambda number: (whole(number) or 0, number)):
         for table, rows in jobs[number].rows.items():
             key = relations[table].key
-            # Not by the text of the key: -1 comes behind -2.
+            # Not by the text of the key: -1 comes after -2.
             rows.sort(key=lambda found: (*(whole(found[1].get(column)) or 0 for column in key), found[0].key))
         yield _read_job(name, number, jobs[number])
 

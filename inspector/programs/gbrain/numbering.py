@@ -7,7 +7,7 @@ from inspector.conversation.model import Chunk, Conversation
 
 
 def at_free_indexes(conversation: Conversation) -> Conversation:
-    """No index that is stored is ever given anew, since the program counts on it: a message that is put in takes the one behind the message before it.
+    """No index that is stored is ever given again, since the program counts on it: a message that is put in takes the one after the message before it.
 
     Where that is taken too it keeps its number, and the format refuses the place.
     """

@@ -122,7 +122,7 @@ def _naive(conversation: Conversation, messages: list[Message], draft: Draft) ->
 
 
 def _pr1934(conversation: Conversation, messages: list[Message], draft: Draft) -> list[Message]:
-    """Behind every assistant with calls a message of results by (index, id), the last run of an id for all its calls, whether or not results follow."""
+    """After every assistant with calls a message of results by (index, id), the last run of an id for all its calls, whether or not results follow."""
     runs = {(run.message_idx, run.call_id): run for run in conversation.ledger}
     out: list[Message] = []
     for message in messages:
@@ -228,7 +228,7 @@ def is_terminal(messages: Sequence[Message]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """`counts_rows`: the next index is the number of rows; else one behind the highest."""
+    """`counts_rows`: the next index is the number of rows; else one after the highest."""
 
     name: str
     title: str

@@ -113,7 +113,7 @@ def _compared(job: int, table: str, types: Mapping[str, str], rows: Sequence[Row
     yield f"  SELECT {named} INTO moved FROM ("
     yield "    (TABLE held EXCEPT ALL TABLE wanted) UNION ALL (TABLE wanted EXCEPT ALL TABLE held)) AS found HAVING count(*) > 0;"
     yield "  IF moved IS NOT NULL THEN"
-    words = f"concat('Rows of {table} of job {job} changed since this was made (', moved, '), so nothing was written: make it anew.')"
+    words = f"concat('Rows of {table} of job {job} changed since this was made (', moved, '), so nothing was written: make it again.')"
     yield f"    {_raise(words)}"
     yield "  END IF;"
 

@@ -1,6 +1,6 @@
 """A plan as changes of gbrain's message rows: rows at free indexes, and rows whose blocks are other ones. No row is removed, none renumbered.
 
-The program goes on counting from the highest index (and older versions from the number of rows), so that an index, once given, is for ever.
+The program goes on counting from the highest index (and older versions from the number of rows), so that an index, once given, is permanently.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused(refusal)
     if found := next((edit for edit in plan.edits if isinstance(edit, edits.Set)), None):
         raise WriteRefused(
-            f"gbrain keeps no {found.field} beside its messages: it counts its rows anew on each start. Choose other strategies."
+            f"gbrain keeps no {found.field} beside its messages: it counts its rows again on each start. Choose other strategies."
         )
     final = edits.apply(stored.conversation, plan.edits)
     rows = {
@@ -113,17 +113,17 @@ def _refuse_unfit(index: int, before: Sequence[Chunk], after: Sequence[Chunk], p
     if any(chunk.role == "assistant" for chunk in before):
         raise WriteRefused(
             f"Index {index}, where these results belong, is taken by an answer, and no row of gbrain is renumbered: "
-            "the job cannot be mended in place; start it anew, the ledger keeps what its tools said."
+            "the job cannot be repaired in place; start it again, the ledger keeps what its tools said."
         )
     if any(chunk.kind is Kind.UNREADABLE for chunk in before):
         raise WriteRefused(
-            f"Index {index}, where these results belong, holds a row that cannot be read: mend its content_blocks first, import it again, and make a new plan."
+            f"Index {index}, where these results belong, holds a row that cannot be read: repair its content_blocks first, import it again, and make a new plan."
         )
     is_first = not any(chunk.kind is Kind.TOOL_RESULT for chunk in before)
     if is_first and len(results) < len(after) and path != gbrain_facts.LEGACY:
         raise WriteRefused(
             f"Index {index}, where these results belong, holds words of the user, and beside results gbrain's gateway hands no words to the model: "
-            "they would be lost. Let a gbrain of 2026-07-16 or later take the job up, which answers such calls in each request, or start the job anew."
+            "they would be lost. Let a gbrain of 2026-07-16 or later take the job up, which answers such calls in each request, or start the job again."
         )
 
 

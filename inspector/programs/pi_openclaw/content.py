@@ -1,4 +1,4 @@
-"""Blocks as pi stores them: of a stored one only the members that a plan changed are spelled anew, numbers and strings as JavaScript has them."""
+"""Blocks as pi stores them: of a stored one only the members that a plan changed are spelled again, numbers and strings as JavaScript has them."""
 
 import re
 from collections.abc import Mapping

@@ -125,7 +125,7 @@ def _entry(value: Mapping[str, Any], place: str, part: Part, progress: _Progress
         # Pi overwrites whatever ids stand in a file of version 1.
         entry |= {f"stored{name[0].upper()}{name[1:]}": value[name] for name in ("id", "parentId") if name in value}
         entry |= {"id": place, "parentId": progress.last}
-        # It never parsed a fused line, and so its chain goes on behind it.
+        # It never parsed a fused line, and so its chain goes on after it.
         progress.last = progress.last if part.number else place
         index = value.get("firstKeptEntryIndex")
         if value.get("type") == "compaction" and isinstance(index, int) and 0 <= index < len(progress.places):
@@ -150,7 +150,7 @@ def _id(entry: Mapping[str, Any]) -> str:
 
 
 def _key(entry: Mapping[str, Any], place: str, part: Part, progress: _Progress) -> str:
-    """The id; `#2` behind it for the second entry that has it. Ids may be spelled like that themselves, so that every key is tried."""
+    """The id; `#2` after it for the second entry that has it. Ids may be spelled like that themselves, so that every key is tried."""
     key = base = place if part.number else _id(entry) or place
     while key in progress.keys:
         progress.counts[base] = progress.counts.get(base, 1) + 1

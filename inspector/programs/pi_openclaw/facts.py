@@ -17,11 +17,11 @@ _HIDDEN_PROVIDER = "openclaw"
 """Assistants of this provider are copies of what was delivered elsewhere; they name no model."""
 NO_HEADER = (
     "The first record of the file is no session header: pi since 0.80.3 refuses the file, 0.50 to 0.80.2 overwrite it when they open it, "
-    "OpenClaw 2026.7 puts a new header in front; mend it before any of them opens it."
+    "OpenClaw 2026.7 puts a new header in front; repair it before any of them opens it."
 )
 NO_HEADER_ID = (
     "The id of the session header is no text: pi takes such a line for no header, refuses the file since 0.80.3 and overwrites it before that "
-    "when it opens it; mend it before any of them opens it."
+    "when it opens it; repair it before any of them opens it."
 )
 MARK = (
     "The file begins with a byte order mark, with which the header is no JSON: pi 0.87.1 refuses the file, 0.73.1 opens it but leaves it out of "

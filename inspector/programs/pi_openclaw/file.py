@@ -60,7 +60,7 @@ class File:
             text = jsontext.decode(raw.removeprefix(BOM) if stood.line == 0 else raw).strip(" \t\r")
         except Unreadable as problem:
             raise WriteRefused(
-                f"The line of entry {spoken(stood.key, stood.line)} is {problem.reason}, so it cannot be written again; leave it as it is, or mend it by hand."
+                f"The line of entry {spoken(stood.key, stood.line)} is {problem.reason}, so it cannot be written again; leave it as it is, or repair it by hand."
             ) from None
         return _piece(text, stood) if stood.number else text
 
@@ -75,7 +75,7 @@ def _piece(text: str, stood: Stood) -> str:
         if isinstance(value, dict) and value.get("id") == stood.id and value.get("type") == stood.type:
             return text[at:end]
         at = text.find("{", end)
-    raise WriteRefused(f"The record {spoken(stood.key, stood.line)} cannot be found again in its line; mend that line by hand.")
+    raise WriteRefused(f"The record {spoken(stood.key, stood.line)} cannot be found again in its line; repair that line by hand.")
 
 
 def opened(data: bytes) -> File:

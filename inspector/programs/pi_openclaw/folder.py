@@ -145,7 +145,7 @@ def _put(folder: Folder, record: Record) -> None:
 
 
 def _natives(ids: Sequence[tuple[str, str]]) -> list[str]:
-    """Ids, with the file behind those that several files have: the id of a conversation names one thing."""
+    """Ids, with the file after those that several files have: the id of a conversation names one thing."""
     counts = Counter(native for native, _ in ids)
     made = [native if counts[native] == 1 else f"{native} {key.rpartition('/')[2]}" for native, key in ids]
     again = Counter(made)

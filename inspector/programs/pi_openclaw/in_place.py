@@ -1,4 +1,4 @@
-"""A session file with the repaired path in it: behind its last line, or with new rows where the path has them."""
+"""A session file with the repaired path in it: after its last line, or with new rows where the path has them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from inspector.programs.pi_openclaw.verifying import verified
 
 
 def replayed(writing: Ledger) -> bytes:
-    """The file with the steps from the first change on behind its last line."""
+    """The file with the steps from the first change on after its last line."""
     file, steps = writing.file, writing.path.steps
     kept, parent = 0, None
     while kept < len(steps) and writing.stands(steps[kept], parent, kept == 0):
@@ -21,7 +21,7 @@ def replayed(writing: Ledger) -> bytes:
     kept = min(kept, len(steps) - 1)
     if writing.in_openclaw and any(step.base and step.base.type == "reset" for step in steps[kept:]):
         raise WriteRefused(
-            "Behind a reset OpenClaw hangs rows that lead before it onto its own leaf; write --mode insert-and-reparent, or a new session."
+            "After a reset OpenClaw hangs rows that lead before it onto its own leaf; write --mode insert-and-reparent, or a new session."
         )
     ids = [each.base.id for each in steps[:kept] if each.base]
     written: list[str] = []
@@ -39,12 +39,12 @@ def replayed(writing: Ledger) -> bytes:
 
 
 def _ended(file: File) -> bytes:
-    """The file with a line end behind its last line: without one, pi up to 0.84.3 wrote the next entry onto the same line."""
+    """The file with a line end after its last line: without one, pi up to 0.84.3 wrote the next entry onto the same line."""
     return file.data + _line_end(file.data)
 
 
 def _line_end(data: bytes) -> bytes:
-    """What is missing behind the last line: an LF alone, for a CR would be a change of that line."""
+    """What is missing after the last line: an LF alone, for a CR would be a change of that line."""
     return b"" if data.endswith(b"\n") else b"\n"
 
 

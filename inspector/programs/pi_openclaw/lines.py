@@ -43,7 +43,7 @@ class Part:
 class Line:
     """`index` counts every line of the file from 0, `offset` is in bytes; `raw` is without LF (a CR and a byte order mark stay).
 
-    `states` says what is wrong with it: () = ok. A blank line has no parts. `ended`: an LF stands behind it.
+    `states` says what is wrong with it: () = ok. A blank line has no parts. `ended`: an LF follows it.
     """
 
     index: int
@@ -198,7 +198,7 @@ def _record_end(text: str, at: int) -> int:
 
 
 def _next_start(text: str, at: int) -> int | None:
-    """The next record behind a fragment. A block inside a torn message is none: a record is of a known type and has a place or a time."""
+    """The next record after a fragment. A block inside a torn message is none: a record is of a known type and has a place or a time."""
     for tried, match in enumerate(_START.finditer(text, at + 1)):
         if tried == _TRIES:
             break

@@ -48,7 +48,7 @@ def _has_ids(file: File) -> bool:
 
 
 def _header(plan: Plan, key: str, writing: Ledger) -> str:
-    """The header anew, in pi's order of keys; what another one had beside them stays behind. A file of version 1 gets the ids of version 2."""
+    """The header again, in pi's order of keys; what another one had beside them stays behind. A file of version 1 gets the ids of version 2."""
     held = dict(writing.file.session.header)
     above = plan.source.rstrip("/").rpartition("/")[0]
     version = held.get("version") if held and keeps_ids(held) else 2 if held else 3

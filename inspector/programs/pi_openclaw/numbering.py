@@ -8,7 +8,7 @@ from inspector.conversation.numbering import is_stored
 
 
 def after_the_file(conversation: Conversation) -> Conversation:
-    """What is stored keeps its numbers; what is put in is numbered behind it, or as a further block of the message that it joins."""
+    """What is stored keeps its numbers; what is put in is numbered after it, or as a further block of the message that it joins."""
     spare = max((chunk.seq for chunk in conversation.chunks), default=0)
     chunks: list[Chunk] = []
     for _, held in groupby(conversation.chunks, key=lambda chunk: (chunk.msg_idx, chunk.role)):

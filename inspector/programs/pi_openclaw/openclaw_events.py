@@ -134,7 +134,7 @@ def _line(event: bytes) -> bytes:
 
 
 def _placed(chunk: Chunk, numbers: Sequence[int | None], raws: Sequence[bytes], damaged: Mapping[int, NoEvent]) -> Chunk:
-    """The chunk with the seq of its row for a line number. Only what differs is made anew: a store may have 200,000 of them."""
+    """The chunk with the seq of its row for a line number. Only what differs is made again: a store may have 200,000 of them."""
     place = chunk.msg_idx or 0
     problem = damaged.get(place)
     if problem is not None:
@@ -158,7 +158,7 @@ def _states(session: Session, numbers: Sequence[int | None], damaged: Mapping[in
             if place not in damaged and (seq := numbers[place]) is not None:
                 found.setdefault(state, []).append(seq)
     for place, problem in damaged.items():
-        # A row without a number has its place behind all others.
+        # A row without a number has its place after all others.
         found.setdefault(problem.damage, []).append(place if (seq := numbers[place]) is None else seq)
     return found
 

@@ -71,20 +71,20 @@ def _led(chunks: Sequence[Chunk], edit: Set, file: File) -> tuple[Chunk, ...]:
     if edit.field == PARENT:
         at = next((number for number, chunk in enumerate(chunks) if _id_of(chunk) == edit.target), None)
         if at is None:
-            raise WriteRefused(f"The entry {edit.target} is not on the path that the plan is about; choose a leaf behind it first.")
+            raise WriteRefused(f"The entry {edit.target} is not on the path that the plan is about; choose a leaf after it first.")
         behind = list(chunks[at:])
     if edit.new is None:
         return tuple(behind)
     own: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         own.setdefault(_id_of(chunk), []).append(chunk)
-    # What the plan puts on the path behind an entry goes along with it.
+    # What the plan puts on the path after an entry goes along with it.
     lead: list[Chunk] = []
     for stood in _way(edit.new, file):
         lead += own.get(stood.id, list(stood.chunks))
     keys = {chunk.key for chunk in lead}
     if keys & {chunk.key for chunk in behind}:
-        raise WriteRefused(f"{edit.new} comes behind {edit.target}, so it cannot become its parent; choose another parent.")
+        raise WriteRefused(f"{edit.new} comes after {edit.target}, so it cannot become its parent; choose another parent.")
     return (*lead, *behind)
 
 

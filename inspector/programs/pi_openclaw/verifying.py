@@ -46,7 +46,7 @@ def verified(
     above = [each for each in file.stood.values() if each.type in ("compaction", "reset") and each.line < entries[0].line]
     if in_openclaw and above:
         raise WriteRefused(
-            f"OpenClaw would put the {above[-1].type} of line {above[-1].line + 1:,} before the repaired path, whose first row comes behind it; "
+            f"OpenClaw would put the {above[-1].type} of line {above[-1].line + 1:,} before the repaired path, whose first row comes after it; "
             "write a new session (--mode new-session)."
         )
     found = [chunk for each in entries for chunk in each.chunks]
@@ -85,7 +85,7 @@ def _walked(file: File, last: Stood | None) -> list[Stood]:
         if parent is not None and parent.line >= at.line:
             raise WriteRefused(
                 f"The entry {spoken(at.id, at.line)} would stand in the file before its parent {spoken(parent.id, parent.line)}, since the file holds "
-                "entries of this path in another order; write a new session (--mode new-session), in which each comes behind its parent."
+                "entries of this path in another order; write a new session (--mode new-session), in which each comes after its parent."
             )
         at = parent
     return path[::-1]

@@ -22,7 +22,7 @@ from inspector.programs.pi_openclaw.path import Planned, planned
 REPLAY, INSERT = "replay-suffix", "insert-and-reparent"
 MODES: tuple[WriteMode, ...] = (
     WriteMode(REPLAY, "puts the path, from the first change on, at the end of the file under new ids; the old branch stays as it is"),
-    WriteMode(INSERT, "puts new rows into the middle and gives the rows behind them another parent; ids stay", "in-place"),
+    WriteMode(INSERT, "puts new rows into the middle and gives the rows after them another parent; ids stay", "in-place"),
     WriteMode(NEW, "writes the path as a new session file next to this one, which stays as it is", "fork"),
 )
 LISTED_MODES = (
@@ -72,7 +72,7 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         )
     if plan.mode == NEW and not SAFE_ID.fullmatch(target(plan)):
         # A plan may come from a file, and the id becomes the name of one.
-        raise WriteRefused("The id that the plan has for the new session is none that a program takes; make the plan anew.")
+        raise WriteRefused("The id that the plan has for the new session is none that a program takes; make the plan again.")
     writing = Ledger.of(plan, stored, file, path)
     if plan.mode == NEW:
         made = new_file(plan, record.key, writing)

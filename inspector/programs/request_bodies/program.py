@@ -14,7 +14,7 @@ _BY_FORMAT = {"anthropic-request": _BLOCKS, "bedrock-request": _BLOCKS, "gemini-
 
 
 def _more_calls(before: Message, after: Message) -> bool:
-    """Words behind a call are refused, so that only calls go on with a turn."""
+    """Words after a call are refused, so that only calls go on with a turn."""
     return bool(queries.calls(before)) and all(chunk.kind is Kind.TOOL_CALL for chunk in after.chunks)
 
 

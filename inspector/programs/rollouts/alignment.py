@@ -52,7 +52,7 @@ def _histories(session: Conversation, crash: Conversation) -> list[tuple[Message
 
 
 def _replayed(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[Chunk, Chunk | None]]:
-    """(message, block) of the replayed request -> the block as it would be sent, and the stored chunk behind it."""
+    """(message, block) of the replayed request -> the block as it would be sent, and the stored chunk after it."""
     prompt = convert(messages)
     behind: dict[tuple[int, int], Chunk] = {}
     for index, message in enumerate(prompt.messages):

@@ -144,7 +144,7 @@ def _read(session: _Session, taken: set[str]) -> Stored:
     chunks = _chunks(messages) if messages else _no_messages(meta, session.folder)
     facts = session_facts(meta, found)
     key = messages.key if messages else meta.key if meta else ""
-    # The loader of era C knows nothing of era B's endpoint; lines tell where the endpoint was mended by hand.
+    # The loader of era C knows nothing of era B's endpoint; lines tell where the endpoint was repaired by hand.
     era = "B" if is_era_b(found) or (chunks and not any(b'"provider"' in chunk.raw for chunk in chunks) and _readable(chunks)) else "C"
     facts["era"] = Fact("era", era, key)
     facts["place"] = Fact("place", session.folder or name, key)

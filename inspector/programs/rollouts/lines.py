@@ -21,7 +21,7 @@ class Line:
 
 
 def split(data: bytes) -> tuple[list[Line], bytes]:
-    """The lines, and what blank bytes stand behind the last. A raw U+2028 inside a line is text, no line end."""
+    """The lines, and what blank bytes follow the last. A raw U+2028 inside a line is text, no line end."""
     lines: list[Line] = []
     before, offset = b"", 0
     pieces = data.split(b"\n")

@@ -103,7 +103,7 @@ def _thinking(chunk: Chunk) -> dict[str, Any]:
 
 
 def _merged(made: Sequence[_Made]) -> list[_Made]:
-    """Neighbours of one role become one element. This glues results to what the user said, and answers that no call parted."""
+    """Neighbors of one role become one element. This glues results to what the user said, and answers that no call parted."""
     result: list[_Made] = []
     for each in made:
         if result and result[-1].role == each.role:
@@ -144,7 +144,7 @@ def _words(block: dict[str, Any]) -> str:
 PROJECTION = Projection(
     NAME,
     "Anthropic messages as rollouts converts them",
-    "Neighbours of one role are merged, unsigned thinking goes as text, a lone text becomes a string; redacted thinking and unknown blocks are lost.",
+    "Neighbors of one role are merged, unsigned thinking goes as text, a lone text becomes a string; redacted thinking and unknown blocks are lost.",
     convert,
     wire=ANTHROPIC,
 )

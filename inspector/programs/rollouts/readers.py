@@ -29,7 +29,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Which of the passes behind the first a version has: results are made up since cd8a0c9 (2025-12-23)."""
+    """Which of the passes after the first a version has: results are made up since cd8a0c9 (2025-12-23)."""
 
     synthesises: bool = True
     filters: bool = True
@@ -55,21 +55,21 @@ VERSIONS = (
         NAME,
         "rollouts since cd8a0c9 (2025-12-23): its loader, then its repair before sending (transform_messages)",
         HEAD,
-        "with made-up results and without orphaned calls, as since cd8a0c9",
+        "with synthetic results and without orphaned calls, as since cd8a0c9",
         "Loads all of a session or nothing. Makes up results for interrupted calls, filters orphans; leaves duplicates and orphaned results as they are.",
     ),
     Version(
         "rollouts-before-cd8a0c9+filter",
         "rollouts before cd8a0c9, with the filter of orphaned calls",
         Passes(synthesises=False),
-        "without made-up results, orphaned calls filtered out",
+        "without synthetic results, orphaned calls filtered out",
         "Makes up no results: the responses before and after an interrupted call become one assistant turn, without the call.",
     ),
     Version(
         "rollouts-before-cd8a0c9",
         "rollouts before cd8a0c9 (2025-12-23)",
         Passes(synthesises=False, filters=False),
-        "merged as stored, without made-up results and with orphaned calls",
+        "merged as stored, without synthetic results and with orphaned calls",
         "Makes up no results and filters nothing: the responses before and after an interrupted call become one assistant turn. Replays the request "
         "of the published incident.",
     ),
@@ -132,7 +132,7 @@ def _as_text(chunk: Chunk) -> Chunk:
 
 
 def with_results(messages: Sequence[Message]) -> list[Message]:
-    """Pass 2: before an assistant or user message, a made-up result for each call that still waits; calls that wait at the end are left."""
+    """Pass 2: before an assistant or user message, a synthetic result for each call that still waits; calls that wait at the end are left."""
     result: list[Message] = []
     pending: list[Chunk] = []
     for message in messages:

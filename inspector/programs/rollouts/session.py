@@ -59,7 +59,7 @@ def session_facts(record: Record | None, found: dict[str, Any]) -> dict[str, Fac
     put("reward", found.get("reward"))
     put("unknownKeys", ", ".join(sorted(name for name in found if name not in KEYS)) or None)
     put("sessionProblem", problem or None)
-    # Whole only where it has to be mended: a repair sets this fact, and the writer spells session.json after it.
+    # Whole only where it has to be repaired: a repair sets this fact, and the writer spells session.json after it.
     put(SESSION_FACT, found if problem and found else None)
     return facts
 

@@ -55,7 +55,7 @@ def changed_messages(plan: Plan, stored: Stored, data: bytes) -> tuple[bytes, in
         while line is not None and bare and bare[0].index < line.index:
             kept.append(bare.pop(0))
         if era != "A" and (own := _given(chunks, line)):
-            # A strategy that brings a whole line brings its bytes: of a line mended, moved, or taken from the parent.
+            # A strategy that brings a whole line brings its bytes: of a line repaired, moved, or taken from the parent.
             line = replace(line, raw=own, ended=True) if line else Line(-1, -1, b"", own)
             held = message_chunks(chunks[0].key.rpartition("#")[0], place or 0, chunks[0].seq, own, parsed(own))
         if line is not None and (_same(chunks, held) or (line.index < 0 and _alike(chunks, held))):
@@ -157,7 +157,7 @@ def _time(raw: bytes) -> str:
 
 
 def _respelled(line: Line | None, chunks: Sequence[Chunk], stored: Sequence[Chunk], era: str, before: str) -> Line:
-    """The line anew; of an inserted message the time is that of the message before it, so that times do not run backwards."""
+    """The line again; of an inserted message the time is that of the message before it, so that times do not run backwards."""
     message: dict[str, Any] | None = None
     if line is not None:
         try:
@@ -249,7 +249,7 @@ _BESIDE = ("text_signature", "parse_error", "raw_arguments", "detail")
 
 
 def in_place(plan: Plan, stored: Stored, key: str) -> list[Change]:
-    """messages.jsonl (or the one file of era A), and session.json where the plan mends that."""
+    """messages.jsonl (or the one file of era A), and session.json where the plan repairs that."""
     if any(isinstance(edit, Set) and edit.field == ID for edit in plan.edits):
         raise WriteRefused(
             "The id is the name of the session's folder, so it cannot be changed in place; write a child session (--mode child)."
@@ -313,7 +313,7 @@ def session_text(session: Mapping[str, Any]) -> str:
 
 
 def stamp(facts: Conversation) -> datetime:
-    """One second after the last thing that is known of a session: its child comes behind it in rollouts' list, and the same bytes give the same child."""
+    """One second after the last thing that is known of a session: its child comes after it in rollouts' list, and the same bytes give the same child."""
     known = [int(value) for name in ("createdAt", "updatedAt", "lastActivityAt") if (value := facts.fact(name))]
     found = re.match(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)_", facts.native_id)
     if found:

@@ -23,7 +23,7 @@ NEVER_KEPT = frozenset(("end", "times", "read-boundaries"))
 
 
 class Opened(Protocol):
-    """The bytes of a capture from `offset` on, in blocks of any size; every call begins anew."""
+    """The bytes of a capture from `offset` on, in blocks of any size; every call begins again."""
 
     def __call__(self, offset: int = 0) -> Iterator[bytes]: ...
 

@@ -41,7 +41,7 @@ def _answer(entry: Any, native_id: str) -> Answer:
     # Polly.js counts the text of base64.
     if body is not None and size is not None and size > 0 and size not in (len(body), len(text_member(content, "text"))):
         problems.append(
-            f"The archive says that the body has {size:,} bytes, and holds {len(body):,}: it was cut, or spelled anew when it was kept."
+            f"The archive says that the body has {size:,} bytes, and holds {len(body):,}: it was cut, or spelled again when it was kept."
         )
     return Answer(
         native_id,

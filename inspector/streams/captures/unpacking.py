@@ -12,7 +12,7 @@ _WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 class Unpacker:
-    """Fed with packed bytes in any split. Behind damage it gives nothing more, and says so in `problems`.
+    """Fed with packed bytes in any split. After damage it gives nothing more, and says so in `problems`.
 
     A body that is not packed though its header says so passes unchanged: recorders unpack bodies and leave headers alone. An encoding that is not known here passes too.
     """
@@ -67,13 +67,13 @@ class Unpacker:
             try:
                 piece = inflate.decompress(data, _PIECE)
             except zlib.error as error:
-                self._problem = f"The body is packed as {self._encoding} and damaged behind {self._taken:,} packed bytes ({error}); {self._size:,} unpacked bytes are shown."
+                self._problem = f"The body is packed as {self._encoding} and damaged after {self._taken:,} packed bytes ({error}); {self._size:,} unpacked bytes are shown."
                 return
             data = inflate.unconsumed_tail
             self._taken += before - len(data)
             self._size += len(piece)
             if self._size > UNPACKED:
-                self._problem = f"The body unpacks to more than {UNPACKED // 2**20:,} MB; what is behind is not shown."
+                self._problem = f"The body unpacks to more than {UNPACKED // 2**20:,} MB; what is after is not shown."
                 return
             if piece:
                 yield piece

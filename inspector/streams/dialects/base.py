@@ -73,7 +73,7 @@ class Dialect:
 
 
 def skip(text: str, at: int) -> int:
-    """The first place at or behind `at` that is no white space."""
+    """The first place at or after `at` that is no white space."""
     match = _SPACE.match(text, at)
     return match.end() if match else at
 

@@ -211,7 +211,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _HARMONY,
         harmony.parse,
         _TOKENS,
-        note="`to=` before or behind the channel; without tokens it needs a declared name",
+        note="`to=` before or after the channel; without tokens it needs a declared name",
     ),
     Dialect("D21", "JSON in tool_calls tags", "MiniMax M1", ("<tool_calls",), _json(r"<tool_calls>", r"</tool_calls>", between="\n")),
     Dialect("D22", "MiniMax's invoke tags", "MiniMax M2", ("<minimax:tool_call>",), xml_invoke.parser(tags("", "<minimax:tool_call>"))),
@@ -338,7 +338,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _LOOSE,
         note="only with declared names",
     ),
-    Dialect("D37", "ReAct", "models prompted for it", ("Action:",), react.parse, _LOOSE, note="an `Observation:` behind it is made up"),
+    Dialect("D37", "ReAct", "models prompted for it", ("Action:",), react.parse, _LOOSE, note="an `Observation:` after it is made up"),
     Dialect(
         "D38",
         "a fence of JSON or tool_code",

@@ -24,7 +24,7 @@ _CALL = "<|call|>"
 
 
 def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
-    """`to=` may stand before or behind the channel; where a server stripped the tokens, words are left, which only a declared name makes a call."""
+    """`to=` may stand before or after the channel; where a server stripped the tokens, words are left, which only a declared name makes a call."""
     head = next((match for form in _FORMS if (match := form.match(text, at))), None)
     leaked = None if head else _LEAKED.match(text, at)
     opened = head or leaked

@@ -18,7 +18,7 @@ _ENDS = {"[": "]", "(": ")", "{": "}"}
 
 
 def bracket_end(text: str, at: int) -> int:
-    """Behind the bracket that closes the one at `at`; -1 where there is none, or it is nested or long beyond what is read."""
+    """After the bracket that closes the one at `at`; -1 where there is none, or it is nested or long beyond what is read."""
     stack: list[str] = []
     limit = at + LONGEST
     pieces = iter(_PIECES.finditer(text, at, limit))

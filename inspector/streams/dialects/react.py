@@ -9,7 +9,7 @@ _BEGUN = re.compile(rf"Action:[ \t]{{0,20}}({NAME})[ \t]{{0,20}}\r?\n(?:Action(?
 
 
 def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
-    """The input must be a JSON object. Words behind it (a made-up `Observation:`) are no part of it."""
+    """The input must be a JSON object. Words after it (a synthetic `Observation:`) are no part of it."""
     if at and text[at - 1] not in "\n\t ":
         return ()
     head = _HEAD.match(text, at)

@@ -90,7 +90,7 @@ def _read(form: Tags, text: str, start: int, tools: Tools) -> tuple[Call, ...]:
     if outer is None and form.needed and form.outer:
         return ()
     at, calls = outer.end() if outer else start, list[Call]()
-    # Without a wrapper every call begins anew, with an opener of its own.
+    # Without a wrapper every call begins again, with an opener of its own.
     while len(calls) < (MOST_CALLS if outer else 1):
         head = form.head.match(text, at)
         if head is None:

@@ -439,7 +439,7 @@ FLOWS = [
         lines(*_SPLIT_CALL) + c(_STARTED, finish("tool_calls"), DONE) + bl(line("I have made it."), LAST) + EOF + END,
         (1,),
         sides="premature_terminal content_lost",
-        also={"content_lost": "what the client is not sent behind its terminal: the report says that all of it is dropped"},
+        also={"content_lost": "what the client is not sent after its terminal: the report says that all of it is dropped"},
         request=_CREATE,
     ),
     Golden(
@@ -447,7 +447,7 @@ FLOWS = [
         in_pieces(*_SPLIT_CALL) + cl(line(tool_calls=[_OLLAMA_MADE]), LAST) + b(text("I have made it."), finish(), DONE) + EOF + END,
         (1,),
         sides="premature_terminal content_lost",
-        also={"content_lost": "what the client is not sent behind its terminal: the report says that all of it is dropped"},
+        also={"content_lost": "what the client is not sent after its terminal: the report says that all of it is dropped"},
         request=_CREATE,
     ),
 ]

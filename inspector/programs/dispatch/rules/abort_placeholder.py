@@ -28,7 +28,7 @@ def placeholders(case: Case) -> list[tuple[int, Chunk]]:
 
 
 def check(case: Case) -> Iterator[Hit]:
-    """One hit for each abort: the results of neighbouring messages."""
+    """One hit for each abort: the results of neighboring messages."""
     aborts: list[list[Chunk]] = []
     before = -2
     for index, result in placeholders(case):

@@ -71,7 +71,7 @@ RULE = Rule(
     summary="compaction stored a merged message, with its wrong role",
     why=(
         "Compaction writes back what load() returned. What was merged only when read is from then on merged in the rows: the wrong role is stored, "
-        "the boundary is gone, and no reader can mend it. The archive still has the rows as they were."
+        "the boundary is gone, and no reader can repair it. The archive still has the rows as they were."
     ),
     example=(
         "@compactedFrom archive\n1 system 0.0 text summary\n2 user 1.0 text go\n3 user 1.1 thinking hmm\n4 user 1.2 text done\n"
@@ -80,5 +80,5 @@ RULE = Rule(
     check=check,
     references=("derived from replaceHistory() of Dispatch store.ts 71c635f",),
     repaired_by=("realign-with-archive",),
-    fixed_in_code="Mend the grouping (MSG101) before the next compaction, or let compaction copy rows instead of messages.",
+    fixed_in_code="Repair the grouping (MSG101) before the next compaction, or let compaction copy rows instead of messages.",
 )

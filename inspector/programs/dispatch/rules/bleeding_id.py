@@ -25,7 +25,7 @@ def check(case: Case) -> Iterator[Hit]:
 def _how(native_id: str, others: Sequence[str]) -> str:
     plain = not any(letter in native_id for letter in "_%")
     if plain and all(len(other) != len(native_id) for other in others):
-        return "takes what stands behind :chunk: in another id for the number of a row"
+        return "takes what follows :chunk: in another id for the number of a row"
     return "ignores case and takes _ and % in an id for wildcards"
 
 
@@ -39,7 +39,7 @@ RULE = Rule(
     summary="another conversation's rows are read as part of this one",
     why=(
         "Rows are listed with LIKE, which ignores ASCII case and takes _ and % for wildcards; ids are chosen by clients and are not escaped, "
-        "and one that goes on with :chunk: behind another reads as a row of it. "
+        "and one that goes on with :chunk: after another reads as a row of it. "
         "What was said elsewhere goes into this context and to its provider; compaction, which deletes what it lists, takes the foreign rows along."
     ),
     example="1 user 0.0 text hello\nbleeding CASE",

@@ -30,5 +30,5 @@ RULE = Rule(
     check=check,
     references=("derived; upstream's note on conversation 102587c0 has the batch-era shape",),
     repaired_by=("renumber-messages", "strip-error-chunks"),
-    fixed_in_code="Mend the grouping (MSG101); the error phases then find the chunk.",
+    fixed_in_code="Repair the grouping (MSG101); the error phases then find the chunk.",
 )

@@ -1,4 +1,4 @@
-"""MSG104: two neighbouring messages of one role are read as one, their texts joined with nothing between."""
+"""MSG104: two neighboring messages of one role are read as one, their texts joined with nothing between."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -18,11 +18,11 @@ def check(case: Case) -> Iterator[Hit]:
     known = {chunk.text for chunk in archived}
     asked = [said for said in _lost_from_prompts(case) if said[1] not in known]
     if archived or asked:
-        # What compaction summed up is gone rightly; only what stood behind a kept row must still be there.
+        # What compaction summed up is gone rightly; only what stood after a kept row must still be there.
         lost = [(f"archive seq {chunk.seq}", chunk.text[:200]) for chunk in archived] + [(where, text[:200]) for where, text in asked]
         yield Hit(
             (anchor or case.conversation.chunks[-1],),
-            f"{'A user message is' if len(lost) == 1 else f'{len(lost)} user messages are'} missing behind what compaction kept: "
+            f"{'A user message is' if len(lost) == 1 else f'{len(lost)} user messages are'} missing after what compaction kept: "
             f"{_holder(bool(archived), bool(asked))} and the rows do not.",
             evidence=tuple(lost[:8]),
             ruled_out=(
@@ -45,7 +45,7 @@ def _holder(archive: bool, prompt: bool) -> str:
 
 
 def _lost_from_archive(case: Case) -> tuple[list[Chunk], Chunk | None]:
-    """User texts of the archive behind the first row that was certainly kept, and the kept row before the first of them."""
+    """User texts of the archive after the first row that was certainly kept, and the kept row before the first of them."""
     if case.archive is None:
         return [], None
     archive, live = case.archive.chunks, case.conversation.chunks

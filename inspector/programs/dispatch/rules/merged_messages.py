@@ -38,5 +38,5 @@ RULE = Rule(
         "Dispatch commits 44e2717 (chunk rows) and 519b799 (an append per step)",
     ),
     repaired_by=("renumber-messages",),
-    fixed_in_code="Group by seq - chunkIdx (right for every stored row). Splitting on role as well as msgIdx (option A) mends all but two neighbours of one role.",
+    fixed_in_code="Group by seq - chunkIdx (right for every stored row). Splitting on role as well as msgIdx (option A) repairs all but two neighbors of one role.",
 )

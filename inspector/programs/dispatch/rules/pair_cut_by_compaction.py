@@ -9,7 +9,7 @@ from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 
 def cut_off(case: Case) -> list[Chunk]:
-    """Results at the head of a compacted history, behind its summary, without those that an abort explains."""
+    """Results at the head of a compacted history, after its summary, without those that an abort explains."""
     if not case.conversation.fact("compactedFrom"):
         return []
     aborted = {chunk.key for _, chunk in placeholders(case)}
@@ -53,7 +53,7 @@ RULE = Rule(
     summary="compaction cut between a tool call and its result",
     why=(
         "Compaction keeps the last messages as they are and counts messages, not pairs. Where the first one kept is a tool message, "
-        "its call stayed behind in the archive, and providers refuse every request from then on."
+        "its call stayed after in the archive, and providers refuse every request from then on."
     ),
     example="@compactedFrom archive\n1 system 0.0 system summary\n2 tool 1.0 tool-result a f name=ls\n3 assistant 2.0 text ok",
     check=check,

@@ -32,11 +32,11 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="the status is still active, long after the last write",
-    why="A server that goes down inside a turn leaves the status as it is. Clients show a turn that runs for ever; the sweep at the next start sets it to idle.",
+    why="A server that goes down inside a turn leaves the status as it is. Clients show a turn that runs permanently; the sweep at the next start sets it to idle.",
     example="@status active\n@lastActivityAt 1000\n1 user 0.0 text go",
     check=check,
     references=("Dispatch boot sweep; about 20 restarts on 2026-06-28",),
     repaired_by=(),
     no_repair_reason="The program resets the status at its next start; writing it for a running program could let two turns run at once.",
-    fixed_in_code="Nothing to fix in code: the sweep at start mends it.",
+    fixed_in_code="Nothing to fix in code: the sweep at start repairs it.",
 )

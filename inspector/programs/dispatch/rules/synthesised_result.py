@@ -32,5 +32,5 @@ RULE = Rule(
     references=("Dispatch reconcile.ts 904c6d7: the text is matched exactly",),
     repaired_by=(),
     no_repair_reason="It is what the loader makes up on every read, and marked as an error; the real result, where a trace holds it, comes in with recover-result-from-trace before it is baked.",
-    fixed_in_code="Mark a made-up result as such in the row, so that it can be told from one of a tool.",
+    fixed_in_code="Mark a synthetic result as such in the row, so that it can be told from one of a tool.",
 )

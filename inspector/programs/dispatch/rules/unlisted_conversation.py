@@ -35,12 +35,12 @@ RULE = Rule(
     summary="a conversation is not listed, or is listed and not there",
     why=(
         "The list is made from conv-index and the meta rows, each written on its own after the rows. Where one is missing or damaged the conversation cannot be found, "
-        "though nothing of it is lost; the next append writes a missing meta row anew, with another title and time. A name in the index without any row is skipped."
+        "though nothing of it is lost; the next append writes a missing meta row again, with another title and time. A name in the index without any row is skipped."
     ),
     example="@index not listed\n1 user 0.0 text go",
     check=check,
     references=("Dispatch store tests, S-28 and S-30: ghost ids are skipped, a meta row that does not parse counts as missing",),
     repaired_by=(),
-    no_repair_reason="Listing is the program's own business: it writes the row anew at the next append, and a repair into a new conversation is listed.",
+    no_repair_reason="Listing is the program's own business: it writes the row again at the next append, and a repair into a new conversation is listed.",
     fixed_in_code="Write rows, meta and index in one transaction; list conversations from their keys when the store is opened.",
 )

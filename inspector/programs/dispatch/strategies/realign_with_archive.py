@@ -31,7 +31,7 @@ def propose(case: Case) -> Iterator[Edit]:
             chunks = [chunk for _, chunk in group]
             role = message.role if number is None else archived[number].role
             for chunk in chunks:
-                # seq - chunkIdx tells the messages apart for ever after; the spare msgIdx does until the renumbering.
+                # seq - chunkIdx tells the messages apart permanently after; the spare msgIdx does until the renumbering.
                 put_right[chunk.key] = replace(chunk, role=role, msg_idx=spare, chunk_idx=chunk.seq - chunks[0].seq)
             spare += 1
     if put_right:
@@ -48,9 +48,9 @@ STRATEGY = Strategy(
     name="realign-with-archive",
     safety=frozenset(),
     summary="gives the chunks of a compacted history the roles and message boundaries that the archive has for them",
-    cost="No content changes: only role and numbers behind each row. Chunks that the archive does not hold, such as the summary, stay as they are.",
+    cost="No content changes: only role and numbers after each row. Chunks that the archive does not hold, such as the summary, stay as they are.",
     user_visible_effect="Answers that were shown as the user's words are shown as the assistant's again, after a reload.",
-    pros="Compaction wrote the merged reading back, so no grouping can mend it any more; the archive still has the rows as they were said.",
+    pros="Compaction wrote the merged reading back, so no grouping can repair it any more; the archive still has the rows as they were said.",
     cons="Rows are matched by content and order. Where a text occurs several times, a match may be the wrong one of equals.",
     write_kind="W1",
     propose=propose,

@@ -40,7 +40,7 @@ def _name(chunk: Chunk) -> str:
 
 
 def _from_own(chunks: Sequence[Chunk], place: int) -> Chunk | None:
-    """The row itself is whole where it is only stored as a BLOB, its chunk where only what stands behind it is missing or wrong."""
+    """The row itself is whole where it is only stored as a BLOB, its chunk where only what follows it is missing or wrong."""
     chunk = chunks[place]
     if chunk.damage == "not-text":
         as_text = read_chunk(Record(chunk.key, Cell(chunk.raw)), chunk.seq)

@@ -9,7 +9,7 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Nothing where the reader's messages already are the true ones under every grouping, that is, where no neighbours share a msgIdx."""
+    """Nothing where the reader's messages already are the true ones under every grouping, that is, where no neighbors share a msgIdx."""
     if case.program.numbering.by_message and any(
         first.chunks[-1].msg_idx == second.chunks[0].msg_idx for first, second in zip(case.messages, case.messages[1:], strict=False)
     ):
@@ -20,7 +20,7 @@ STRATEGY = Strategy(
     name="renumber-messages",
     safety=frozenset(),
     summary="gives each message its own msgIdx, so that every reader parts the messages as they were written",
-    cost="No content changes: only the number behind each row.",
+    cost="No content changes: only the number after each row.",
     user_visible_effect="Nothing in the history view, which hides the number. The next answer sees the conversation as it was.",
     pros="Every stored row still says which message it belongs to (seq - chunkIdx), so nothing is guessed; it works with the unfixed loader and with both proposed fixes.",
     cons="A fixed loader needs no write at all. An unfixed server merges the next turns again; the repair must then be repeated.",

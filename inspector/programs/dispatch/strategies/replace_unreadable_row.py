@@ -26,7 +26,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 def _own_place(chunks: Sequence[Chunk], place: int) -> Suffix:
-    """At the end of the message before: every reader groups the other rows as it did. Else a message of its own, with a number no neighbour has."""
+    """At the end of the message before: every reader groups the other rows as it did. Else a message of its own, with a number no neighbor has."""
     previous = neighbour(chunks, place, -1)
     behind = after_previous(previous) if previous is not None else None
     taken = {chunk.msg_idx for chunk in (chunks[place - 1] if place else None, neighbour(chunks, place, 1)) if chunk is not None}

@@ -48,7 +48,7 @@ def suffix(chunks: Sequence[Chunk], place: int, payload: Mapping[str, Any], star
 
 
 def neighbour(chunks: Sequence[Chunk], place: int, step: int) -> Chunk | None:
-    """The readable row whose number is the one before (-1) or behind (1)."""
+    """The readable row whose number is the one before (-1) or after (1)."""
     at = place + step
     if 0 <= at < len(chunks) and chunks[at].kind is not Kind.UNREADABLE and chunks[at].seq == chunks[place].seq + step:
         return chunks[at]

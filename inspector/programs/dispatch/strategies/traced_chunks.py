@@ -34,7 +34,7 @@ def prompts(trace: Trace | None) -> list[list[Found]]:
 
 
 def _chunks(messages: Sequence[Any]) -> Iterator[Found]:
-    """What cannot be read stays as a barrier: chunks on both sides of it are no neighbours."""
+    """What cannot be read stays as a barrier: chunks on both sides of it are no neighbors."""
     for message in messages:
         chunks = message.get("chunks") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(chunks, list):
@@ -49,7 +49,7 @@ def found_between(names: Sequence[str], place: int, traced: Sequence[Sequence[Fo
     """What all prompts agree on for the row at `place`; `names` are those of the stored rows, "" for one that cannot be read.
 
     None where no prompt holds the rows around with as many between them, where two prompts differ, or where whole rows stand between
-    such neighbours elsewhere: the prompt may show those.
+    such neighbors elsewhere: the prompt may show those.
     """
     first = last = place
     while first > 0 and not names[first - 1] and last - first < _LONGEST_RUN:

@@ -36,7 +36,7 @@ RULE = Rule(
     origin=Origin.READER,
     summary="the client puts a second result in for a call that has its own",
     why=(
-        "Pull request 1934 adds results behind every message with calls, whether or not they follow; gbrain since #2820 does so where they do not follow at once. "
+        "Pull request 1934 adds results after every message with calls, whether or not they follow; gbrain since #2820 does so where they do not follow at once. "
         "Anthropic refuses two results of one call (AN-6), and others tell the model the same thing twice."
     ),
     example="@format gbrain\n@reader gbrain-head\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 user 2.0 text and?\n4 tool 3.0 tool-result a f",

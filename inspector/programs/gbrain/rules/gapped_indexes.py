@@ -8,7 +8,7 @@ from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.readers import by_row
 from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
-GATEWAY = "the gateway loop before #2820 counted a row of results behind each message with calls, and wrote none"
+GATEWAY = "the gateway loop before #2820 counted a row of results after each message with calls, and wrote none"
 
 
 def check(case: Case) -> Iterator[Hit]:
@@ -39,8 +39,8 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="indexes are missing between messages",
     why=(
-        "A gap behind each message with calls is how jobs of the gateway loop before #2820 are known. Whoever counts rows to find the next index runs into one that is taken (STORE602); "
-        "a row of results in each gap mends both."
+        "A gap after each message with calls is how jobs of the gateway loop before #2820 are known. Whoever counts rows to find the next index runs into one that is taken (STORE602); "
+        "a row of results in each gap repairs both."
     ),
     example="@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 assistant 3.0 tool-call b body {}",
     check=check,

@@ -14,7 +14,7 @@ from inspector.rules.base import Case
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A stored message with its calls and their runs. `results` are those of the row behind it, where that is one of results."""
+    """A stored message with its calls and their runs. `results` are those of the row after it, where that is one of results."""
 
     index: int
     chunks: tuple[Chunk, ...]
@@ -25,7 +25,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A call without a result. `is_partial`: the row behind its message has results, of other calls."""
+    """A call without a result. `is_partial`: the row after its message has results, of other calls."""
 
     row: Row
     call: Chunk

@@ -14,7 +14,7 @@ def check(case: Case) -> Iterator[Hit]:
         kept = "" if not held else f", though the ledger holds {'its outcome' if len(found) == 1 else f'the outcome of {held}'}"
         yield Hit(
             [each.call for each in found],
-            f"{calls_text(found)} no result, and the row behind has results (seq {row.results[0].seq}): gbrain writes those of a turn in one row, so that something else "
+            f"{calls_text(found)} no result, and the row after has results (seq {row.results[0].seq}): gbrain writes those of a turn in one row, so that something else "
             f"changed it. Since #2820 gbrain takes such a turn for answered and sends {RECOVERED!r}{kept}.{path_text(case)}",
             evidence=runs_text(found),
         )
@@ -27,7 +27,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,
-    summary="the row of results behind a message does not answer all of its calls",
+    summary="the row of results after a message does not answer all of its calls",
     why=(
         "Mapped one for one the history is refused. gbrain since #2820 does not look into the ledger where any result follows: the model is told that a result is unavailable, "
         "though it may be there."

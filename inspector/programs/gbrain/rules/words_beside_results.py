@@ -32,12 +32,12 @@ RULE = Rule(
     origin=Origin.READER,
     summary="words that stand beside results in one message never reach the model",
     why=(
-        "The direct Anthropic path writes a note behind the results of a turn that was cut off at the output cap (#2778). A job that goes on over the gateway loses it: the conversion to the SDK "
+        "The direct Anthropic path writes a note after the results of a turn that was cut off at the output cap (#2778). A job that goes on over the gateway loses it: the conversion to the SDK "
         "makes a tool message of the results and keeps nothing else."
     ),
     example='@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 tool 2.0 tool-result a f\n4 user 2.1 text "Be brief."',
     check=check,
     references=("gbrain toModelMessages, run", "gbrain #2778"),
-    no_repair_reason="The words are whole in the store. A row of their own would need an index behind the results that is free, and the index behind is the answer's.",
-    fixed_in_code="Make a user message of what stands behind the results of such a message.",
+    no_repair_reason="The words are whole in the store. A row of their own would need an index after the results that is free, and the index after is the answer's.",
+    fixed_in_code="Make a user message of what follows the results of such a message.",
 )

@@ -13,7 +13,7 @@ from inspector.strategies.arrangement import placed
 from inspector.strategies.base import Strategy
 from inspector.strategies.insert_interrupted_result import not_mistaken
 
-"""What the key of such a result starts with; behind it stands the key of the run's own record."""
+"""What the key of such a result starts with; after it stands the key of the run's own record."""
 
 
 def settled_runs(case: Case) -> list[tuple[Answered, Execution]]:
@@ -51,7 +51,7 @@ STRATEGY = Strategy(
     name="insert-ledger-results",
     safety=frozenset(),
     summary="inserts the result that the ledger of tool runs has for each call that has none: the output, or the error of a failed run",
-    cost="No stored block changes: one row of results behind each message with such calls, at the index that is free there.",
+    cost="No stored block changes: one row of results after each message with such calls, at the index that is free there.",
     user_visible_effect="Nothing is run again; the next attempt goes on with what the tools really said.",
     pros=(
         "The outputs are there, in another table. Each call gets its own, by message and place, then by id, then by place alone in rows from before places were kept: "

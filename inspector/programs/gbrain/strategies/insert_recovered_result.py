@@ -18,7 +18,7 @@ STRATEGY = Strategy(
     name="insert-recovered-result",
     safety=frozenset({Safety.INVENTED}),
     summary=f"inserts the result {RECOVERED!r}, as gbrain makes it up, right after each call that has none",
-    cost="One made-up result per call, marked as an error; never for a call whose run the ledger has as complete or failed.",
+    cost="One synthetic result per call, marked as an error; never for a call whose run the ledger has as complete or failed.",
     user_visible_effect="A failed tool run appears where the turn was interrupted.",
     pros=(
         "gbrain itself puts these words into a request for a call that nothing answers. Stored, they keep a tool from being run a second time, "

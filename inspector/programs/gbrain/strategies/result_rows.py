@@ -1,4 +1,4 @@
-"""Results where gbrain keeps them: all of one turn in one row of the user, at the index behind the message with the calls."""
+"""Results where gbrain keeps them: all of one turn in one row of the user, at the index after the message with the calls."""
 
 from bisect import bisect_left
 from collections import deque
@@ -59,7 +59,7 @@ def _completed(row: Sequence[Chunk], new: Sequence[Chunk], calls: Sequence[Chunk
     place = _places([*(chunk for chunk in held if chunk.kind is Kind.TOOL_RESULT), *new], calls)
     known = sorted((place[chunk.key], number) for number, chunk in enumerate(held) if chunk.kind is Kind.TOOL_RESULT)
     last = list(accumulate((number for _, number in known), max))
-    # Never behind words, where it would answer nothing.
+    # Never after words, where it would answer nothing.
     leading = next((number for number, chunk in enumerate(held) if chunk.kind is not Kind.TOOL_RESULT), len(held))
     before: dict[int, list[Chunk]] = {}
     for chunk in sorted(new, key=lambda chunk: place[chunk.key]):
@@ -69,7 +69,7 @@ def _completed(row: Sequence[Chunk], new: Sequence[Chunk], calls: Sequence[Chunk
 
 
 def _places(results: Sequence[Chunk], calls: Sequence[Chunk]) -> dict[str, int]:
-    """Which call each result answers, by its place; of calls with one id the first has the first result. A stranger stands behind all."""
+    """Which call each result answers, by its place; of calls with one id the first has the first result. A stranger follows all."""
     waiting: dict[str, deque[int]] = {}
     for number, call in enumerate(calls):
         waiting.setdefault(call.call_id, deque()).append(number)

@@ -56,7 +56,7 @@ def context_of(path: Sequence[Row], rules: Rules) -> Context:
 
 
 def _selected(path: Sequence[Row], rules: Rules, context: Context) -> list[Row]:
-    """The rows that count: behind the last compaction or reset all, before it those that it keeps; a compaction comes first."""
+    """The rows that count: after the last compaction or reset all, before it those that it keeps; a compaction comes first."""
     bounds = ("compaction", "reset") if rules.resets else ("compaction",)
     at = next((index for index in range(len(path) - 1, -1, -1) if path[index].type in bounds), None)
     if at is None:

@@ -51,7 +51,7 @@ VERSIONS = (
     ),
     Version(
         *("openclaw-2026.7", "2026.7.1, with its own session manager", manager_path, pairing_2026_7, False, True, True),
-        "Pulls a late result to its call, prefers a real result to a made-up one, leaves failed turns as they are; loses or misplaces results of "
+        "Pulls a late result to its call, prefers a real result to a synthetic one, leaves failed turns as they are; loses or misplaces results of "
         "an id that is used again.",
     ),
     Version(

@@ -116,7 +116,7 @@ def trimmed(call: Chunk) -> Chunk:
 
 
 def _displaced(messages: Sequence[Message]) -> frozenset[int]:
-    """The answers with calls of which a result stands behind something that is none."""
+    """The answers with calls of which a result follows something that is none."""
     found: set[int] = set()
     at: int | None = None
     calls: list[Chunk] = []

@@ -11,7 +11,7 @@ class Policy:
     """`ids`: "" (as they are), "strict" or "strict9"; `native_ids`: the first use of a `toolu_` id stays; `signatures`: thinking is sent signed or not at all;
     `own_thinking`: a turn with thinking is sent whole or not at all; `gemini`, `anthropic`: the checks of turns; `bootstrap`: a user message goes before
     an answer that comes first; `responses`: the family of OpenAI Responses, with its own words for a missing result;
-    `merges_users`: neighbouring user messages are one."""
+    `merges_users`: neighboring user messages are one."""
 
     name: str = "any other api"
     ids: str = ""

@@ -21,7 +21,7 @@ Pass = Callable[[Sequence[Message]], Passed | Paired]
 
 
 def sent(messages: Sequence[Message], policy: Policy) -> Paired:
-    """The messages of the request, what was left out of it, and the counts of the passes behind the report of the pairing."""
+    """The messages of the request, what was left out of it, and the counts of the passes after the report of the pairing."""
     held: list[Message] = list(messages)
     dropped: list[Dropped] = []
     report: dict[str, Any] = {}

@@ -75,7 +75,7 @@ def _latest(messages: Sequence[Message]) -> int | None:
 
 
 def _current(messages: Sequence[Message]) -> int | None:
-    """The first answer behind the last user message, where it has calls and a result stands behind it."""
+    """The first answer after the last user message, where it has calls and a result follows it."""
     user = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), -1)
     first = next((at for at in range(user + 1, len(messages)) if messages[at].role == "assistant"), None)
     if first is None or not any(spelling(call, "toolCall") in _CALLS for call in queries.calls(messages[first])):

@@ -1,4 +1,4 @@
-"""The order of turns that OpenClaw 2026.9.6 makes before a request: neighbours of one role merged, calls without a result cut, a user message first."""
+"""The order of turns that OpenClaw 2026.9.6 makes before a request: neighbors of one role merged, calls without a result cut, a user message first."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ def with_content(messages: Sequence[Message]) -> Passed:
 
 
 def begun_by_user(messages: Sequence[Message]) -> Passed:
-    """A made-up user message before an answer that comes first."""
+    """A synthetic user message before an answer that comes first."""
     passed = Passed(list(messages))
     if messages and messages[0].role == "assistant":
         first = messages[0].chunks[0]
@@ -48,12 +48,12 @@ def begun_by_user(messages: Sequence[Message]) -> Passed:
 
 
 def gemini_turns(messages: Sequence[Message]) -> Passed:
-    """Neighbouring answers are one."""
+    """Neighboring answers are one."""
     return _merged(messages, "assistant")
 
 
 def anthropic_turns(messages: Sequence[Message], merge_users: bool = True) -> Passed:
-    """Neighbouring answers are one; calls without a result before the next answer go; neighbouring user messages are one."""
+    """Neighboring answers are one; calls without a result before the next answer go; neighboring user messages are one."""
     merged = _merged(messages, "assistant")
     cut = _without_dangling(merged.messages)
     last = _merged(cut.messages, "user") if merge_users else Passed(cut.messages)

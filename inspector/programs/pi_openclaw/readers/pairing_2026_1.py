@@ -20,7 +20,7 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
 
 
 def pairing_2026_1(messages: Sequence[Message]) -> Paired:
-    """Spans end at the next assistant; one set of seen ids; failed turns get made-up results too. A duplicate at the very end survives."""
+    """Spans end at the next assistant; one set of seen ids; failed turns get synthetic results too. A duplicate at the very end survives."""
     source = single(messages)
     out: list[Message] = []
     dropped: list[Dropped] = []
@@ -65,7 +65,7 @@ def pairing_2026_1(messages: Sequence[Message]) -> Paired:
                 duplicates += 1
                 dropped.append(duplicate_of(following))
             elif id_ in span:
-                # Not counted: with nothing behind it the span looks unchanged, and the stored list is sent as it is.
+                # Not counted: with nothing after it the span looks unchanged, and the stored list is sent as it is.
                 dropped.append(duplicate_of(following))
             else:
                 span[id_] = following

@@ -27,7 +27,7 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
 
 
 class _Later:
-    """The results of a history by id and, for those without one, by the tool that they name: the first behind a place."""
+    """The results of a history by id and, for those without one, by the tool that they name: the first after a place."""
 
     def __init__(self, source: Sequence[Message]) -> None:
         self._by_id: dict[str, list[int]] = {}
@@ -49,7 +49,7 @@ class _Later:
 
 
 def pairing_2026_7(messages: Sequence[Message]) -> Paired:
-    """Text-only assistants end no span; a result is pulled from any later turn; real beats made-up; failed turns stay as they are."""
+    """Text-only assistants end no span; a result is pulled from any later turn; real beats synthetic; failed turns stay as they are."""
     source = single(messages)
     later = _Later(source)
     out: list[Message] = []

@@ -25,7 +25,7 @@ def pairing_pr3565(messages: Sequence[Message]) -> Paired:
     answered = {_id(message) for message in source if message.role == "tool"} - {""}
     end = next((at for at, message in enumerate(source) if any(call.call_id not in answered for call in _calls(message))), len(source))
     out: list[Message] = []
-    dropped = [Dropped(message.chunks, "forgotten: it stands behind the first call without a result") for message in source[end:]]
+    dropped = [Dropped(message.chunks, "forgotten: it follows the first call without a result") for message in source[end:]]
     seen: set[str] = set()
     duplicates = orphans = at = 0
     changed = end < len(source)

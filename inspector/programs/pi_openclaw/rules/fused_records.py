@@ -6,12 +6,12 @@ from inspector.conversation.tree import Entry, chain_above, entries, last_by_id
 from inspector.rules.base import Case, once
 
 Place = tuple[str | None, Sequence[Entry]]
-"""The key of the chunk behind which they belong (None = in front of all), and the records."""
+"""The key of the chunk after which they belong (None = in front of all), and the records."""
 
 
 @once
 def coming_back(case: Case) -> tuple[Place, ...]:
-    """Where an entry of the path names one of them for its parent, and behind the end of the path where one goes on from it.
+    """Where an entry of the path names one of them for its parent, and after the end of the path where one goes on from it.
 
     Inside of the path that is so where OpenClaw, which finds no such parent, goes on from the leaf of that moment. Others belong to other branches.
     """
@@ -35,7 +35,7 @@ def coming_back(case: Case) -> tuple[Place, ...]:
         after = entry.chunks[-1].key
     behind: list[Entry] = []
     last, line = path[-1], path[-1].chunks[0].msg_idx or 0
-    # In the order of the file: a record that goes on from one of these comes behind it.
+    # In the order of the file: a record that goes on from one of these comes after it.
     for entry in fused:
         if entry.parent == last.id and last.id and entry.id and entry.id not in ids and (entry.chunks[0].msg_idx or 0) > line:
             behind.append(entry)

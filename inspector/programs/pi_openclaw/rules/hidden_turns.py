@@ -23,7 +23,7 @@ from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """`turns` are the messages of the user that nothing behind the `fork` repeats; `live` is the first entry of the path behind it."""
+    """`turns` are the messages of the user that nothing after the `fork` repeats; `live` is the first entry of the path after it."""
 
     entries: list[Entry]
     turns: list[Entry]
@@ -48,7 +48,7 @@ def branches(case: Case, tree: Tree) -> Iterator[Branch]:
         if fork is None and (not tree.path or tree.path[0].parent is not None):
             continue
         behind = place[fork.index] + 1 if fork else 0
-        # A repair that writes the end of a path anew leaves the old one as a branch that says the same.
+        # A repair that writes the end of a path again leaves the old one as a branch that says the same.
         turns = [entry for entry in found if is_user(entry) and entry.index > bound and last_said.get(_words(entry), -1) < behind]
         if turns:
             yield Branch(found, turns, fork, lives[behind])
@@ -105,7 +105,7 @@ def check(case: Case) -> Iterator[Hit]:
 
 def _hit(tree: Tree, branch: Branch, why: str) -> Hit:
     seqs = span_text([turn.chunks[0].seq for turn in branch.turns])
-    from_ = f"leaves the path behind {name(branch.fork)}" if branch.fork else "begins at a root of its own"
+    from_ = f"leaves the path after {name(branch.fork)}" if branch.fork else "begins at a root of its own"
     return Hit(
         chunks_of(branch.turns),
         f"{counted(len(branch.turns), 'message')} of the user (seq {seqs}) {'is' if len(branch.turns) == 1 else 'are'} on a branch that {from_}: {why}; {tree.reach}.",

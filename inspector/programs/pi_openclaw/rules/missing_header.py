@@ -7,7 +7,7 @@ from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import whole
 from inspector.rules.base import Case, Hit, Origin, Rule, Severity
 
-_NOTHING = "Nothing is here that could be mended: look for the archive of this session, or for a copy that holds its entries."
+_NOTHING = "Nothing is here that could be repaired: look for the archive of this session, or for a copy that holds its entries."
 _NO_FILE = "The header is a row of a database, and the program keeps what it says in other tables too: leave the store as it is, and look for an older copy of it."
 
 

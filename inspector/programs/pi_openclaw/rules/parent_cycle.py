@@ -1,4 +1,4 @@
-"""TREE102: parents that form a cycle, which some programs walk for ever."""
+"""TREE102: parents that form a cycle, which some programs walk permanently."""
 
 from collections import Counter
 from collections.abc import Iterator

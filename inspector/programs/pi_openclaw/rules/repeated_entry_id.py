@@ -46,11 +46,11 @@ RULE = Rule(
     summary="several entries have the same id",
     why=(
         "The programs fill a map in the order of the file, and a later entry takes the place of the earlier one. What the earlier one said is gone from the path; "
-        "where the later one hangs below it, the chain closes and pi walks it for ever."
+        "where the later one hangs below it, the chain closes and pi walks it permanently."
     ),
     example="@format pi\n1 user 1.0 text go entry=u1\n2 assistant 2.0 text done entry=a1\n3 user 3.0 text more entry=u1\n4 assistant 4.0 text ok entry=a2",
     check=check,
     references=("measured: pi 0.73.1 and 0.87.1, openclaw 2026.7.1 and 2026.9.6",),
     no_repair_reason="Which of them the entries below mean is not said by the file; give the later one a new id, and those below it that id as parent, on a copy.",
-    fixed_in_code="Draw an id anew while the file has it, also when lines are copied in or written by another process.",
+    fixed_in_code="Draw an id again while the file has it, also when lines are copied in or written by another process.",
 )

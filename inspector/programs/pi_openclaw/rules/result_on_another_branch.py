@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Hit]:
 
 
 def _next(case: Case, key: str) -> str:
-    """What the path has behind the message of the call."""
+    """What the path has after the message of the call."""
     for message, behind in zip(case.messages, case.messages[1:], strict=False):
         if any(chunk.key == key for chunk in message.chunks):
             first = behind.chunks[0]

@@ -74,7 +74,7 @@ def _open(case: Case) -> list[Answered]:
 
 @once
 def without_id(case: Case) -> list[tuple[Chunk, Chunk]]:
-    """A result without an id directly behind an answer with one call, which has no other: the two, call first."""
+    """A result without an id directly after an answer with one call, which has no other: the two, call first."""
     found = []
     for index, message in enumerate(case.messages[:-1]):
         calls = queries.calls(message) if message.role == "assistant" else []
@@ -108,7 +108,9 @@ def on_other_branches(case: Case) -> list[Elsewhere]:
         caller = own.get(case.messages[each.message].chunks[0].key, -1)
         if (caller, each.call.call_id) in results:
             entry, chunk = results[caller, each.call.call_id]
-            instead = f"has only a made-up result on the path (seq {each.results[0].seq})" if each.results else "has no result on the path"
+            instead = (
+                f"has only a synthetic result on the path (seq {each.results[0].seq})" if each.results else "has no result on the path"
+            )
             found.append(Elsewhere(each.call, chunk, entry, instead))
     return found
 

@@ -52,7 +52,7 @@ EFFECTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "several": (
         (_PI, "leave all of them: the request is refused"),
         ("openclaw-2026.1", "keeps the first, made up or not; one at the very end gets through"),
-        ("openclaw-2026.7, openclaw-2026.9", "keep a real one rather than a made-up one"),
+        ("openclaw-2026.7, openclaw-2026.9", "keep a real one rather than a synthetic one"),
         _REFUSED,
     ),
     "orphan": ((_PI, "leave it: the request is refused"), ("openclaw (all)", "drop it"), _REFUSED),

@@ -1,4 +1,4 @@
-"""Where in a session file the real results stand that a path does not hold: on other branches behind the same call."""
+"""Where in a session file the real results stand that a path does not hold: on other branches after the same call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -41,7 +41,7 @@ STRATEGY = Strategy(
     cost="What the answer said before it failed, and what its tools returned, leave the path; the old branch keeps them.",
     user_visible_effect="The failed attempt is gone; what was asked stands there without an answer.",
     pros=(
-        "OpenClaw's #4598 took this way: both programs leave such an answer out of each request, and pi then sends its results without their call, which is refused for ever. "
+        "OpenClaw's #4598 took this way: both programs leave such an answer out of each request, and pi then sends its results without their call, which is refused permanently. "
         "Its calls may be half-written."
     ),
     cons=(

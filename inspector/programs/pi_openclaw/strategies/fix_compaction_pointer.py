@@ -35,7 +35,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 def _first(case: Case, path: Sequence[Entry], at: int) -> int | None:
-    """Index on the path where the pointer leads: of an entry on another branch, behind the fork. None where it is nowhere in the file."""
+    """Index on the path where the pointer leads: of an entry on another branch, after the fork. None where it is nowhere in the file."""
     places = {entry.id: number for number, entry in enumerate(path[: at + 1]) if entry.id}
     pointer = str(path[at].about[POINTER])
     if pointer in places or case.tree is None:
@@ -51,7 +51,7 @@ def _whole(case: Case, path: Sequence[Entry], first: int, at: int) -> int:
     number = {key_of(chunk): place for place, entry in enumerate(path) for chunk in entry.chunks}
     owner = {result.key: number[key_of(found.call)] for found in answered(case) for result in found.results}
     behind = [chunk for entry in path[first:] for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT]
-    # Each call that comes back brings only results behind it, and those of its own message: one look up the path is enough per step.
+    # Each call that comes back brings only results after it, and those of its own message: one look up the path is enough per step.
     while cut := [owner[chunk.key] for chunk in behind if owner.get(chunk.key, first) < first]:
         lower = min(cut)
         behind = [chunk for entry in path[lower:first] for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT]
@@ -72,7 +72,7 @@ STRATEGY = Strategy(
     user_visible_effect="Nothing, but that the session answers again.",
     pros="A compaction that cuts between a call and its result makes every later request fail; with the pointer at the call the pair is whole, and no output is lost.",
     cons=(
-        "The summary was written for another cut: what it tells may now be there twice. Of a pointer to another branch the place behind the fork is a guess. "
+        "The summary was written for another cut: what it tells may now be there twice. Of a pointer to another branch the place after the fork is a guess. "
         "What a pointer that is in no line meant to keep nobody can tell: it stays in the file and out of every request, and afterwards no rule says so any more."
     ),
     write_kind="W3",

@@ -47,15 +47,15 @@ def _done(chunk: Chunk) -> dict[str, object]:
 STRATEGY = Strategy(
     name="keep-failed-turn",
     safety=frozenset({Safety.INVENTED}),
-    summary="marks an answer that failed or was aborted as done, where its calls are whole and each has its real result behind it",
+    summary="marks an answer that failed or was aborted as done, where its calls are whole and each has its real result after it",
     cost="One value in one line. The file then says that the answer ended with its calls, which it did not; the error text beside it stays.",
     user_visible_effect="Nothing, but that the session answers again, and the model knows what its tools returned.",
     pros=(
-        "The tools ran and their output is real. pi leaves the answer out and sends the results alone, which is refused for ever; to drop both forgets what was done, "
+        "The tools ran and their output is real. pi leaves the answer out and sends the results alone, which is refused permanently; to drop both forgets what was done, "
         "and the model may do it again."
     ),
     cons=(
-        "The answer may have been cut off behind its last call: what else the model was about to call or say is lost, and nothing tells the model so. "
+        "The answer may have been cut off after its last call: what else the model was about to call or say is lost, and nothing tells the model so. "
         "The output of a tool that was stopped with it may be half."
     ),
     write_kind="W3",

@@ -22,7 +22,7 @@ def propose(case: Case) -> Iterator[Edit]:
     elsewhere = results_elsewhere(case.tree, case.conversation)
     chunks = case.conversation.chunks
     place = {chunk.key: number for number, chunk in enumerate(chunks)}
-    # What is put behind one place, so that the next one for it comes behind these.
+    # What is put after one place, so that the next one for it comes after these.
     last: dict[str, str] = {}
     for found in answered(case) if elsewhere else ():
         made_up = [result for result in found.results if is_synthetic(result)]
@@ -31,7 +31,7 @@ def propose(case: Case) -> Iterator[Edit]:
         result = elsewhere[found.call.key][0]
         behind = sorted(place[key] for key in found.batch)
         batch = [case.messages[found.message].chunks[-1], *(chunks[at] for at in behind if not is_synthetic(chunks[at]))]
-        # Behind what stands before it in the file, so that no entry gets a parent on a later line.
+        # After what stands before it in the file, so that no entry gets a parent on a later line.
         after = [batch[0], *(chunk for chunk in batch[1:] if chunk.seq < result.seq)][-1].key
         following = next((chunks[at] for at in range(place[after] + 1, len(chunks)) if chunks[at] not in made_up), None)
         is_sibling = result.parent in {_id(chunk) for chunk in batch}
@@ -51,7 +51,7 @@ STRATEGY = Strategy(
     name="reparent-to-result",
     safety=frozenset(),
     summary="leads the path over the branch that holds the real result of a call, by giving what follows the call that result for its parent",
-    cost="No content changes: only which entry follows which. A made-up result in that place leaves the path; the other branches stay.",
+    cost="No content changes: only which entry follows which. A synthetic result in that place leaves the path; the other branches stay.",
     user_visible_effect="The output of the tool is shown where its call was, and the model knows it.",
     pros=(
         "OpenClaw's pull request 3565 saw that calls and results end up on different branches; the result is in the file, so that nothing has to be made up or forgotten. "

@@ -24,6 +24,6 @@ RULE = Rule(
     example='@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 unreadable "7" damage=wrong-type reason="content is a number, neither text nor a list"',
     check=check,
     references=("types of the published request schemas",),
-    no_repair_reason="What it was meant to say is not known; mend the code that built the request, or take the message out by hand.",
+    no_repair_reason="What it was meant to say is not known; repair the code that built the request, or take the message out by hand.",
     fixed_in_code="Build the request with the provider's own types, which refuse such a block before it is sent.",
 )

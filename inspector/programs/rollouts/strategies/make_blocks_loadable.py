@@ -19,7 +19,7 @@ from inspector.strategies.numbering import renumbered
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Whole lines are spelled anew, and read again; one that would be refused all the same stays as it is."""
+    """Whole lines are spelled again, and read again; one that would be refused all the same stays as it is."""
     if case.conversation.format != ROLLOUTS or not is_session(case):
         return
     mended = {chunks[0].key: (chunks, new) for chunks, _ in refused_lines(case) if (new := _mended(case, chunks))}
