@@ -74,12 +74,12 @@ def sequence(case: Case, troubles: Sequence[Finding], profile_name: str, own_pro
             return _with_errors_mended(case, troubles, found, profile_name, own_projection)
     named = _writable(case, [each.name for each in recommended(case, troubles)])
     found = for_profile(composed(case, named)[1], profile_name, own_projection)
-    strategies, mended = composed(case, [*named, *(each.name for each in found.way.strategies)])
-    if refusal := _refusal(case.conversation, mended.conversation):
-        strategies, mended = composed(case, named)
+    strategies, repaired = composed(case, [*named, *(each.name for each in found.way.strategies)])
+    if refusal := _refusal(case.conversation, repaired.conversation):
+        strategies, repaired = composed(case, named)
         found = replace(found, why_not=found.why_not or refusal)
-    way = replace(found.way, strategies=strategies, case=mended)
-    return replace(found, way=way, losses=tuple(losses(case.conversation, mended.conversation)))
+    way = replace(found.way, strategies=strategies, case=repaired)
+    return replace(found, way=way, losses=tuple(losses(case.conversation, repaired.conversation)))
 
 
 def _writable(case: Case, names: Sequence[str]) -> list[str]:
@@ -117,13 +117,13 @@ def _with_errors_mended(
     case: Case, troubles: Sequence[Finding], found: "Recommendation", profile_name: str, own_projection: str
 ) -> "Recommendation":
     errors = [trouble for trouble in troubles if trouble.severity is Severity.ERROR and trouble.origin is Origin.STORE]
-    strategies, mended = composed(case, [each.name for each in (*recommended(case, errors), *found.way.strategies)])
-    judgement = judged(mended.reading, mended.conversation, profile_name, own_projection)[1]
-    way = Way(strategies, mended, judgement, price(case.conversation, mended.conversation, len(strategies)))
+    strategies, repaired = composed(case, [each.name for each in (*recommended(case, errors), *found.way.strategies)])
+    judgement = judged(repaired.reading, repaired.conversation, profile_name, own_projection)[1]
+    way = Way(strategies, repaired, judgement, price(case.conversation, repaired.conversation, len(strategies)))
     loses_more = (way.price.results_lost, way.price.content_lost) > (found.way.price.results_lost, found.way.price.content_lost)
-    if len(strategies) > MOST or loses_more or not _satisfied(way) or _refusal(case.conversation, mended.conversation):
+    if len(strategies) > MOST or loses_more or not _satisfied(way) or _refusal(case.conversation, repaired.conversation):
         return found
-    return Recommendation(way, "", tuple(losses(case.conversation, mended.conversation)))
+    return Recommendation(way, "", tuple(losses(case.conversation, repaired.conversation)))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -200,7 +200,7 @@ def _next(
 ) -> Iterator[Way]:
     violated = dict.fromkeys(violation.id for violation in way.judgement.violations)
     named = dict.fromkeys(
-        name for rule in violated if rule in rules for name in (*_of_the_store(base, rules[rule]), *rules[rule].mended_by)
+        name for rule in violated if rule in rules for name in (*_of_the_store(base, rules[rule]), *rules[rule].repaired_by)
     )
     for name in named:
         names = frozenset((*(used.name for used in way.strategies), name))
@@ -225,10 +225,10 @@ def _longer(base: Case, way: Way, name: str) -> tuple[tuple[Strategy, ...], Case
 def _of_the_store(base: Case, rule: ProviderRule) -> list[str]:
     """A profile knows only the request; in a session that is a tree the cause may lie beside the path, and a store may keep results beside the messages."""
     if base.conversation.ledger:
-        return ["insert-ledger-results"] if "insert-interrupted-result" in rule.mended_by else []
+        return ["insert-ledger-results"] if "insert-interrupted-result" in rule.repaired_by else []
     if not base.program.numbering.by_place:
         return []
-    return list(dict.fromkeys(name for cure in rule.mended_by for name in _BESIDE_THE_PATH.get(cure, ())))
+    return list(dict.fromkeys(name for cure in rule.repaired_by for name in _BESIDE_THE_PATH.get(cure, ())))
 
 
 def composed(case: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Case]:

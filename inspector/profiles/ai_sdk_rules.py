@@ -15,7 +15,7 @@ SDK_1 = ProviderRule(
     ("ai 6.0.326", "ai 7.0.173", "ai 6.0.43 changelog 2dc9bfa"),
     also=(ONE_MISSING, "Tool results are missing for tool calls", "AI_MissingToolResultsError"),
     advice="AI_MissingToolResultsError. ai 5 and ai 6 before 6.0.43 never threw it. A result inside the assistant message is no answer.",
-    mended_by=("move-results", "adopt-results", "rename-repeated-ids", "insert-ledger-results", "insert-interrupted-result"),
+    repaired_by=("move-results", "adopt-results", "rename-repeated-ids", "insert-ledger-results", "insert-interrupted-result"),
 )
 SDK_2 = ProviderRule(
     "SDK-2",
@@ -24,7 +24,7 @@ SDK_2 = ProviderRule(
     "X",
     "2026-07",
     ("ai 6.0.326", "ai 7.0.173"),
-    mended_by=("start-with-user",),
+    repaired_by=("start-with-user",),
 )
 SDK_3 = ProviderRule(
     "SDK-3",
@@ -35,7 +35,7 @@ SDK_3 = ProviderRule(
     ("ai 6.0.326",),
     also=("The messages must be a ModelMessage[]. If you have passed a UIMessage[],",),
     advice="The second text is that of ai 5. Often a UIMessage, args and result of ai 4, or a result in a message of role user.",
-    mended_by=("drop-empty-blocks", "strip-thinking"),
+    repaired_by=("drop-empty-blocks", "strip-thinking"),
 )
 SDK_4 = ProviderRule(
     "SDK-4",
@@ -45,7 +45,7 @@ SDK_4 = ProviderRule(
     "2026-07",
     ("ai 7.0.173",),
     also=("System messages are not allowed in the prompt or messages fields. Use the system option instead.",),
-    mended_by=("system-first",),
+    repaired_by=("system-first",),
 )
 SDK_5 = ProviderRule(
     "SDK-5",
@@ -82,7 +82,7 @@ SDK_7 = ProviderRule(
         "Cannot read properties of null (reading 'type')",
     ),
     advice="The text is the JavaScript engine's own, so that other faults may say it too.",
-    mended_by=("drop-empty-blocks",),
+    repaired_by=("drop-empty-blocks",),
 )
 SDK_8 = ProviderRule(
     "SDK-8",
@@ -100,7 +100,7 @@ SDK_9 = ProviderRule(
     "X",
     "2026-07",
     ("ai 7.0.173",),
-    mended_by=("strip-thinking",),
+    repaired_by=("strip-thinking",),
 )
 LG_1 = ProviderRule(
     "LG-1",
@@ -111,7 +111,7 @@ LG_1 = ProviderRule(
     ("langgraph-prebuilt 1.1.2",),
     unjudged="langgraph asks it of its own state before a request is made; the text is recognized",
     advice="INVALID_CHAT_HISTORY. Order and duplicates are not looked at there: SDK-1 of this profile asks more.",
-    mended_by=UNANSWERED,
+    repaired_by=UNANSWERED,
 )
 
 _OF_GBRAIN = "gbrain asks it of its ledger and its tools before a request is made; the text is recognized"
@@ -126,7 +126,7 @@ GB_1 = ProviderRule(
     also=('non-idempotent tool "{tool}" pending on resume; gbrainToolUseId={uuid} {dash} cannot safely re-run',),
     unjudged=_OF_GBRAIN,
     advice="Find out whether the tool did its work, then give its call a result: with one in the history the job goes on, and the tool is not run again.",
-    mended_by=("insert-replay-result", "insert-recovered-result", "insert-plain-result"),
+    repaired_by=("insert-replay-result", "insert-recovered-result", "insert-plain-result"),
 )
 GB_2 = ProviderRule(
     "GB-2",

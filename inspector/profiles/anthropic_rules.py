@@ -28,7 +28,7 @@ RULES = (
         ("anthropics/claude-code #5060", "anthropics/claude-code #5989", _SHAPES, _EXCHANGES),
         also=(_CLIENT,),
         advice=_INDEX,
-        mended_by=UNANSWERED,
+        repaired_by=UNANSWERED,
     ),
     ProviderRule(
         "AN-1b",
@@ -40,7 +40,7 @@ RULES = (
         ("anthropic-sdk-typescript #653", "langchain-aws #451"),
         obsolete="said until about May 2025; the same history is refused with the text of AN-1 now",
         advice="the number names the message after the call",
-        mended_by=(*UNANSWERED, "order-blocks"),
+        repaired_by=(*UNANSWERED, "order-blocks"),
     ),
     ProviderRule(
         "AN-2",
@@ -51,7 +51,7 @@ RULES = (
         _DATE,
         ("anthropics/claude-code #13460", "decocms/studio #1803", _SHAPES),
         also=(_CLIENT,),
-        mended_by=UNCALLED,
+        repaired_by=UNCALLED,
     ),
     ProviderRule(
         "AN-2s",
@@ -61,7 +61,7 @@ RULES = (
         "I",
         _DATE,
         ("anthropics/claude-code #64383",),
-        mended_by=("adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+        repaired_by=("adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
     ),
     ProviderRule(
         "AN-3",
@@ -72,7 +72,7 @@ RULES = (
         (_SHAPES, 'the page "Handle tool calls" as quoted by clawdemy.org'),
         also=(_CLIENT,),
         advice="the results are there, but any other block ends the run of results; " + _INDEX,
-        mended_by=("order-blocks", "move-results"),
+        repaired_by=("order-blocks", "move-results"),
     ),
     ProviderRule(
         "AN-4",
@@ -83,7 +83,7 @@ RULES = (
         (_EXCHANGES,),
         also=(_CLIENT,),
         advice="the text directly after calls breaks the pair, even where the results follow; " + _INDEX,
-        mended_by=(*UNANSWERED, "order-blocks"),
+        repaired_by=(*UNANSWERED, "order-blocks"),
     ),
     ProviderRule(
         "AN-4t",
@@ -94,7 +94,7 @@ RULES = (
         ("anomalyco/opencode #7002",),
         also=(_CLIENT,),
         advice="most often two responses run together; moving thinking is no cure, since its place may be checked (AN-16); " + _INDEX,
-        mended_by=(*UNANSWERED, "strip-thinking"),
+        repaired_by=(*UNANSWERED, "strip-thinking"),
     ),
     ProviderRule(
         "AN-5",
@@ -105,7 +105,7 @@ RULES = (
         ("trycua/cua #524", "BerriAI/litellm #23510", "anthropics/claude-code #20901"),
         also=("messages: `tool_use` ids must be unique",),
         advice="every report is of one message; an id that is used again in a later turn, each time with its result, was accepted twice",
-        mended_by=("rename-repeated-ids",),
+        repaired_by=("rename-repeated-ids",),
     ),
     ProviderRule(
         "AN-6",
@@ -115,7 +115,7 @@ RULES = (
         _DATE,
         ("litellm source", "vercel/eve #1246", "picoclaw #1793"),
         also=("each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}",),
-        mended_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result"),
+        repaired_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result"),
     ),
     ProviderRule(
         "AN-7",
@@ -126,7 +126,7 @@ RULES = (
         ("anomalyco/opencode #1279",),
         also=("messages.{n}.content.{m}.tool_result.tool_use_id: " + _PATTERN, "tool_use.id: " + _PATTERN),
         advice="a limit on the length is not known",
-        mended_by=("rename-invalid-ids",),
+        repaired_by=("rename-invalid-ids",),
     ),
     ProviderRule(
         "AN-8",
@@ -136,7 +136,7 @@ RULES = (
         _DATE,
         ("public code", _SHAPES),
         obsolete="accepted on 2026-07-25: neighbors of one role count as one turn",
-        mended_by=("merge-same-role-messages",),
+        repaired_by=("merge-same-role-messages",),
     ),
     ProviderRule(
         "AN-9",
@@ -146,7 +146,7 @@ RULES = (
         _DATE,
         (_EXCHANGES, _SHAPES),
         unjudged="reports differ: the recorded exchanges accept it, and the refusal is remembered from an older one",
-        mended_by=("start-with-user",),
+        repaired_by=("start-with-user",),
     ),
     ProviderRule(
         "AN-10",
@@ -156,7 +156,7 @@ RULES = (
         _DATE,
         ("copilot-api #261", "llxprt-code #3695", _SHAPES),
         advice="models up to 4.5 take a prefill, those from 4.6 on refuse it; judged only where the model's name says which it is",
-        mended_by=("end-with-user",),
+        repaired_by=("end-with-user",),
         at_end=True,
     ),
     ProviderRule(
@@ -166,7 +166,7 @@ RULES = (
         "I",
         _DATE,
         ("tailcallhq/forgecode #1872", "anomalyco/opencode #1295"),
-        mended_by=("end-with-user",),
+        repaired_by=("end-with-user",),
         at_end=True,
     ),
     ProviderRule(
@@ -178,7 +178,7 @@ RULES = (
         ("anthropics/claude-code #6774", "autogen #6083", _SHAPES),
         also=("user messages must have non-empty content",),
         advice="empty assistant messages were refused until 2025 and are accepted now; an empty list of the user's was not measured",
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
         "AN-13",
@@ -187,7 +187,7 @@ RULES = (
         "R",
         _DATE,
         (_SHAPES, "hermes-agent #41985"),
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
         "AN-14",
@@ -197,7 +197,7 @@ RULES = (
         _DATE,
         (_SHAPES, "goose #7343", "anomalyco/opencode #31259"),
         advice="so a single space is no placeholder; before a call of the same message one was accepted (claude-haiku-4-5) and is not judged",
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
         "AN-15",
@@ -224,7 +224,7 @@ RULES = (
             "since a call never got its result; or a block was moved, edited or left out. A single body shows the first, and thinking after a call; "
             "changed words and blocks that are gone it cannot show."
         ),
-        mended_by=(*UNANSWERED, "thinking-to-text", "strip-thinking"),
+        repaired_by=(*UNANSWERED, "thinking-to-text", "strip-thinking"),
     ),
     ProviderRule(
         "AN-17",
@@ -235,7 +235,7 @@ RULES = (
         ("opencode-antigravity-auth #73",),
         also=("The block is bound to a different conversation. Remove the block",),
         unjudged="whether a signature is genuine is known to the provider alone; an empty one is AN-17e",
-        mended_by=("thinking-to-text", "strip-old-thinking", "strip-thinking"),
+        repaired_by=("thinking-to-text", "strip-old-thinking", "strip-thinking"),
     ),
     ProviderRule(
         "AN-17e",
@@ -244,7 +244,7 @@ RULES = (
         "I",
         _DATE,
         ("anthropics/claude-code #66204", "openclaw #45010"),
-        mended_by=("drop-unsigned-thinking", "thinking-to-text", "strip-thinking"),
+        repaired_by=("drop-unsigned-thinking", "thinking-to-text", "strip-thinking"),
     ),
     ProviderRule(
         "AN-17m",
@@ -254,7 +254,7 @@ RULES = (
         _DATE,
         ("Claude Code 2.1.197 with OTEL_LOG_RAW_API_BODIES, run",),
         advice="The body is a copy that telemetry masked, and what was sent is unknown: take the request from where it was sent.",
-        mended_by=("strip-old-thinking", "strip-thinking"),
+        repaired_by=("strip-old-thinking", "strip-thinking"),
     ),
     ProviderRule(
         "AN-17r",
@@ -264,7 +264,7 @@ RULES = (
         _DATE,
         ("anthropics/claude-code #56708", "microsoft/vscode #320196"),
         advice="Data is judged only where it is a mask of telemetry; whether it is genuine is known to the provider alone.",
-        mended_by=("strip-old-thinking", "strip-thinking"),
+        repaired_by=("strip-old-thinking", "strip-thinking"),
     ),
     ProviderRule(
         "AN-18",
@@ -274,7 +274,7 @@ RULES = (
         _DATE,
         ("langchain #29971",),
         also=("thinking.signature: Field required", "signature: Field required"),
-        mended_by=("drop-unsigned-thinking", "thinking-to-text", "strip-thinking"),
+        repaired_by=("drop-unsigned-thinking", "thinking-to-text", "strip-thinking"),
     ),
     ProviderRule(
         "AN-19",
@@ -284,7 +284,7 @@ RULES = (
         _DATE,
         (_SHAPES, "public code"),
         advice="only as the last message of the request",
-        mended_by=("end-with-user", "strip-thinking"),
+        repaired_by=("end-with-user", "strip-thinking"),
         at_end=True,
     ),
     ProviderRule(
@@ -323,7 +323,7 @@ RULES = (
         _DATE,
         ("anthropics/claude-code #558",),
         also=("no low surrogate in string",),
-        mended_by=("replace-surrogates",),
+        repaired_by=("replace-surrogates",),
     ),
     ProviderRule(
         "AN-22",
@@ -353,7 +353,7 @@ RULES = (
         ("anthropics/claude-code #12316",),
         also=("thinking.thinking: Field required", "each thinking block must contain thinking"),
         advice="an empty thinking with a signature is normal",
-        mended_by=("drop-unsigned-thinking", "strip-thinking"),
+        repaired_by=("drop-unsigned-thinking", "strip-thinking"),
     ),
     ProviderRule(
         "AN-24",
@@ -363,7 +363,7 @@ RULES = (
         _DATE,
         ("anthropics/claude-code #55302", "vercel/eve #2753", "NousResearch/hermes-agent #1216"),
         also=("cache_control cannot be set for empty text blocks",),
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
         "AN-25",
@@ -386,7 +386,7 @@ RULES = (
             "messages.{n}.content.{m}.tool_use.input: Field required",
             "messages.{n}.content.{m}.tool_use.input: Input should be an object",
         ),
-        mended_by=("sanitise-arguments",),
+        repaired_by=("sanitise-arguments",),
     ),
     ProviderRule(
         "AN-27",
@@ -397,7 +397,7 @@ RULES = (
         ("openclaw #7974", "anthropics/claude-code #94799", "anomalyco/opencode #28989"),
         also=("messages.{n}.content.{m}.tool_use.name: " + _PATTERN, "tool_use.name: String should match pattern"),
         advice="the model made the name up; the call goes to no tool",
-        mended_by=("sanitise-tool-names",),
+        repaired_by=("sanitise-tool-names",),
     ),
     ProviderRule(
         "AN-28",
@@ -407,7 +407,7 @@ RULES = (
         _DATE,
         ("cursor-claude-connector #3", "ChainForge #271", "ogx-ai/ogx #5982"),
         unjudged="refused in 2024 and 2025; a client of May 2026 sends one to Claude Opus 4.8",
-        mended_by=("system-first",),
+        repaired_by=("system-first",),
     ),
 )
 

@@ -53,7 +53,7 @@ class ProviderRule:
     obsolete: str = ""
     advice: str = ""
     """What it means and what repairs it, for `explain`, where the summary is not enough."""
-    mended_by: tuple[str, ...] = ()
+    repaired_by: tuple[str, ...] = ()
     """Names of strategies that may repair it, the gentlest first."""
     at_end: bool = False
     """It is about how a request ends: what a store holds ends there only until the user's next message is put after it."""

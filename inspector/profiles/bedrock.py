@@ -24,7 +24,7 @@ RULES = (
             "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
         ),
         advice="the number names the message after the call; the wording with a count was used until about May 2025",
-        mended_by=UNANSWERED,
+        repaired_by=UNANSWERED,
     ),
     ProviderRule(
         "BR-2",
@@ -33,7 +33,7 @@ RULES = (
         "I",
         _DATE,
         ("strands #1435", "pydantic-ai #2327"),
-        mended_by=("move-results", "deduplicate-results", "keep-first-result", "adopt-results", "drop-orphaned-results"),
+        repaired_by=("move-results", "deduplicate-results", "keep-first-result", "adopt-results", "drop-orphaned-results"),
     ),
     ProviderRule(
         "BR-3",
@@ -42,7 +42,7 @@ RULES = (
         "I",
         _DATE,
         ("Cyber-AutoAgent-ng #72",),
-        mended_by=("rename-repeated-ids",),
+        repaired_by=("rename-repeated-ids",),
     ),
     ProviderRule(
         "BR-4",
@@ -52,7 +52,7 @@ RULES = (
         "2024",
         ("langchain-aws #141",),
         unjudged="reported in 2024 only; whether it still holds, and for which models, is not known",
-        mended_by=("order-blocks",),
+        repaired_by=("order-blocks",),
     ),
     ProviderRule(
         "BR-5",
@@ -61,7 +61,7 @@ RULES = (
         "I",
         _DATE,
         ("Portkey gateway #995",),
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
         "BR-6",
@@ -79,7 +79,7 @@ RULES = (
         "I",
         _DATE,
         ("openclaw #72899", "openclaw #73472", "openclaw #72622"),
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
         "BR-8",
@@ -89,7 +89,7 @@ RULES = (
         _DATE,
         ("hermes-agent #63983", "hermes-agent #61318"),
         unjudged='it is a rule of the model behind it: Claude refused " " as a whole message, and Claude Sonnet 4.5 took "\\n" between other texts with 200',
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
 )
 

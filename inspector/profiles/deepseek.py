@@ -16,7 +16,7 @@ OV_1 = ProviderRule(
     "2026-07",
     ("agno #3105", "OpenManus #744"),
     also=("insufficient tool messages following tool_calls message",),
-    mended_by=UNANSWERED,
+    repaired_by=UNANSWERED,
 )
 OV_1R = ProviderRule(
     "OV-1r",
@@ -25,7 +25,7 @@ OV_1R = ProviderRule(
     "I",
     "2026-07",
     ("agno #3105", "OpenManus #744"),
-    mended_by=UNCALLED,
+    repaired_by=UNCALLED,
 )
 OV_4 = ProviderRule(
     "OV-4",
@@ -37,7 +37,7 @@ OV_4 = ProviderRule(
     also=("Missing `reasoning_content` field in the assistant message at message index {n}.",),
     advice="an empty string is accepted as reasoning; V3.2 names the index of the message, V4 does not. Between two messages of the user without a call "
     "reasoning need not be passed back and is ignored (DeepSeek's guide to the thinking mode); some reports say that every answer needs it.",
-    mended_by=("add-empty-thinking",),
+    repaired_by=("add-empty-thinking",),
 )
 
 RULES = (OV_1, OV_1R, OV_4)

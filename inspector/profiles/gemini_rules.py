@@ -14,7 +14,7 @@ GE_1 = ProviderRule(
     "2026-07",
     ("gemini-cli #26486", "gemini-cli #11814", "adk-python #1581"),
     advice="Model contents in a row are one turn: gemini-3 took a call in each of two, with both results after them, four times.",
-    mended_by=("move-results", "start-with-user", "merge-same-role-messages"),
+    repaired_by=("move-results", "start-with-user", "merge-same-role-messages"),
 )
 GE_2 = ProviderRule(
     "GE-2",
@@ -23,7 +23,7 @@ GE_2 = ProviderRule(
     "I",
     "2026-07",
     ("langchain #27799",),
-    mended_by=UNCALLED,
+    repaired_by=UNCALLED,
 )
 GE_3 = ProviderRule(
     "GE-3",
@@ -33,7 +33,7 @@ GE_3 = ProviderRule(
     "2026-07",
     ("gemini-cli #17208", "gemini-cli #15568", "vertesia/llumiverse #620", "archestra-ai/archestra #7585"),
     advice="Calls of model contents in a row are counted together. Results of one turn that are split over contents are refused (2.5-flash, 3.1-flash-lite, 3.7-flash).",
-    mended_by=(*UNANSWERED, "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
+    repaired_by=(*UNANSWERED, "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
 )
 GE_4 = ProviderRule(
     "GE-4",
@@ -43,7 +43,7 @@ GE_4 = ProviderRule(
     "2026-07",
     ("goose #1458", "vercel/ai #3775", "envoy ai-gateway #2686"),
     also=("Unable to submit request because it must include at least one parts field, which describes the prompt input.",),
-    mended_by=("drop-empty-blocks",),
+    repaired_by=("drop-empty-blocks",),
 )
 GE_5 = ProviderRule(
     "GE-5",
@@ -55,7 +55,7 @@ GE_5 = ProviderRule(
     also=("Unable to submit request because Model input cannot be empty.",),
     advice='{"text": ""} was accepted nine times (2.5-flash, 3-flash-preview), a thought of a signature alone by AI Studio and Vertex. '
     "Vertex says the second text of an input that is empty as a whole; that is not judged.",
-    mended_by=("drop-empty-blocks",),
+    repaired_by=("drop-empty-blocks",),
 )
 GE_6 = ProviderRule(
     "GE-6",
@@ -67,7 +67,7 @@ GE_6 = ProviderRule(
     also=("Please ensure that multiturn requests ends with a user role or a function response.",),
     advice="Refused by 3.5-flash-lite and by 3.6 and later; 3-flash-preview, 3.1-flash-lite and 3.5-flash go on with the turn, and so do models of 2.5. "
     "Judged only where the model's name says which it is. The second text is of 2023.",
-    mended_by=("end-with-user",),
+    repaired_by=("end-with-user",),
     at_end=True,
 )
 GE_7 = ProviderRule(
@@ -78,7 +78,7 @@ GE_7 = ProviderRule(
     "2026-07",
     ("envoy ai-gateway #2686",),
     unjudged="one report, of Vertex only and without its text; a body does not say to which endpoint it goes",
-    mended_by=("order-blocks",),
+    repaired_by=("order-blocks",),
 )
 GE_8 = ProviderRule(
     "GE-8",
@@ -113,7 +113,7 @@ GE_10 = ProviderRule(
     "2026-10",
     ("hermes-agent #55125", _SWEEP),
     obsolete="accepted by every model of Gemini 3 that was asked, and the model saw both",
-    mended_by=("merge-same-role-messages",),
+    repaired_by=("merge-same-role-messages",),
 )
 GE_11 = ProviderRule(
     "GE-11",
@@ -125,7 +125,7 @@ GE_11 = ProviderRule(
     also=("Role '{role}' is not supported. Please use a valid role:",),
     advice="`function`, for results, is refused from 3.6 on; `system` was accepted by 3-flash-preview, 3.1-flash-lite and 3.5-flash, and is refused by "
     "3.5-flash-lite and by 3.6 and later. Where the model's name does not say, only a role that no model takes is claimed.",
-    mended_by=("system-first",),
+    repaired_by=("system-first",),
 )
 
 RULES = (

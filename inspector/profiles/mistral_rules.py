@@ -16,7 +16,7 @@ MI_1 = ProviderRule(
     "IX",
     "2026-07",
     ("mistralai/client-ts #106", "mistral-common"),
-    mended_by=UNANSWERED,
+    repaired_by=UNANSWERED,
 )
 MI_2 = ProviderRule(
     "MI-2",
@@ -27,7 +27,7 @@ MI_2 = ProviderRule(
     ("datapizza-ai #98", "crush #279", "hermes-agent #20154", "mistral-common"),
     advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to. The live API answers such a request with 200 now, "
     "and mistral-common 1.12.0 and later allow it: for what is sent to the API, the profile mistral is right.",
-    mended_by=(*UNCALLED, "insert-interrupted-result", "answer-before-user"),
+    repaired_by=(*UNCALLED, "insert-interrupted-result", "answer-before-user"),
 )
 MI_3 = ProviderRule(
     "MI-3",
@@ -41,7 +41,7 @@ MI_3 = ProviderRule(
         "Expected last role User or Tool (or Assistant with prefix True) for serving but got",
         "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got",
     ),
-    mended_by=("end-with-user",),
+    repaired_by=("end-with-user",),
     at_end=True,
 )
 MI_4 = ProviderRule(
@@ -57,7 +57,7 @@ MI_4 = ProviderRule(
         MISSING_ID,
         "tool_call_id must be provided for tool messages.",
     ),
-    mended_by=("shorten-ids", "drop-orphaned-results"),
+    repaired_by=("shorten-ids", "drop-orphaned-results"),
 )
 MI_5 = ProviderRule(
     "MI-5",
@@ -76,7 +76,7 @@ MI_6 = ProviderRule(
     "2026-07",
     ("mistral-common",),
     also=(ID_ANSWERED_TWICE, ID_CALLED_TWICE),
-    mended_by=(
+    repaired_by=(
         "move-results",
         "deduplicate-results",
         "keep-first-result",
@@ -94,7 +94,7 @@ MI_7 = ProviderRule(
     "2026-07",
     ("mistral-common",),
     also=("Unexpected role 'Roles.system' after role '{previous}'",),
-    mended_by=("system-first",),
+    repaired_by=("system-first",),
 )
 MI_8 = ProviderRule(
     "MI-8",
@@ -103,7 +103,7 @@ MI_8 = ProviderRule(
     "X",
     "2026-07",
     ("mistral-common",),
-    mended_by=("sanitise-tool-names",),
+    repaired_by=("sanitise-tool-names",),
 )
 MI_9 = ProviderRule(
     "MI-9",
@@ -113,7 +113,7 @@ MI_9 = ProviderRule(
     "2026-07",
     ("mistral-common",),
     also=("Conversation must start with a user message or system message",),
-    mended_by=("start-with-user",),
+    repaired_by=("start-with-user",),
 )
 MI_10 = ProviderRule(
     "MI-10",
@@ -130,7 +130,7 @@ MI_11 = ProviderRule(
     "X",
     "2026-07",
     ("mistral-common",),
-    mended_by=("rename-invalid-ids", "shorten-ids"),
+    repaired_by=("rename-invalid-ids", "shorten-ids"),
 )
 
 MI_12 = ProviderRule(
@@ -142,7 +142,7 @@ MI_12 = ProviderRule(
     ("mistral-common",),
     also=("'NoneType' object is not iterable",),
     advice="The texts are those of the libraries below the validator, so that other faults may say them too.",
-    mended_by=("drop-empty-blocks",),
+    repaired_by=("drop-empty-blocks",),
 )
 
 MI_13 = ProviderRule(
@@ -154,7 +154,7 @@ MI_13 = ProviderRule(
     ("mistral-common",),
     also=("Input should be a valid string",),
     advice="The second text is that of 1.11.0, for other faults too. Types that mistral-common does not know, such as documents, are the API's own and are not judged.",
-    mended_by=("strip-thinking",),
+    repaired_by=("strip-thinking",),
 )
 
 _SHARED = (MI_5, MI_6, MI_7, MI_8, MI_9, MI_10)

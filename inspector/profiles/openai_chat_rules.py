@@ -16,7 +16,7 @@ RULES = (
         "I",
         _DATE,
         ("CLIProxyAPI #2798", "ellmer #459", "litellm #10083"),
-        mended_by=UNANSWERED,
+        repaired_by=UNANSWERED,
     ),
     ProviderRule(
         "OC-2",
@@ -25,7 +25,7 @@ RULES = (
         "I",
         _DATE,
         ("morphic #136", "open-chat-studio #1659"),
-        mended_by=UNCALLED,
+        repaired_by=UNCALLED,
     ),
     ProviderRule(
         "OC-3",
@@ -34,7 +34,7 @@ RULES = (
         "C",
         _DATE,
         ("several public repositories",),
-        mended_by=UNCALLED,
+        repaired_by=UNCALLED,
     ),
     ProviderRule(
         "OC-4",
@@ -45,7 +45,7 @@ RULES = (
         _DATE,
         ("vercel/ai #8132", "camel #2215", "anomalyco/opencode #12653", "openclaw #875"),
         advice="limits of 40 and of 64 were reported; ids of 41 to 64 characters could be sent in July 2026 and are not held against a history",
-        mended_by=("rename-invalid-ids", "shorten-ids"),
+        repaired_by=("rename-invalid-ids", "shorten-ids"),
     ),
     ProviderRule(
         "OC-5",
@@ -54,7 +54,7 @@ RULES = (
         "I",
         _DATE,
         ("openai-node #1341",),
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
         "OC-6",
@@ -64,7 +64,7 @@ RULES = (
         _DATE,
         ("docker-agent #63",),
         also=("Invalid value for 'messages[{n}].content': expected a string, got null.",),
-        mended_by=("drop-empty-blocks",),
+        repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
         "OC-7",
@@ -82,7 +82,7 @@ RULES = (
         "I",
         _DATE,
         ("aaif-goose/goose-mobile #20",),
-        mended_by=("sanitise-arguments",),
+        repaired_by=("sanitise-arguments",),
     ),
 )
 
@@ -97,7 +97,7 @@ ELSEWHERE = (
         ("qwen-code #606",),
         also=("InternalError.Algo.InvalidParameter: {what}tool_calls",),
         unjudged=_ELSEWHERE.format("OC-1"),
-        mended_by=UNANSWERED,
+        repaired_by=UNANSWERED,
     ),
     ProviderRule(
         "OV-3",
@@ -107,7 +107,7 @@ ELSEWHERE = (
         _DATE,
         ("kimi-cli #2405",),
         unjudged=_ELSEWHERE.format("OC-1"),
-        mended_by=UNANSWERED,
+        repaired_by=UNANSWERED,
     ),
     ProviderRule(
         "OV-3r",
@@ -118,7 +118,7 @@ ELSEWHERE = (
         ("public code",),
         also=("tool_call_id is not found",),
         unjudged=_ELSEWHERE.format("OC-3"),
-        mended_by=UNCALLED,
+        repaired_by=UNCALLED,
     ),
 )
 

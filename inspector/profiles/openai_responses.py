@@ -31,7 +31,7 @@ OR_1 = ProviderRule(
         "agent-framework #8663",
     ),
     also=tuple(f"No tool output found for {words} {{id}}." for words in _OTHERS),
-    mended_by=UNANSWERED,
+    repaired_by=UNANSWERED,
 )
 OR_2 = ProviderRule(
     "OR-2",
@@ -42,7 +42,7 @@ OR_2 = ProviderRule(
     ("continue #10092", "microsoft/vscode #320060", "Codex-Manager #476"),
     also=tuple(f"No tool call found for {words} output with call_id {{id}}." for words in _OTHERS),
     advice="With previous_response_id or an item_reference the call may stand in what the provider stored: such an output is not judged here.",
-    mended_by=UNCALLED,
+    repaired_by=UNCALLED,
 )
 OR_3 = ProviderRule(
     "OR-3",
@@ -53,7 +53,7 @@ OR_3 = ProviderRule(
     ("continue #8933", "vercel/ai #7099", "openai-node #1567", "mastra-ai/mastra #11103", "OpenHands/software-agent-sdk #1754"),
     advice="The item that followed is known by its own id: an assistant message without one is not it. Reasoning without an id, with its "
     "encrypted content, asks for no item.",
-    mended_by=("strip-thinking",),
+    repaired_by=("strip-thinking",),
 )
 OR_4 = ProviderRule(
     "OR-4",
@@ -64,7 +64,7 @@ OR_4 = ProviderRule(
     ("continue #11994", "continue #12620"),
     unjudged="which reasoning item an item was made with is known to the provider alone; of function_call items the refusal is not confirmed",
     advice="A client dropped reasoning and kept the ids of the items after it: send both, or the items without their ids.",
-    mended_by=("strip-thinking",),
+    repaired_by=("strip-thinking",),
 )
 OR_5 = ProviderRule(
     "OR-5",
@@ -100,7 +100,7 @@ OR_8 = ProviderRule(
     "I",
     "2026-07",
     ("AnswerDotAI/fastllm #45",),
-    mended_by=("rename-invalid-ids",),
+    repaired_by=("rename-invalid-ids",),
 )
 OR_9 = ProviderRule(
     "OR-9",
@@ -110,7 +110,7 @@ OR_9 = ProviderRule(
     "2026-07",
     ("opencode #7724",),
     unjudged="what the provider has stored cannot be seen in a request",
-    mended_by=("strip-thinking",),
+    repaired_by=("strip-thinking",),
 )
 
 OR_10 = ProviderRule(
@@ -120,7 +120,7 @@ OR_10 = ProviderRule(
     "I",
     "2026-07",
     ("earendil-works/pi #2917", "hermes-studio #328", "CodexPlusPlus #315"),
-    mended_by=("rename-invalid-ids",),
+    repaired_by=("rename-invalid-ids",),
 )
 
 RULES = (OR_1, OR_2, OR_3, OR_4, OR_5, OR_6, OR_7, OR_8, OR_9, OR_10)

@@ -21,7 +21,7 @@ TE_1 = ProviderRule(
         "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
         "After the optional system message, conversation roles must alternate",
     ),
-    mended_by=(
+    repaired_by=(
         *(
             "move-results",
             "adopt-results",
@@ -41,7 +41,7 @@ TE_2 = ProviderRule(
     "2026-07",
     ("templates of gpt-oss and MiniMax M2",),
     unjudged="the template of Ministral 3 does not ask it; those of gpt-oss and MiniMax M2 do",
-    mended_by=UNCALLED,
+    repaired_by=UNCALLED,
 )
 TE_3 = ProviderRule(
     "TE-3",
@@ -59,7 +59,7 @@ TE_4 = ProviderRule(
     "X",
     "2026-07",
     _SOURCE,
-    mended_by=("drop-empty-blocks", "thinking-to-text"),
+    repaired_by=("drop-empty-blocks", "thinking-to-text"),
 )
 TE_5 = ProviderRule(
     "TE-5",
@@ -68,7 +68,7 @@ TE_5 = ProviderRule(
     "X",
     "2026-07",
     _SOURCE,
-    mended_by=("system-first", "merge-same-role-messages"),
+    repaired_by=("system-first", "merge-same-role-messages"),
 )
 TE_6 = ProviderRule(
     "TE-6",
@@ -78,7 +78,7 @@ TE_6 = ProviderRule(
     "2026-07",
     _SOURCE,
     also=("Only text, image and image_url chunks are supported in user message content.",),
-    mended_by=("drop-empty-blocks",),
+    repaired_by=("drop-empty-blocks",),
 )
 TE_7 = ProviderRule(
     "TE-7",
@@ -97,7 +97,7 @@ TE_8 = ProviderRule(
     "2026-07",
     ("templates of Mistral Nemo and Mistral Small 3.2",),
     unjudged="the template of Ministral 3 does not ask it; the profile mistral-strict does",
-    mended_by=("shorten-ids",),
+    repaired_by=("shorten-ids",),
 )
 
 RULES = (TE_1, TE_2, TE_3, TE_4, TE_5, TE_6, TE_7, TE_8)

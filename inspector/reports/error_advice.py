@@ -96,7 +96,7 @@ def remedies(found: Explanation, case: Case | None, advice: Advice | None) -> tu
     is_tried = case is not None and len(case.conversation.chunks) <= TRIED
     listed = [
         Remedy(each, sum(1 for _ in each.edits(case)) if case is not None and is_tried else None, name in recommended)
-        for name in dict.fromkeys((*recommended, *found.candidate.rule.mended_by))
+        for name in dict.fromkeys((*recommended, *found.candidate.rule.repaired_by))
         for each in STRATEGIES
         if each.name == name
     ]

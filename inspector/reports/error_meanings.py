@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from inspector.reports.explain import recognised
+from inspector.reports.explain import recognized
 
 READ = 8000
 """Characters of an error that are looked at; bodies of failed requests can be whole web pages."""
@@ -87,7 +87,7 @@ def meaning(text: str) -> Meaning | None:
     shown = text[:READ]
     told = [known for known in MEANINGS if known.pattern.search(shown)]
     particular = next((known for known in told if known.rule or known.provider_rule), None)
-    if particular is None and (found := recognised(shown)):
+    if particular is None and (found := recognized(shown)):
         rule = found[0].rule
         return Meaning(re.compile(re.escape(rule.id)), rule.summary, _OURS.get(rule.id, ""), rule.id)
     return particular or (told[0] if told else None)

@@ -64,7 +64,7 @@ class Explanation:
     fires: tuple[tuple[str, str, tuple[int, ...]], ...] = field(default=())
 
 
-def recognised(text: str) -> tuple[Candidate, ...]:
+def recognized(text: str) -> tuple[Candidate, ...]:
     """Every rule that may have answered so, the longest match first; a match inside of a longer one of another rule is left out."""
     shown = _plain(text)
     found: dict[str, Candidate] = {}
@@ -102,7 +102,7 @@ def _covers(longer: Candidate, other: Candidate) -> bool:
 
 def explained(text: str, case: Case | None = None, own_projection: str = "") -> tuple[Explanation, ...]:
     """The candidates, each with where it points in the history; `own_projection` is the one deployed for its source."""
-    return explained_in(recognised(text), case, own_projection)
+    return explained_in(recognized(text), case, own_projection)
 
 
 def explained_in(candidates: Sequence[Candidate], case: Case | None, own_projection: str) -> tuple[Explanation, ...]:
@@ -210,12 +210,12 @@ def other_readers(found: Sequence[Explanation], case: Case, names: Iterable[str]
 
 def calls_named(text: str) -> frozenset[str]:
     """The ids of calls that the error names, which tell the conversation that it was said of."""
-    return frozenset(name for each in recognised(text) for name in each.ids)
+    return frozenset(name for each in recognized(text) for name in each.ids)
 
 
 def same_refusal(one: str, other: str) -> bool:
     """Whether two texts are the same refusal at the same place."""
-    said = [{(each.rule.id, tuple(sorted(each.values.items()))) for each in recognised(text)} for text in (one, other)]
+    said = [{(each.rule.id, tuple(sorted(each.values.items()))) for each in recognized(text)} for text in (one, other)]
     return bool(said[0] & said[1])
 
 
@@ -226,7 +226,7 @@ def explanation_report(text: str, found: Sequence[Explanation], repaired_by: Map
 
 def _repaired_by(found: Explanation, tried: Mapping[str, Sequence[str]] | None) -> Json:
     rule = found.candidate.rule
-    return {"repaired_by": list(rule.mended_by if tried is None else tried[rule.id])}
+    return {"repaired_by": list(rule.repaired_by if tried is None else tried[rule.id])}
 
 
 def _report(found: Explanation) -> Json:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.reports.error_meanings import READ, meaning
-from inspector.reports.explain import recognised
+from inspector.reports.explain import recognized
 from inspector.rules.base import Case, Finding
 from inspector.traces.model import Span
 
@@ -80,7 +80,7 @@ def _recorded(case: Case, where: str, seq: int | None, step: str, text: str, fin
 
 def _named(case: Case, text: str, seqs: list[int]) -> list[int]:
     """Of these the calls whose id or tool the text names; all of them where it names none."""
-    told = recognised(text[:READ])
+    told = recognized(text[:READ])
     ids, tools = {id_ for each in told for id_ in each.ids}, {each.values.get("tool") for each in told}
     within = set(seqs)
     own = [

@@ -16,7 +16,7 @@ SHOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbor:
     event: int
     at: float | None
     kind: str
@@ -40,7 +40,7 @@ class EventView:
     data: bytes
     cuts: tuple[int, ...]
     reads: tuple[int, int]
-    near: tuple[Neighbour, ...]
+    near: tuple[Neighbor, ...]
     has_next: bool
 
     @property
@@ -60,7 +60,7 @@ class EventView:
 
 def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
     """None where there is no such event. Reads the side up to a little after it."""
-    near: list[Neighbour] = []
+    near: list[Neighbor] = []
     found: tuple[Observed, str] | None = None
     before, has_next = "start", False
     if side not in exchange.sides:
@@ -71,7 +71,7 @@ def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
             has_next = True
             break
         if index >= number - BEFORE:
-            near.append(_neighbour(observed))
+            near.append(_neighbor(observed))
         if index == number:
             found = (observed, before)
         before = observed.state
@@ -107,10 +107,10 @@ def event_bytes(exchange: Exchange, side: Side, number: int) -> Iterator[bytes] 
     return (piece for _, _, piece in _slices(exchange, side, frame))
 
 
-def _neighbour(observed: Observed) -> Neighbour:
+def _neighbor(observed: Observed) -> Neighbor:
     kind, words, text = stream_words.event_words(observed)
     said = stream_words.cell_words(kind, 1, len(text), words, {}, None)
-    return Neighbour(observed.frame.index, observed.frame.at, kind, said, text[:80], observed.state, bool(observed.violations))
+    return Neighbor(observed.frame.index, observed.frame.at, kind, said, text[:80], observed.state, bool(observed.violations))
 
 
 def _says(observed: Observed) -> Iterator[tuple[str, str]]:

@@ -137,7 +137,7 @@ def spoken(side: OneSide) -> str:
     return side.unsupported or side.dialect
 
 
-def mended_by(row: Row) -> tuple[str, ...]:
+def repaired_by(row: Row) -> tuple[str, ...]:
     """Strategies that correct a capture with this violation."""
     return tuple(strategy.name for strategy in STRATEGIES if row.name in strategy.rows)
 
@@ -164,7 +164,7 @@ def _finding(evidence: Evidence, side: Side) -> StreamFinding:
         evidence.total,
         Origin.STREAM,
         row.why,
-        () if evidence.is_only_noted else mended_by(row),
+        () if evidence.is_only_noted else repaired_by(row),
         "" if evidence.is_only_noted else row.fixed_in_code,
     )
 
@@ -345,7 +345,7 @@ def rows() -> list[Json]:
             "shown_by": row.shown.value,
             "summary": row.summary,
             "why": row.why,
-            "repaired_by": list(mended_by(row)),
+            "repaired_by": list(repaired_by(row)),
             "fixed_in_code": row.fixed_in_code,
         }
         for row in ROWS

@@ -13,7 +13,7 @@ from inspector.reports.stream_report import Analysis
 from inspector.reports.stream_said import Said, said
 from inspector.reports.stream_words import span_words, when
 from inspector.rules.base import Severity
-from inspector.streams.corrections import ANEW, MENDED, STRATEGIES, Strategy
+from inspector.streams.corrections import RE_ENCODE, REPAIRED, STRATEGIES, Strategy
 from inspector.streams.model import LACKS, Exchange, Side
 from inspector.streams.violations import ROWS, Row
 
@@ -217,10 +217,10 @@ def lacking(looked: Looked) -> tuple[str, ...]:
     return tuple(said)
 
 
-def mending(looked: Looked) -> tuple[Strategy, ...]:
+def repairing(looked: Looked) -> tuple[Strategy, ...]:
     """The strategies of a correction that name a row which was violated, in their order."""
-    names = {mark.name for mark in looked.marks if mark.severity is Severity.ERROR or mark.name in MENDED}
-    return tuple(strategy for strategy in STRATEGIES if strategy.rows & names and strategy.name != ANEW)
+    names = {mark.name for mark in looked.marks if mark.severity is Severity.ERROR or mark.name in REPAIRED}
+    return tuple(strategy for strategy in STRATEGIES if strategy.rows & names and strategy.name != RE_ENCODE)
 
 
 def window(

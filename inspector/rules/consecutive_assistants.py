@@ -8,7 +8,7 @@ from inspector.programs.base import Trait
 from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered_together
 
 
-def neighbours(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
+def neighbors(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
     """Runs of two and more messages of the assistant; the system prompt, which goes elsewhere, does not part them."""
     run: list[Message] = []
     for message in (message for message in messages if message.role != "system"):
@@ -25,7 +25,7 @@ def neighbours(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
 def check(case: Case) -> Iterator[Hit]:
     parted = {message.chunks[0].key for message in case.reading.messages if message.synthetic}
     together = answered_together(case)
-    for run in neighbours(tuple(case.program.sendable(case))):
+    for run in neighbors(tuple(case.program.sendable(case))):
         seqs = queries.span_text([chunk.seq for message in run for chunk in message.chunks])
         if together and all(chunk.key in together for message in run[1:] for chunk in message.chunks):
             # Parallel calls, a message for each: the provider makes the one answer of them that they were.

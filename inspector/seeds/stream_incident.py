@@ -12,9 +12,9 @@ from inspector.streams.captures import own
 from inspector.streams.model import End, Exchange, How, Read, Side
 
 PREMATURE = "done-behind-the-call"
-MENDED = "done-behind-the-end"
+REPAIRED = "done-behind-the-end"
 LEAKED = "call-in-reasoning"
-IDS = {f"{name}.capture.jsonl": name for name in (PREMATURE, MENDED, LEAKED)}
+IDS = {f"{name}.capture.jsonl": name for name in (PREMATURE, REPAIRED, LEAKED)}
 """Name of the file -> id of the only capture in it."""
 _MODEL = "qwen2.5-coder:14b"
 _MADE = "2025-01-05T16:42:07.{:03d}000Z"
@@ -36,7 +36,7 @@ Step = tuple[float, Side, bytes | How]
 
 def capture_files() -> Mapping[str, bytes]:
     """Name of the file -> its content, in our own format."""
-    made = ((PREMATURE, _premature()), (MENDED, _mended()), (LEAKED, _leaked()))
+    made = ((PREMATURE, _premature()), (REPAIRED, _mended()), (LEAKED, _leaked()))
     return {f"{name}.capture.jsonl": b"".join(own.written(exchange)) for name, exchange in made}
 
 
@@ -106,7 +106,7 @@ def _mended() -> Exchange:
         (1205.8, C, _DONE),
         (1206.2, C, How.EOF),
     ]
-    return _exchange(MENDED, "The same after the fix: [DONE] behind the backend's own end", steps)
+    return _exchange(REPAIRED, "The same after the fix: [DONE] behind the backend's own end", steps)
 
 
 def _leaked() -> Exchange:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from inspector.rules.base import Severity
 from inspector.streams.catalogue import common_finish
-from inspector.streams.corrections import ANEW, FINISH, INCOMPLETE, MENDED, STRATEGIES, Strategy, needed
+from inspector.streams.corrections import FINISH, INCOMPLETE, RE_ENCODE, REPAIRED, STRATEGIES, Strategy, needed
 from inspector.streams.drafting import PREVIEWED, CannotCorrect, Change, Work, drafted
 from inspector.streams.model import End, Exchange, How, Read, Side
 from inspector.streams.rebuilding import REBUILD
@@ -51,7 +51,7 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
     wrong = {each.row.name for each in evidence if each.severity is Severity.ERROR and each.row.name not in _BEYOND}
     choices = any(answer.others for one in found.alone.values() for answer in one.answers)
     more = ("The stream has several choices: only the first is written again.",) if choices else ()
-    if not wrong | (names & MENDED):
+    if not wrong | (names & REPAIRED):
         return Correction(exchange, refused=more if names & _BEYOND else ())
     ours = drafted(exchange, side)
     backend = drafted(exchange, Side.BACKEND) if side is Side.CLIENT and Side.BACKEND in exchange.sides else None
@@ -61,15 +61,15 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
         if strategy.name in picked and (strategy.always or strategy.rows & names or (strategy.name == REBUILD and work.restored)):
             before = work.total
             strategy.apply(work)
-            if work.total > before or strategy.name == ANEW:
+            if work.total > before or strategy.name == RE_ENCODE:
                 used.append(strategy)
     idle = tuple(f"{name} has nothing to do here." for name in strategies or () if name not in {each.name for each in used})
-    if strategies is not None and ANEW not in strategies and not work.total:
+    if strategies is not None and RE_ENCODE not in strategies and not work.total:
         return Correction(exchange, refused=(*work.refused, *idle))
     if missing := [each.name for each in STRATEGIES if each.name not in picked and each.name in needed(work)]:
         others = f"{', '.join(missing[:-1])} and {missing[-1]}" if len(missing) > 1 else missing[0]
         raise CannotCorrect(
-            f"A corrected stream is spelled again as a whole, so that {', '.join(each.name for each in used if each.name != ANEW)} cannot be done here without {others}: choose them as well."
+            f"A corrected stream is spelled again as a whole, so that {', '.join(each.name for each in used if each.name != RE_ENCODE)} cannot be done here without {others}: choose them as well."
         )
     error = (backend or ours).error
     decides = FINISH in picked or any(strategy.name == INCOMPLETE for strategy in used)
@@ -99,7 +99,7 @@ def _picked(strategies: Collection[str] | None) -> frozenset[str]:
     for name in strategies or ():
         if name not in known:
             raise CannotCorrect(f"There is no strategy {name!r} for streams; there are {', '.join(known)}.")
-    return frozenset(known) if strategies is None else frozenset({*strategies, ANEW})
+    return frozenset(known) if strategies is None else frozenset({*strategies, RE_ENCODE})
 
 
 def _exchange(exchange: Exchange, side: Side, dialect: str, records: Sequence[bytes]) -> Exchange:

@@ -210,7 +210,7 @@ def _said(item: Item) -> tuple[str, ...]:
 
 
 DECODE, BROKEN_CALLS, RENUMBER = "decode-anew", "broken-calls-to-text", "renumber-calls"
-TERMINAL, FINISH, INCOMPLETE, ANEW = "one-terminal", "one-finish", "mark-incomplete", "spell-anew"
+TERMINAL, FINISH, INCOMPLETE, RE_ENCODE = "one-terminal", "one-finish", "mark-incomplete", "spell-anew"
 _LOSSY, _INVENTED = frozenset({Safety.LOSSY}), frozenset({Safety.INVENTED})
 
 
@@ -316,7 +316,7 @@ STRATEGIES = (
         _INVENTED,
     ),
     Strategy(
-        ANEW,
+        RE_ENCODE,
         "The stream is spelled again in its dialect, one record for each thing said.",
         "Times, read boundaries, comments and members that are no part of the message (log probabilities, fingerprints) are left out.",
         frozenset(),
@@ -325,7 +325,7 @@ STRATEGIES = (
     ),
 )
 
-MENDED = frozenset[str]().union(*(strategy.rows for strategy in STRATEGIES))
+REPAIRED = frozenset[str]().union(*(strategy.rows for strategy in STRATEGIES))
 """Rows that are no errors, and are repaired all the same."""
 
 _NO_END = _rows("missing_terminal r_no_terminal never_terminated")

@@ -90,12 +90,12 @@ def _analysis(
     said = verdict(case, troubles, judgement)
     made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, troubles)
     advised = at_once(case, troubles, judgement, projection_name)
-    mends = tuple(each.name for each in advised.way.strategies)
+    repairs = tuple(each.name for each in advised.way.strategies)
     is_judged = len(case.conversation.chunks) <= WHOLE and not case.reading.failure
     judgements = standings_of(case, conversation.source.projection) if is_judged else ()
     own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
     return Analysis(
-        case, found, prompt, judgement, said, made, strip(made), mends, judgements,
+        case, found, prompt, judgement, said, made, strip(made), repairs, judgements,
         why_not=advised.why_not, branches=branches_of(case), own_leaves=own,
     )  # fmt: skip
 

@@ -113,7 +113,7 @@ class RulePage:
     said: tuple[str, ...]
     """What the rule says of its own example, run now."""
     reader: str
-    mends: tuple[Strategy, ...]
+    repairs: tuple[Strategy, ...]
     rows: tuple[Row, ...]
     total: int
 
@@ -151,7 +151,7 @@ def _stream_row(code: str) -> StreamRow | None:
 @dataclass(frozen=True, slots=True)
 class StreamRulePage:
     about: StreamRow
-    mends: tuple[Correction, ...]
+    repairs: tuple[Correction, ...]
     rows: tuple[Stream, ...]
 
 
@@ -163,8 +163,8 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
     found = _rule(code)
     example, said, reader = example_of(found)
     held = Conversation.objects.filter(pk__in=open_findings().filter(code=found.code).values("conversation_id"))
-    mends = tuple(strategy_named(name) for name in found.repaired_by)
-    content = RulePage(found, example, said, reader, mends, rows_of(newest_first(held)[:SHOWN]), held.count())
+    repairs = tuple(strategy_named(name) for name in found.repaired_by)
+    content = RulePage(found, example, said, reader, repairs, rows_of(newest_first(held)[:SHOWN]), held.count())
     return page(request, "rule.html", content, twins=("json", "md"))
 
 
@@ -185,7 +185,7 @@ class OneProfile:
     """What a strategy means to a profile: rules of its table that name the strategy, and those that its own text warns of."""
 
     profile: Profile
-    mends: tuple[ProviderRule, ...]
+    repairs: tuple[ProviderRule, ...]
     warned_of: tuple[ProviderRule, ...]
 
 
@@ -203,7 +203,7 @@ class StrategyPage:
     safety: tuple[tuple[str, str], ...]
     modes: list[dict[str, Any]]
     """What each mode writes, as the twin has it."""
-    mends: tuple[Rule, ...]
+    repairs: tuple[Rule, ...]
     profiles: tuple[OneProfile, ...]
     alternatives: tuple[Alternative, ...]
 
@@ -217,19 +217,19 @@ def per_profile(found: Strategy) -> tuple[OneProfile, ...]:
     every = (
         OneProfile(
             each,
-            tuple(rule for rule in each.rules if found.name in rule.mended_by),
+            tuple(rule for rule in each.rules if found.name in rule.repaired_by),
             tuple(rule for rule in each.rules if rule.id in named),
         )
         for each in PROFILES
     )
-    return tuple(each for each in every if each.mends or each.warned_of)
+    return tuple(each for each in every if each.repairs or each.warned_of)
 
 
 def alternatives(found: Strategy) -> tuple[Alternative, ...]:
     """The other strategies for the same rules, those that share most first."""
     shared: dict[str, dict[str, None]] = {}
     named = [(rule.code, rule.repaired_by) for rule in RULES]
-    named += [(rule.id, rule.mended_by) for each in PROFILES for rule in each.rules]
+    named += [(rule.id, rule.repaired_by) for each in PROFILES for rule in each.rules]
     for rule_id, names in named:
         for name in names if found.name in names else ():
             if name != found.name:
@@ -261,7 +261,7 @@ def _strategy(name: str) -> Strategy:
 class CorrectionPage:
     strategy: Correction
     safety: tuple[tuple[str, str], ...]
-    mends: tuple[StreamRow, ...]
+    repairs: tuple[StreamRow, ...]
 
 
 def _safety(found: Strategy) -> tuple[tuple[str, str], ...]:
@@ -273,8 +273,8 @@ def _correction_safety(found: Correction) -> tuple[tuple[str, str], ...]:
 
 
 def _correction_page(found: Correction) -> CorrectionPage:
-    mends = tuple(each for each in stream_rows() if found.name in each.row["repaired_by"])
-    return CorrectionPage(found, _correction_safety(found), mends)
+    repairs = tuple(each for each in stream_rows() if found.name in each.row["repaired_by"])
+    return CorrectionPage(found, _correction_safety(found), repairs)
 
 
 def strategy_list(_request: OperatorRequest) -> HttpResponse:
@@ -289,7 +289,7 @@ def strategy(request: OperatorRequest, name: str) -> HttpResponse:
         strategy=found,
         safety=_safety(found),
         modes=catalogues.written(found),
-        mends=tuple(rule for rule in RULES if found.name in rule.repaired_by),
+        repairs=tuple(rule for rule in RULES if found.name in rule.repaired_by),
         profiles=per_profile(found),
         alternatives=alternatives(found),
     )

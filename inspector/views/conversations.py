@@ -65,7 +65,7 @@ class SelectedFinding:
     why: str
     fixed_in_code: str
     no_repair_reason: str
-    mends: tuple[tuple[str, str, str], ...]
+    repairs: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +141,12 @@ def _selected(row: Conversation, choice: Choice, found: Analysis) -> SelectedFin
             before, before_seq = _anchor(found, number - 1)
             after, after_seq = _anchor(found, number + 1)
             about = rule(finding.code)
-            mends = tuple(
+            repairs = tuple(
                 (name, strategy(name).summary, ", ".join(sorted(strategy(name).safety)) or "safe") for name in finding.repaired_by
             )
             total = len(found.findings)
             return SelectedFinding(
-                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, finding.no_repair_reason, mends
+                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, finding.no_repair_reason, repairs
             )  # fmt: skip
     return None
 

@@ -17,7 +17,7 @@ from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
 from inspector.reports.error_advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
 from inspector.reports.error_meanings import Meaning, unrecognised_meaning
-from inspector.reports.explain import Explanation, OtherReader, calls_named, explained_in, other_readers, recognised, same_refusal, sentence
+from inspector.reports.explain import Explanation, OtherReader, calls_named, explained_in, other_readers, recognized, same_refusal, sentence
 from inspector.reports.panels import Alignment
 from inspector.reports.visible import visible
 from inspector.rules.base import Case, Finding
@@ -161,7 +161,7 @@ def _answer(found: Explanation, case: Case | None, advice: Advice | None, read: 
 
 def _look(error: str, row: Conversation | None, reader: str) -> Looked:
     """`reader`: "" = a crash file as it is, and a session as its source reads it."""
-    candidates = recognised(error) if error.strip() else ()
+    candidates = recognized(error) if error.strip() else ()
     if not candidates or row is None:
         return Looked(explained_in(candidates, None, ""), unrecognised_meaning(error) if error.strip() and not candidates else None)
     crash = _crash(error, row)

@@ -171,7 +171,7 @@ class FindingPage:
     finding: Found
     about: Rule
     chunks: tuple[Chunk, ...]
-    mends: tuple[Strategy, ...]
+    repairs: tuple[Strategy, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +192,8 @@ def _finding(oid: str) -> FindingPage | None:
     wanted = set(found.seqs[:CHUNKS_SHOWN])
     chunks = tuple(chunk for chunk in case.conversation.chunks if chunk.seq in wanted)[:CHUNKS_SHOWN]
     fate, repair = ("", None) if row.is_open else _fate(row)
-    mends = tuple(strategy(name) for name in found.repaired_by) if row.is_open else ()
-    return FindingPage(oid, row.conversation, row, fate, repair, case, found, about, chunks, mends)
+    repairs = tuple(strategy(name) for name in found.repaired_by) if row.is_open else ()
+    return FindingPage(oid, row.conversation, row, fate, repair, case, found, about, chunks, repairs)
 
 
 def _as_kept(row: Finding) -> Found:

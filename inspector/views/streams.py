@@ -87,7 +87,7 @@ class StreamPage:
     """Those of its folder with an equal request, itself too; () where there are no others."""
     not_shown: tuple[Row, ...]
     lacking: tuple[str, ...]
-    mending: tuple[Strategy, ...]
+    repairing: tuple[Strategy, ...]
     steps: Steps
     kinds: tuple[str, ...]
 
@@ -257,7 +257,7 @@ def stream(request: OperatorRequest, oid: str) -> HttpResponse:
         _same_request(row),
         stream_view.not_shown(found),
         stream_view.lacking(found),
-        stream_view.mending(found),
+        stream_view.repairing(found),
         stream_view.steps(found, filters.hit),
         stream_words.KINDS,
     )

@@ -169,8 +169,8 @@ def test_killed_while_it_waits_for_the_row_nothing_is_written_and_it_can_be_done
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
     assert everything(store) == before
-    anew = command(store, path)
-    assert anew.communicate(timeout=60) and anew.returncode == 0 and indexes(store) == [0, 1, 2, 3, 4, 5, 6]
+    again = command(store, path)
+    assert again.communicate(timeout=60) and again.returncode == 0 and indexes(store) == [0, 1, 2, 3, 4, 5, 6]
 
 
 def test_a_server_that_was_started_anew_between_plan_and_apply_is_the_same_store(store: str, server: Server, tmp_path: Path) -> None:  # noqa: F811

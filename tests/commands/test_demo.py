@@ -8,7 +8,7 @@ from pytest_django import Settings
 from inspector.models import Conversation, Source, Stream
 from inspector.seeds.branch_incident import BRANCHED, SESSIONS, openclaw_files
 from inspector.seeds.branch_incident_pi import FOLDER, FUSED
-from inspector.seeds.stream_incident import LEAKED, MENDED, PREMATURE
+from inspector.seeds.stream_incident import LEAKED, PREMATURE, REPAIRED
 from tests.commands.running import CONVERSATION, everything, incident, make, run, traces
 
 pytestmark = pytest.mark.django_db
@@ -60,9 +60,9 @@ def test_demo_writes_and_imports_the_incident(store: Path) -> None:
 def test_demo_writes_and_imports_three_captures(store: Path) -> None:
     ran = run("demo", "--json")
     found = {stream.native_id: stream for stream in Stream.objects.all()}
-    assert set(found) == {PREMATURE, MENDED, LEAKED} and found[PREMATURE].oid == ran.json["premature"]
+    assert set(found) == {PREMATURE, REPAIRED, LEAKED} and found[PREMATURE].oid == ran.json["premature"]
     codes = {name: [finding.rule for finding in stream.findings.all()] for name, stream in found.items()}
-    assert codes[PREMATURE] == ["premature_terminal", "content_lost"] and codes[MENDED] == []
+    assert codes[PREMATURE] == ["premature_terminal", "content_lost"] and codes[REPAIRED] == []
     assert "tool_text_in_reasoning" in codes[LEAKED]
     mine = store.parent / "streams" / f"{PREMATURE}.capture.jsonl"
     mine.write_bytes(mine.read_bytes().replace(PREMATURE.encode(), b"my-own"))

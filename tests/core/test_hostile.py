@@ -150,8 +150,8 @@ def test_every_repair_of_any_store_is_planned_or_refused_in_a_sentence(made: Any
 
 @pytest.mark.parametrize("row", ODD, ids=range(len(ODD)))
 def test_odd_rows_one_by_one(row: bytes) -> None:
-    neighbours = [b'{"chunk":{"type":"text","text":"%d"},"role":"assistant","msgIdx":0,"chunkIdx":0}' % number for number in (1, 2)]
-    made = {f"{seq:010d}": Cell(data) for seq, data in enumerate([neighbours[0], row, neighbours[1]], start=1)}
+    neighbors = [b'{"chunk":{"type":"text","text":"%d"},"role":"assistant","msgIdx":0,"chunkIdx":0}' % number for number in (1, 2)]
+    made = {f"{seq:010d}": Cell(data) for seq, data in enumerate([neighbors[0], row, neighbors[1]], start=1)}
     (stored,) = DISPATCH.read(records((made, {}, None)))
     assert stored.conversation.chunks[1].raw == row
     for mode in DISPATCH.modes:

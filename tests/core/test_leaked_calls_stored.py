@@ -100,7 +100,7 @@ def test_rollouts(mode: str) -> None:
     about = {"provider": "anthropic", "api": "anthropic-messages", "model": "m"}
     session = [rollouts.line("user", "go"), rollouts.line("assistant", [rollouts.text(WORDS)], **about), rollouts.line("user", "and?")]
 
-    preview, files = rollouts.mended(rollouts.session(rollouts.PARENT, session), PROMOTE, mode=mode)
+    preview, files = rollouts.repaired(rollouts.session(rollouts.PARENT, session), PROMOTE, mode=mode)
 
     assert rollouts.loads(files) and said(preview.after.case.conversation)[1:-1] == WANTED
     assert codes(preview.after.case) <= LEFT and preview.after.judgement.violations == ()

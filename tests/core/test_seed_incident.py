@@ -22,7 +22,7 @@ def stored() -> Stored:
 
 
 @pytest.fixture(scope="module")
-def mended(stored: Stored) -> Stored:
+def repaired(stored: Stored) -> Stored:
     """E1 once its messages were renumbered in place, read again from the records."""
     changes = preview_of(stored, "same-rows", ["renumber-messages"]).changes
     return next(iter(DISPATCH.read(after(E1.records(), changes))))
@@ -78,18 +78,18 @@ def test_a_reader_that_groups_right_leaves_only_the_leaked_call_and_the_dropped_
     assert [finding.code for finding in findings(case_of(stored.conversation, "exact+keep-thinking"), RULES)] == ["THINK301"]
 
 
-def test_renumbering_changes_no_byte_of_any_chunk(stored: Stored, mended: Stored) -> None:
+def test_renumbering_changes_no_byte_of_any_chunk(stored: Stored, repaired: Stored) -> None:
     def chunk_bytes(rows: Stored) -> list[bytes]:
         texts = [decode(chunk.raw) for chunk in rows.conversation.chunks]
         return [text[slice(*jsontext.members(text)["chunk"])].encode() for text in texts]
 
-    assert chunk_bytes(mended) == chunk_bytes(stored)
-    assert [chunk.msg_idx for chunk in mended.conversation.chunks] == [1, 2, 2, 3, 4, 4, 5, 6, 6, 6, 6, 7, 8, 9]
+    assert chunk_bytes(repaired) == chunk_bytes(stored)
+    assert [chunk.msg_idx for chunk in repaired.conversation.chunks] == [1, 2, 2, 3, 4, 4, 5, 6, 6, 6, 6, 7, 8, 9]
 
 
 @pytest.mark.parametrize("reader", ["dispatch-legacy", "dispatch-role-split", "dispatch-global-index", "exact"])
-def test_after_renumbering_every_reader_groups_the_same_nine(mended: Stored, reader: str) -> None:
-    assert spelled(read(mended.conversation, reader).grouped) == NINE
+def test_after_renumbering_every_reader_groups_the_same_nine(repaired: Stored, reader: str) -> None:
+    assert spelled(read(repaired.conversation, reader).grouped) == NINE
 
 
 def test_renumbering_writes_the_rows_and_nothing_else(stored: Stored) -> None:

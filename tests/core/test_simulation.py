@@ -46,7 +46,7 @@ def named(case: Case, at: Severity = Severity.WARNING) -> set[str]:
     return {found.code for found in findings(case, RULES) if at_least(found.severity, at)}
 
 
-def mended(server: Server, case: Case, mode: str) -> Preview | None:
+def repaired(server: Server, case: Case, mode: str) -> Preview | None:
     chosen = recommended(case, findings(case, RULES))
     if not chosen:
         return None
@@ -150,7 +150,7 @@ def active(random: Random, server: Server, values: dict[str, str]) -> None:
     values["conv:c1:meta"] = values["conv:c1:meta"].replace('"idle"', '"active"')
 
 
-def neighbour(random: Random, server: Server, values: dict[str, str]) -> None:
+def neighbor(random: Random, server: Server, values: dict[str, str]) -> None:
     server.store.append(Said("user", (tx("somebody else"),)), to="C1")
 
 
@@ -249,7 +249,7 @@ DAMAGES = (
     Damage("meta row gone", one("STORE304"), value(meta)),
     Damage("index entry gone", one("STORE304"), value(unlist)),
     Damage("status left active", one("STORE305"), value(active)),
-    Damage("id that bleeds", one("STORE303"), value(neighbour)),
+    Damage("id that bleeds", one("STORE303"), value(neighbor)),
     Damage("steering lost", one("MSG302"), steered, by="insert-lost-steering"),
     Damage("whole messages stranded", one("STORE301"), stranded, by="convert-stranded-messages", mode="new-conversation"),
     Damage("merge baked in by compaction", one("MSG301"), baked, PAIRING | MERGES, by="realign-with-archive"),
@@ -295,7 +295,7 @@ def test_a_merge_is_named_exactly_where_neighbours_share_their_number_and_is_men
         is_merged = any(a.chunks[-1].msg_idx == b.chunks[0].msg_idx for a, b in pairwise(messages))
         assert bool(named(case) & MERGES) == is_merged, f"history {number}"
         if is_merged and not server.happened:
-            result = mended(server, case, "same-rows")
+            result = repaired(server, case, "same-rows")
             assert result is not None and "renumber-messages" in result.plan.strategies
             assert [(each.role, [dict(chunk.payload) for chunk in each.chunks]) for each in result.after.case.reading.messages] == spoken(case.conversation), f"history {number}"  # fmt: skip
 
@@ -323,7 +323,7 @@ def test_what_still_exists_is_brought_back(damage: Damage) -> None:
         pytest.skip(f"{', '.join(sorted(missing))} is not in the catalogue yet")
     for number in range(COUNT):
         server, before = damage.make(Random(number))
-        result = mended(server, server.case(), damage.mode)
+        result = repaired(server, server.case(), damage.mode)
         assert result is not None, f"history {number}: nothing is recommended"
         after = result.after.case.conversation
         assert spoken(after) == before, f"history {number}, {result.plan.strategies}"

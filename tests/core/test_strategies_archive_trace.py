@@ -42,7 +42,7 @@ class Incident:
     """A store whose conversation `c1` is broken, what else is known of it, what repairs it, and the rule that says so."""
 
     store: Store
-    mended_by: str
+    repaired_by: str
     rule: Rule
     archive: str | None = None
     trace: Trace | None = None
@@ -53,7 +53,7 @@ class Incident:
 
     def preview(self, mode: str, *names: str, stored: Stored | None = None) -> Preview:
         of = stored or self.stored()
-        chosen = [strategy(name) for name in names or (self.mended_by,)]
+        chosen = [strategy(name) for name in names or (self.repaired_by,)]
         known = self.store.conversation(self.archive) if self.archive else None
         case = case_of(of.conversation, "dispatch-legacy", self.trace, archive=known)
         edits = previews.compose(case, chosen)
@@ -61,7 +61,7 @@ class Incident:
         plan = Plan("source", native_id, mode, names, previews.safety_of(chosen), previews.digest(of), edits, OPTIONS)
         return previews.preview(case, of, DISPATCH, plan, chosen, "dispatch-openai", "openai-chat")
 
-    def mended(self, mode: str = "same-rows", *names: str) -> Conversation:
+    def repaired(self, mode: str = "same-rows", *names: str) -> Conversation:
         return self.preview(mode, *names).after.case.conversation
 
 
@@ -168,7 +168,7 @@ WAYS = [
     pytest.param(incident, mode, names, id=f"{key}-{mode}-{number}")
     for key, incident in INCIDENTS.items()
     for mode in incident.modes
-    for number, names in enumerate(choices(incident.mended_by))
+    for number, names in enumerate(choices(incident.repaired_by))
 ]
 
 
@@ -195,7 +195,7 @@ def test_the_laws_of_every_repair_hold(incident: Incident, mode: str, names: tup
 
 @pytest.mark.parametrize("incident", INCIDENTS.values(), ids=INCIDENTS)
 def test_each_incident_is_found_by_the_rule_that_names_its_strategy(incident: Incident) -> None:
-    assert incident.mended_by in incident.rule.repaired_by
+    assert incident.repaired_by in incident.rule.repaired_by
     archive = incident.store.conversation(incident.archive) if incident.archive else None
     assert findings(case_of(incident.store.conversation(), "exact", incident.trace, archive=archive), (incident.rule,))
 
@@ -215,11 +215,11 @@ def of(conversation: Conversation) -> str:
 def test_a_baked_merge_gets_its_roles_and_boundaries_back_and_every_reader_agrees(mode: str) -> None:
     incident = baked()
     assert of(incident.stored().conversation) == "S1 U[2-7] U8 A9"
-    mended = incident.mended(mode)
-    assert of(mended) == "S1 U2 A[3-4] U5 A[6-7] U8 A9"
-    assert [chunk.seq - (chunk.chunk_idx or 0) for chunk in mended.chunks] == [1, 2, 3, 3, 5, 6, 6, 8, 9]
+    repaired = incident.repaired(mode)
+    assert of(repaired) == "S1 U2 A[3-4] U5 A[6-7] U8 A9"
+    assert [chunk.seq - (chunk.chunk_idx or 0) for chunk in repaired.chunks] == [1, 2, 3, 3, 5, 6, 6, 8, 9]
     for reader in ("dispatch-legacy", "dispatch-role-split", "exact"):
-        assert shown(read(mended, reader).grouped) == shown(true_messages(mended.chunks))
+        assert shown(read(repaired, reader).grouped) == shown(true_messages(repaired.chunks))
 
 
 def test_realigning_leaves_the_bytes_of_every_chunk() -> None:
@@ -233,7 +233,7 @@ def test_a_row_that_the_archive_does_not_hold_keeps_its_role_inside_a_baked_mess
     incident = baked()
     key = chunk_key("c1", 4)
     incident.store.values[key] = incident.store.values[key].replace("hi there", "something else")
-    assert of(incident.mended()) == "S1 U2 A3 U4 U5 A[6-7] U8 A9"
+    assert of(incident.repaired()) == "S1 U2 A3 U4 U5 A[6-7] U8 A9"
 
 
 def test_one_short_word_that_the_model_once_said_does_not_turn_the_user_into_the_model() -> None:
@@ -246,9 +246,9 @@ def test_one_short_word_that_the_model_once_said_does_not_turn_the_user_into_the
 @pytest.mark.parametrize("mode", MODES)
 def test_the_call_comes_back_with_the_results_that_were_cut_with_it(mode: str) -> None:
     assert of(cut().stored().conversation) == "S1 T2 A3"
-    mended = cut().mended(mode)
-    assert of(mended) == "S1 A[2-4] T5 T6 A7"
-    assert [chunk.call_id for chunk in mended.chunks] == ["", "", "a", "b", "a", "b", ""]
+    repaired = cut().repaired(mode)
+    assert of(repaired) == "S1 A[2-4] T5 T6 A7"
+    assert [chunk.call_id for chunk in repaired.chunks] == ["", "", "a", "b", "a", "b", ""]
 
 
 def test_restored_rows_are_the_bytes_of_the_archive() -> None:
@@ -256,7 +256,7 @@ def test_restored_rows_are_the_bytes_of_the_archive() -> None:
     key = chunk_key("archive", 3)
     written = incident.store.values[key].replace('{"n":0}', '{"n": 1.0, "big": 1e21, "2": 12345678901234567890}')
     incident.store.values[key] = written
-    restored = incident.mended().chunks[2].raw.decode()
+    restored = incident.repaired().chunks[2].raw.decode()
     assert restored[: restored.index(',"role"')] == written[: written.index(',"role"')]
 
 
@@ -270,16 +270,16 @@ def test_a_call_id_that_the_archive_holds_twice_is_left_alone() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_lost_result_comes_back_behind_the_results_that_are_there(mode: str) -> None:
-    mended = lost_result().mended(mode)
-    assert of(mended) == "U1 A[2-4] T5 T6 U7 A8"
-    assert mended.chunks[5].payload == tr("b", "found b", step=STEP)
+    repaired = lost_result().repaired(mode)
+    assert of(repaired) == "U1 A[2-4] T5 T6 U7 A8"
+    assert repaired.chunks[5].payload == tr("b", "found b", step=STEP)
 
 
 def test_the_real_result_wins_over_a_made_up_one_and_the_rest_is_made_up() -> None:
     trace = trace_of({"prompt": believed(U("go"), ASKED, FOUND_B)})
     incident = replace(lost_result(trace), store=appended([U("go")], [ASKED], [U("and?")]))
-    mended = incident.mended("same-rows", "recover-result-from-trace", "insert-interrupted-result")
-    results = {chunk.call_id: chunk.text for chunk in mended.chunks if chunk.role == "tool"}
+    repaired = incident.repaired("same-rows", "recover-result-from-trace", "insert-interrupted-result")
+    results = {chunk.call_id: chunk.text for chunk in repaired.chunks if chunk.role == "tool"}
     assert results == {"a": INTERRUPTED, "b": "found b"}
 
 
@@ -300,7 +300,7 @@ def test_an_error_that_a_provider_gave_is_explained_with_the_real_result() -> No
 def test_a_request_alone_gives_the_text_and_the_tool_span_whether_it_was_an_error(said: str, closed: bool | None, error: bool) -> None:
     tools = {} if closed is None else {"tools": {"b": closed}}
     trace = trace_of({"request": [], **tools}, {"request": [{"role": "tool", "content": said, "tool_call_id": "b"}]})
-    assert lost_result(trace).mended().chunks[5].payload == tr("b", said, error=error, step=STEP)
+    assert lost_result(trace).repaired().chunks[5].payload == tr("b", said, error=error, step=STEP)
 
 
 @pytest.mark.parametrize(
@@ -326,23 +326,23 @@ def test_an_id_that_two_calls_share_gets_no_result() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_was_said_during_a_turn_stands_behind_the_results_that_were_there(mode: str) -> None:
-    mended = steered().mended(mode)
-    assert of(mended) == "U1 A[2-4] T5 T6 U7 A8 U9"
-    assert mended.chunks[6].text == "only the tests"
+    repaired = steered().repaired(mode)
+    assert of(repaired) == "U1 A[2-4] T5 T6 U7 A8 U9"
+    assert repaired.chunks[6].text == "only the tests"
 
 
 def test_two_things_said_between_the_same_steps_keep_their_order() -> None:
     last = believed(U("go"), ASKED, FOUND_A, FOUND_B, STEERED, U("and docs", "please"))
-    mended = replace(steered(), trace=trace_of({"prompt": believed(U("go"))}, {"prompt": last})).mended()
-    assert of(mended) == "U1 A[2-4] T5 T6 U7 U[8-9] A10 U11"
-    assert [chunk.text for chunk in mended.chunks[6:9]] == ["only the tests", "and docs", "please"]
+    repaired = replace(steered(), trace=trace_of({"prompt": believed(U("go"))}, {"prompt": last})).repaired()
+    assert of(repaired) == "U1 A[2-4] T5 T6 U7 U[8-9] A10 U11"
+    assert [chunk.text for chunk in repaired.chunks[6:9]] == ["only the tests", "and docs", "please"]
 
 
 @pytest.mark.parametrize("broken", ["{not json", '{"role":"user"}', '{"role":"user","chunks":[5,null,{"type":"video"}]}'])
 def test_the_older_generation_comes_first_in_the_fork_and_what_cannot_be_read_stays_behind(broken: str) -> None:
-    mended = stranded(broken).mended("new-conversation")
-    assert of(mended) == "U1 A[2-3] U4 A5"
-    assert [chunk.text for chunk in mended.chunks] == ["hello", "greets", "hi there", "are you there?", "who?"]
+    repaired = stranded(broken).repaired("new-conversation")
+    assert of(repaired) == "U1 A[2-3] U4 A5"
+    assert [chunk.text for chunk in repaired.chunks] == ["hello", "greets", "hi there", "are you there?", "who?"]
 
 
 def test_the_older_generation_is_not_written_in_place() -> None:
@@ -354,7 +354,7 @@ def test_the_older_generation_is_not_written_in_place() -> None:
 def test_abort_placeholders_go_and_other_results_stay(mode: str) -> None:
     incident = aborted()
     incident.store.append(T(tr("c", "Aborted")), T(tr("d", "Aborted by hand", error=True)))
-    assert [chunk.text for chunk in incident.mended(mode).chunks] == ["go", "let me see", "and?", "Aborted", "Aborted by hand"]
+    assert [chunk.text for chunk in incident.repaired(mode).chunks] == ["go", "let me see", "and?", "Aborted", "Aborted by hand"]
 
 
 def test_a_result_whose_call_stands_elsewhere_or_may_stand_in_an_unreadable_row_is_not_dropped() -> None:
@@ -369,14 +369,14 @@ def test_rows_that_are_not_touched_keep_their_bytes() -> None:
         spaced = incident.stored().conversation.chunks[0]
         wide = Store({**incident.store.values, spaced.key: f" {spaced.raw.decode()} "})
         for mode in incident.modes:
-            first = replace(incident, store=wide).mended(mode).chunks
+            first = replace(incident, store=wide).repaired(mode).chunks
             kept = next(chunk for chunk in first if chunk.payload == spaced.payload)
             assert kept.raw.startswith(b" ") and kept.raw.endswith(b" ")
 
 
 @pytest.mark.parametrize("incident", INCIDENTS.values(), ids=INCIDENTS)
 def test_after_a_repair_rows_and_trace_agree_as_before(incident: Incident) -> None:
-    preview = incident.preview(incident.modes[0], incident.mended_by)
+    preview = incident.preview(incident.modes[0], incident.repaired_by)
     before, repaired = (
         {found.code for found in findings(case, RULES) if found.code.startswith("TRACE")}
         for case in (preview.before.case, preview.after.case)

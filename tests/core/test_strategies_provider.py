@@ -48,7 +48,7 @@ def case_in(conversation: Conversation) -> Case:
     return case_of(conversation, format_named(conversation.format).default_reader)
 
 
-def mended(name: str, conversation: Conversation) -> Conversation:
+def repaired(name: str, conversation: Conversation) -> Conversation:
     """After the strategy; what every strategy must keep is asserted on the way."""
     case = case_in(conversation)
     final = apply(conversation, strategy(name).propose(case))
@@ -410,7 +410,7 @@ ROWS = (
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}: {row.what}")
 def test_strategy(row: Row) -> None:
     base = history(row.before, row.format)
-    final = mended(row.name, base)
+    final = repaired(row.name, base)
     assert spelled(final) == spelled(history(row.after or row.before, row.format))
     if not row.after:
         assert final == base
@@ -435,7 +435,7 @@ def ids(conversation: Conversation) -> list[str]:
 @pytest.mark.parametrize("format_name", [ANTHROPIC, OPENAI, SESSION])
 def test_an_id_that_is_not_taken_is_renamed_with_its_result(name: str, call_id: str, is_renamed: bool, format_name: str) -> None:
     text = f"assistant 0.0 tool-call {call_id} ls {{}}\nassistant 0.1 tool-call other9ids ls {{}}\n"
-    final = mended(name, history(f"{text}tool 1.0 tool-result {call_id} f\ntool 2.0 tool-result other9ids f", format_name))
+    final = repaired(name, history(f"{text}tool 1.0 tool-result {call_id} f\ntool 2.0 tool-result other9ids f", format_name))
     call, other, result, others = ids(final)
     assert call == result and other == others == "other9ids" and (call != call_id) is is_renamed
     assert not is_renamed or re.fullmatch(r"[A-Za-z0-9]{9}", call)
@@ -443,12 +443,12 @@ def test_an_id_that_is_not_taken_is_renamed_with_its_result(name: str, call_id: 
 
 def test_two_calls_of_one_invalid_id_get_two_ids() -> None:
     text = "assistant 0.0 tool-call a:b ls {}\ntool 1.0 tool-result a:b f\nassistant 2.0 tool-call a:b ls {}\ntool 3.0 tool-result a:b g"
-    first, its, second, others = ids(mended("shorten-ids", history(text, OPENAI)))
+    first, its, second, others = ids(repaired("shorten-ids", history(text, OPENAI)))
     assert first == its != second == others
 
 
 def test_the_step_of_thinking_stays_with_its_text() -> None:
-    final = mended("thinking-to-text", notation.load("1 user 1.0 text go\n2 assistant 2.0 thinking so step=t1")[0])
+    final = repaired("thinking-to-text", notation.load("1 user 1.0 text go\n2 assistant 2.0 thinking so step=t1")[0])
     assert [chunk.step_id for chunk in final.chunks] == [None, "t1"]
 
 

@@ -64,7 +64,7 @@ def opened(files: dict[str, bytes], native_id: str = PARENT) -> tuple[Case, Stor
     return case, stored
 
 
-def mended(
+def repaired(
     files: dict[str, bytes], *names: str, native_id: str = PARENT, mode: str = IN_PLACE
 ) -> tuple[previews.Preview, dict[str, bytes]]:
     """The preview, and the files of the session that holds the result."""
@@ -128,7 +128,7 @@ def test_a_session_with_a_crash_file_is_not_taken_for_running() -> None:
 @pytest.mark.parametrize("mode", [IN_PLACE, AS_CHILD])
 def test_a_torn_line_goes_and_the_others_keep_every_byte(torn: bytes, mode: str) -> None:
     files = session(PARENT, [*TURN, torn])
-    preview, written = mended(files, "drop-unreadable-lines", mode=mode)
+    preview, written = repaired(files, "drop-unreadable-lines", mode=mode)
     assert codes(preview.before) == ["STORE402"]
     assert codes(preview.after) == []
     assert written["messages.jsonl"] == files[f"sessions/{PARENT}/messages.jsonl"].removesuffix(torn)
@@ -165,7 +165,7 @@ def test_the_finding_of_a_torn_line_shows_its_bytes() -> None:
 @pytest.mark.parametrize("mode", [IN_PLACE, AS_CHILD])
 def test_what_the_loader_refuses_becomes_what_it_takes(content: Any, wanted: Any, mode: str) -> None:
     files = session(PARENT, [*TURN, line("user", "more"), line("assistant", content, provider="anthropic"), line("user", "and?")])
-    preview, written = mended(files, "make-blocks-loadable", mode=mode)
+    preview, written = repaired(files, "make-blocks-loadable", mode=mode)
     assert "STORE401" in codes(preview.before) and "STORE401" not in codes(preview.after)
     assert preview.before.case.reading.failure and not preview.after.case.reading.failure
     assert loads(written)
@@ -178,7 +178,7 @@ def test_what_the_loader_refuses_becomes_what_it_takes(content: Any, wanted: Any
 def test_tool_use_of_another_program_becomes_a_call_of_this_one() -> None:
     block = {"type": "tool_use", "id": "b", "name": "bash", "input": {"cmd": "pwd"}}
     files = session(PARENT, [line("user", "go"), line("assistant", [block]), line("tool", "/", tool_call_id="b")])
-    preview, written = mended(files, "make-blocks-loadable")
+    preview, written = repaired(files, "make-blocks-loadable")
     assert loads(written) and codes(preview.after) == []
     assert json.loads(written["messages.jsonl"].splitlines()[1])["content"][0]["type"] == "toolCall"
 
@@ -188,7 +188,7 @@ def test_tool_use_of_another_program_becomes_a_call_of_this_one() -> None:
 )
 def test_fields_of_a_message_that_are_no_text_are_brought_to_one(given: Any, wanted: str | None) -> None:
     files = session(PARENT, [line("user", "go", timestamp=given, details=[1], model=5)])
-    _, written = mended(files, "make-blocks-loadable")
+    _, written = repaired(files, "make-blocks-loadable")
     found = json.loads(written["messages.jsonl"])
     assert loads(written)
     assert (found["timestamp"], found["details"], found["model"]) == (wanted, {"value": [1]}, None)
@@ -200,7 +200,7 @@ def test_a_later_strategy_of_the_same_plan_works_on_the_mended_line() -> None:
     files = session(
         PARENT, [line("user", "go"), line("assistant", [redacted, thinking, text("so")], provider="anthropic", timestamp=1766503326)]
     )
-    preview, written = mended(files, "make-blocks-loadable", "thinking-to-text")
+    preview, written = repaired(files, "make-blocks-loadable", "thinking-to-text")
     assert loads(written) and "THINK201" not in codes(preview.after)
     message = json.loads(written["messages.jsonl"].splitlines()[1])
     assert [block["text"] for block in message["content"]] == ["<thinking>\nhm\n</thinking>", "so"]
@@ -222,7 +222,7 @@ ERA_B = {
 def test_an_endpoint_of_era_b_is_written_as_today(mode: str) -> None:
     old = [b'{"role": "user", "content": "caf\\u00e9", "timestamp": "2025-12-06T10:00:00.000000"}\n']
     files = session(PARENT, old, endpoint=ERA_B)
-    preview, written = mended(files, "migrate-endpoint", mode=mode)
+    preview, written = repaired(files, "migrate-endpoint", mode=mode)
     assert codes(preview.before) == ["STORE407"] and codes(preview.after) == []
     endpoint = json.loads(written["session.json"])["endpoint"]
     assert (endpoint["thinking"], endpoint["extra_params"]) == ({"type": "enabled", "budget_tokens": 4096}, {"top_k": 1})
@@ -232,7 +232,7 @@ def test_an_endpoint_of_era_b_is_written_as_today(mode: str) -> None:
 
 def test_unknown_keys_and_an_unknown_status_go_together() -> None:
     files = session(PARENT, TURN, endpoint=ENDPOINT | {"region": "eu"}, status="waiting", note="kept")
-    preview, written = mended(files, "migrate-endpoint")
+    preview, written = repaired(files, "migrate-endpoint")
     found = json.loads(written["session.json"])
     assert loads(written) and "STORE401" not in codes(preview.after)
     assert "region" not in found["endpoint"] and found["status"] == "pending" and found["note"] == "kept"
@@ -258,7 +258,7 @@ def doctored(*more: dict[str, Any]) -> dict[str, bytes]:
 @pytest.mark.parametrize("mode", [IN_PLACE, AS_CHILD])
 def test_results_that_the_doctor_took_out_come_back_byte_for_byte(mode: str) -> None:
     files = doctored(line("user", "and?"))
-    preview, written = mended(files, "restore-from-parent", native_id=CHILD, mode=mode)
+    preview, written = repaired(files, "restore-from-parent", native_id=CHILD, mode=mode)
     assert "STORE404" in codes(preview.before)
     assert not {"STORE404", "TOOL102", "MSG401"} & set(codes(preview.after))
     parent = files[f"sessions/{PARENT}/messages.jsonl"].splitlines()
@@ -276,7 +276,7 @@ def test_results_of_calls_that_the_child_does_not_hold_stay_in_the_parent() -> N
         line("tool", "twice", tool_call_id="a"),
     ]
     files[key] += b"".join(json.dumps(each).encode() + b"\n" for each in later)
-    _, written = mended(files, "restore-from-parent", native_id=CHILD)
+    _, written = repaired(files, "restore-from-parent", native_id=CHILD)
     assert [json.loads(each)["content"] for each in written["messages.jsonl"].splitlines() if b'"tool"' in each] == ["files"]
 
 
@@ -284,7 +284,7 @@ def test_results_of_calls_that_the_child_does_not_hold_stay_in_the_parent() -> N
 def test_an_emptied_session_gets_what_it_had_in_common_with_its_parent(point: int | None, count: int) -> None:
     child = session(CHILD, [], parent_id=PARENT, branch_point=point, updated_at="2025-12-24T10:30:00.000000")
     files = session(PARENT, TURN) | child
-    preview, written = mended(files, "restore-from-parent", native_id=CHILD)
+    preview, written = repaired(files, "restore-from-parent", native_id=CHILD)
     assert "STORE403" in codes(preview.before) and "STORE403" not in codes(preview.after)
     assert written["messages.jsonl"].splitlines() == files[f"sessions/{PARENT}/messages.jsonl"].splitlines()[:count]
 
@@ -298,6 +298,6 @@ def test_a_clean_session_is_left_alone(name: str) -> None:
 def test_a_late_result_takes_the_place_of_the_made_up_one() -> None:
     made_up = line("tool", "[interrupted - no result provided]", tool_call_id="a")
     files = session(PARENT, [*TURN[:2], made_up, line("user", "and?"), TURN[2], line("assistant", [text("Done.")], provider="anthropic")])
-    preview, written = mended(files, "move-results", "keep-first-result")
+    preview, written = repaired(files, "move-results", "keep-first-result")
     assert [json.loads(each)["content"] for each in written["messages.jsonl"].splitlines() if b'"role": "tool"' in each] == ["files"]
     assert codes(preview.after) == []

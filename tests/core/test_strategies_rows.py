@@ -41,7 +41,7 @@ def with_rows(store: Store, rows: dict[int, str]) -> Store:
     return Store({**store.values, **{key(seq): text for seq, text in rows.items()}})
 
 
-def mended(store: Store, *names: str, mode: str = IN_PLACE) -> Preview:
+def repaired(store: Store, *names: str, mode: str = IN_PLACE) -> Preview:
     """The preview, once the laws of every repair were seen to hold for it: undo gives every byte back, the same again finds nothing."""
     preview = preview_of(store.stored(), mode, names)
     before = store.records()
@@ -83,7 +83,7 @@ def calling(text: str) -> Store:
 @MODES
 def test_arguments_that_are_no_json_become_the_hint_that_the_newest_converter_sends(mode: str) -> None:
     store = calling('{path: "/src/main.ts"}')
-    preview = mended(store, "sanitise-arguments", mode=mode)
+    preview = repaired(store, "sanitise-arguments", mode=mode)
     assert rows(preview)[1]["chunk"]["input"] == {"_malformed_arguments": '{path: "/src/main.ts"}'}
     assert "TOOL301" in [finding.code for finding in preview.before.findings]
     assert "TOOL301" not in codes(preview)
@@ -94,7 +94,7 @@ def test_only_the_input_changes_and_every_other_byte_of_the_row_stays() -> None:
     head = ' { "role" : "assistant",\t"more":1e2,"chunk" : {"type":"tool-call", "toolCallId":"a","toolName":"l\\u0073","n":1.0 ,"input": '
     tail = ' ,"stepId":"turn-1782600000000-a#0"},"msgIdx":0 , "chunkIdx":0.0}\n'
     store = with_rows(calling("{}"), {2: head + json.dumps('{"path": "/src", "n": 1.0}') + tail})
-    (change,) = mended(store, "sanitise-arguments").changes
+    (change,) = repaired(store, "sanitise-arguments").changes
     assert (change.key, change.after) == (key(2), Cell((head + '{"path":"/src","n":1}' + tail).encode()))
 
 
@@ -132,7 +132,7 @@ def results(*said: Block, calls: Sequence[Block] = (tc("a"),)) -> Store:
 
 @MODES
 def test_a_result_that_was_stored_many_times_is_kept_once(mode: str) -> None:
-    preview = mended(results(*[tr("a", "listing")] * 10), "deduplicate-results", "renumber-messages", mode=mode)
+    preview = repaired(results(*[tr("a", "listing")] * 10), "deduplicate-results", "renumber-messages", mode=mode)
     assert [row["chunk"]["type"] for row in rows(preview)] == ["text", "tool-call", "tool-result", "text"]
     assert "TOOL206" in [finding.code for finding in preview.before.findings]
     assert not {"TOOL206", "TOOL202"} & set(codes(preview))
@@ -140,7 +140,7 @@ def test_a_result_that_was_stored_many_times_is_kept_once(mode: str) -> None:
 
 def test_the_copy_behind_the_call_is_kept_and_its_neighbours_keep_their_bytes() -> None:
     store = appended([T(tr("a", "listing"))], [U("go")], [A(tc("a")), T(tr("a", "listing"))], [A("done"), T(tr("a", "listing"))])
-    changes = mended(store, "deduplicate-results").changes
+    changes = repaired(store, "deduplicate-results").changes
     assert [(change.key, change.after) for change in changes] == [(key(1), None), (key(6), None)]
 
 
@@ -230,7 +230,7 @@ def without(store: Store, seq: int, *names: str, **wrong: Any) -> Store:
 )
 def test_a_row_gets_back_the_numbers_that_the_rows_beside_it_leave_open(mode: str, seq: int, lost: tuple[str, ...], wrong: Any) -> None:
     whole = story()
-    preview = mended(without(whole, seq, *lost, **wrong), "rebuild-unreadable-row", mode=mode)
+    preview = repaired(without(whole, seq, *lost, **wrong), "rebuild-unreadable-row", mode=mode)
     assert "STORE102" in [finding.code for finding in preview.before.findings]
     assert "STORE102" not in codes(preview)
     assert rows(preview)[seq - 1] == json.loads(whole.values[key(seq)])
@@ -241,7 +241,7 @@ def test_a_row_gets_back_the_numbers_that_the_rows_beside_it_leave_open(mode: st
 
 def test_the_chunk_of_a_rebuilt_row_keeps_its_bytes() -> None:
     odd = ' {"msgIdx":"0", "more":[1.0],"chunk":{"type":"text", "text":"\\u0068i","n":1e21}, "role":"assistant" } '
-    (change,) = mended(with_rows(story(), {3: odd}), "rebuild-unreadable-row").changes
+    (change,) = repaired(with_rows(story(), {3: odd}), "rebuild-unreadable-row").changes
     assert change.after is not None
     assert change.after.data.decode() == odd.replace('"0"', "0").replace('"assistant" }', '"assistant" ,"chunkIdx":1}')
 
@@ -250,7 +250,7 @@ def test_rows_tell_of_each_other_in_both_directions() -> None:
     store = story()
     for seq in (2, 3, 6):
         store = without(store, seq, "msgIdx", "chunkIdx")
-    preview = mended(store, "rebuild-unreadable-row")
+    preview = repaired(store, "rebuild-unreadable-row")
     assert rows(preview) == [json.loads(story().values[key(seq)]) for seq in range(1, 9)]
 
 
@@ -355,7 +355,7 @@ def test_a_place_that_looks_the_same_elsewhere_in_the_store_is_no_proof() -> Non
 @pytest.mark.parametrize("damage", ["{broken", "null", "[]", "{}", ""])
 @pytest.mark.parametrize("seqs", [(1,), (2,), (3,), (5,), (8,), (3, 4, 5, 6), range(1, 9)])
 def test_a_row_of_which_nothing_is_left_becomes_an_error_that_says_so(mode: str, damage: str, seqs: Sequence[int]) -> None:
-    preview = mended(with_rows(story(), dict.fromkeys(seqs, damage)), "replace-unreadable-row", mode=mode)
+    preview = repaired(with_rows(story(), dict.fromkeys(seqs, damage)), "replace-unreadable-row", mode=mode)
     assert not {"STORE101", "STORE102"} & set(codes(preview))
     for seq in seqs:
         assert rows(preview)[seq - 1]["chunk"] == {"type": "error", "message": f"unreadable row, {len(damage)} bytes kept by Inspector"}
@@ -365,7 +365,7 @@ def test_a_row_of_which_nothing_is_left_becomes_an_error_that_says_so(mode: str,
 
 def test_the_other_rows_are_grouped_as_before() -> None:
     store = with_rows(story(), {4: "{broken", 5: "null"})
-    preview = mended(store, "replace-unreadable-row")
+    preview = repaired(store, "replace-unreadable-row")
     messages = [[row["chunk"]["type"] for row in rows(preview)[first:last]] for first, last in ((1, 5), (5, 7))]
     assert messages == [["thinking", "text", "error", "error"], ["text", "text"]]
     assert [(row["msgIdx"], row["chunkIdx"]) for row in rows(preview)] == [(0, 0), (0, 0), (0, 1), (0, 2), (0, 3), (0, 0), (0, 1), (0, 0)]
@@ -393,7 +393,7 @@ def leaking(*blocks: Block | str) -> Store:
 
 @MODES
 def test_a_call_that_is_spelled_out_becomes_a_call_with_an_interrupted_result(mode: str) -> None:
-    preview = mended(leaking("so far", th(f"I look.\n{CALL}\n")), "promote-leaked-call", mode=mode)
+    preview = repaired(leaking("so far", th(f"I look.\n{CALL}\n")), "promote-leaked-call", mode=mode)
     assert [(row["role"], row["msgIdx"], row["chunkIdx"]) for row in rows(preview)] == [
         ("user", 1, 0),
         ("assistant", 2, 0),
@@ -416,16 +416,16 @@ def test_a_call_that_is_spelled_out_becomes_a_call_with_an_interrupted_result(mo
 
 
 def test_a_chunk_of_nothing_but_the_call_becomes_the_call() -> None:
-    preview = mended(leaking(th(CALL)), "promote-leaked-call")
+    preview = repaired(leaking(th(CALL)), "promote-leaked-call")
     assert [row["chunk"]["type"] for row in rows(preview)] == ["text", "tool-call", "tool-result", "text", "text"]
     assert written(preview)["conv:c1:seq"] == "5"
 
 
 def test_an_id_that_is_taken_is_not_given_again() -> None:
     store = appended([U("go")], [A(tc("insp-5")), T(tr("insp-5"))], [A(th(CALL))])
-    assert rows(mended(store, "promote-leaked-call"))[3]["chunk"]["toolCallId"] == "insp-4"
+    assert rows(repaired(store, "promote-leaked-call"))[3]["chunk"]["toolCallId"] == "insp-4"
     store = appended([U("go")], [A(tc("insp-4")), T(tr("insp-4"))], [A(th(CALL))])
-    assert rows(mended(store, "promote-leaked-call"))[3]["chunk"]["toolCallId"] == "insp-4-2"
+    assert rows(repaired(store, "promote-leaked-call"))[3]["chunk"]["toolCallId"] == "insp-4-2"
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_a_call_that_is_cut_off_or_could_be_read_in_two_ways_is_left_as_text(tex
 
 @MODES
 def test_leaked_calls_at_the_end_of_a_turn_are_dropped_whole(mode: str) -> None:
-    preview = mended(leaking("so far", th("<function=run_shell>..."), tx("<invoke ...")), "drop-leaked-call", mode=mode)
+    preview = repaired(leaking("so far", th("<function=run_shell>..."), tx("<invoke ...")), "drop-leaked-call", mode=mode)
     assert [row["chunk"]["text"] for row in rows(preview)] == ["go", "so far", "and?", "sorry"]
     assert "THINK301" not in codes(preview)
 
@@ -535,5 +535,5 @@ def test_a_plan_of_all_of_them_mends_all_of_it() -> None:
     names = [of.name for of in STRATEGIES if of.name not in {"rename-in-fork", *FOR_A_PROVIDER} and not of.beyond_dispatch]
     plan = plan_for(store.stored(), FORK, names)
     assert plan.edits
-    left = set(codes(mended(store, *names, mode=FORK)))
+    left = set(codes(repaired(store, *names, mode=FORK)))
     assert not {"STORE101", "TOOL301", "TOOL206", "THINK301", "MSG101"} & left

@@ -88,7 +88,7 @@ def of_shape(shape: str, format_name: str = "pi", reader: str = "verbatim") -> C
     return of(*chain(shape), format_name=format_name, reader=reader)
 
 
-def mended(case: Case, *names: str) -> Case:
+def repaired(case: Case, *names: str) -> Case:
     return case.again(apply(case.conversation, compose(case, [strategy(name) for name in names])))
 
 
@@ -202,17 +202,17 @@ def test_the_id_of_a_result_that_pi_does_not_read_gets_the_name_that_it_reads(mo
     (result,) = (chunk for chunk in later.conversation.chunks if chunk.kind is Kind.TOOL_RESULT)
     assert b'"toolCallId":"c1"' in result.raw.replace(b" ", b"") and b"toolUseId" not in result.raw
     assert said(case_of(later.conversation, "pi-1.5")) == "U A(c1) R(c1=x) U"
-    assert mended(later, "use-tool-call-id").conversation == later.conversation
+    assert repaired(later, "use-tool-call-id").conversation == later.conversation
     # OpenClaw reads both names, and a result without any id has no name to change.
     assert recommended(of_shape(shape, "openclaw", "openclaw-2026.9"))[0] == []
     for other in ("U A(c1) R(-=x) U", "U A(c1) R(c1=x) U"):
-        assert mended(of_shape(other), "use-tool-call-id").conversation == of_shape(other).conversation
+        assert repaired(of_shape(other), "use-tool-call-id").conversation == of_shape(other).conversation
 
 
 def test_every_kept_chunk_has_the_numbers_and_the_entry_that_the_file_gives_it() -> None:
     case = of_shape("U A(c1) U A('t') U A(c9) R(c1=late) R(c9=ok) U A(c2) U")
     before = {chunk.key: chunk for chunk in case.conversation.chunks}
-    final = mended(case, "move-results", "insert-interrupted-result")
+    final = repaired(case, "move-results", "insert-interrupted-result")
     kept = [chunk for chunk in final.conversation.chunks if not chunk.key.startswith(("moved:", "new:"))]
     assert all(chunk is before[chunk.key] or chunk == before[chunk.key] for chunk in kept) and len(kept) == len(before) - 1
     (moved,) = (chunk for chunk in final.conversation.chunks if chunk.key.startswith("moved:"))
@@ -226,7 +226,7 @@ def test_every_kept_chunk_has_the_numbers_and_the_entry_that_the_file_gives_it()
 
 
 def test_messages_stay_apart_where_two_results_are_put_in_side_by_side() -> None:
-    final = mended(of_shape("U A(c1 c2 c3) U"), "insert-interrupted-result")
+    final = repaired(of_shape("U A(c1 c2 c3) U"), "insert-interrupted-result")
     assert said(final) == "U A(c1 c2 c3) R(c1=NRP) R(c2=NRP) R(c3=NRP) U"
     assert len({chunk.seq for chunk in final.conversation.chunks}) == len(final.conversation.chunks)
 
@@ -235,20 +235,20 @@ def test_messages_stay_apart_where_two_results_are_put_in_side_by_side() -> None
 def test_an_answer_that_held_only_thinking_is_still_its_entry(name: str) -> None:
     thought = {"type": "thinking", "thinking": "hm", "thinkingSignature": "s"}
     case = of(u("u1", None), a("a1", "u1", thought), u("u2", "a1"), a("a2", "u2", text("well")))
-    final = mended(case, name)
+    final = repaired(case, name)
     assert [chunk.payload["entry"]["id"] for chunk in final.conversation.chunks] == ["u1", "a1", "u2", "a2"]
     assert not any(chunk.kind is Kind.THINKING for chunk in final.conversation.chunks)
 
 
 def test_equal_results_of_two_entries_are_one_result_twice() -> None:
-    final = mended(of_shape("U A(c1) R(c1=ok) R(c1=ok) U"), "deduplicate-results")
+    final = repaired(of_shape("U A(c1) R(c1=ok) R(c1=ok) U"), "deduplicate-results")
     assert said(final) == "U A(c1) R(c1=ok) U"
 
 
 def test_a_result_is_no_orphan_where_its_call_may_stand_in_a_line_that_cannot_be_read() -> None:
     torn = line(a("a1", "u1", call("c1")))[:-20]
     case = of(u("u1", None), torn, r("r1", "u1", "c1"), u("u2", "r1"))
-    assert said(mended(case, "drop-orphaned-results")) == "U R(c1=done) U"
+    assert said(repaired(case, "drop-orphaned-results")) == "U R(c1=done) U"
 
 
 def test_an_id_that_is_used_again_in_every_turn_takes_no_second_look() -> None:
@@ -315,19 +315,19 @@ def test_parallel_results_that_were_written_as_siblings_are_chained(mode: str) -
 
 def test_a_real_result_on_another_branch_takes_the_place_of_a_made_up_one() -> None:
     rows = [*BRANCH[:3], r("s1", "a1", "c1", MISSING, isError=True), u("u2", "s1", "and?")]
-    assert texts(mended(of(*rows, format_name="openclaw"), "reparent-to-result")) == ["list it", "c1", "a.py b.py", "and?"]
+    assert texts(repaired(of(*rows, format_name="openclaw"), "reparent-to-result")) == ["list it", "c1", "a.py b.py", "and?"]
 
 
 def test_a_real_result_on_the_path_is_never_exchanged() -> None:
     rows = [*BRANCH[:3], r("r2", "a1", "c1", "other"), u("u2", "r2", "and?")]
-    assert mended(of(*rows), "reparent-to-result").conversation == of(*rows).conversation
+    assert repaired(of(*rows), "reparent-to-result").conversation == of(*rows).conversation
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_another_branch_said_before_its_late_result_stays_there(mode: str) -> None:
     rows = [*BRANCH[:2], u("x1", "a1", "hello?"), a("x2", "x1", text("busy")), r("r1", "x2", "c1", "late"), u("u2", "a1", "and?")]
     data = lines(header(), *rows)
-    assert texts(mended(of(*rows), "reparent-to-result")) == ["list it", "c1", "late", "and?"]
+    assert texts(repaired(of(*rows), "reparent-to-result")) == ["list it", "c1", "late", "and?"]
     later = written(data, ["reparent-to-result"], mode)
     assert texts(later) == ["list it", "c1", "late", "and?"]
     if mode != "new-session":
@@ -344,12 +344,12 @@ def test_the_result_of_another_turn_that_used_the_same_id_is_not_taken() -> None
 
 def test_parents_that_form_a_cycle_end_every_search() -> None:
     rows = [u("l1", "l2"), a("l2", "l1", call("c1")), r("l3", "l2", "c1", "of the cycle"), *BRANCH[:2], BRANCH[3]]
-    assert texts(mended(of(*rows), "reparent-to-result")) == ["list it", "c1", "and?"]
+    assert texts(repaired(of(*rows), "reparent-to-result")) == ["list it", "c1", "and?"]
 
 
 def test_a_result_that_stands_nowhere_is_made_up_as_before() -> None:
     case = of(*BRANCH[:2], BRANCH[3])
-    assert mended(case, "reparent-to-result").conversation == case.conversation
+    assert repaired(case, "reparent-to-result").conversation == case.conversation
 
 
 # Truncation, as OpenClaw's pull request 3565 proposed it, on the path alone.
@@ -376,17 +376,17 @@ def test_a_result_that_stands_nowhere_is_made_up_as_before() -> None:
     ],
 )
 def test_the_cut_goes_before_the_first_call_that_its_result_does_not_follow(shape: str, left: str) -> None:
-    final = mended(of_shape(shape), "truncate-before-incomplete")
+    final = repaired(of_shape(shape), "truncate-before-incomplete")
     assert said(final) == left
     assert refused(final) == []
 
 
 def test_a_cut_is_not_fooled_by_a_result_on_another_branch() -> None:
-    assert texts(mended(of(*BRANCH), "truncate-before-incomplete")) == ["list it"]
+    assert texts(repaired(of(*BRANCH), "truncate-before-incomplete")) == ["list it"]
 
 
 def test_after_the_result_was_moved_there_is_nothing_to_cut() -> None:
-    final = mended(of_shape("U A(c1) U A('t') U A(c9) R(c1=late) R(c9=ok) U"), "move-results", "truncate-before-incomplete")
+    final = repaired(of_shape("U A(c1) U A('t') U A(c9) R(c1=late) R(c9=ok) U"), "move-results", "truncate-before-incomplete")
     assert said(final) == "U A(c1) R(c1=late) U A('t') U A(c9) R(c9=ok) U"
 
 
@@ -399,8 +399,8 @@ def test_what_was_compacted_away_cuts_nothing_off() -> None:
         u("u3", "k1", "new"),
     ]
     case = of(*rows)
-    assert mended(case, "truncate-before-incomplete").conversation == case.conversation
-    assert mended(case, "insert-interrupted-result").conversation == case.conversation
+    assert repaired(case, "truncate-before-incomplete").conversation == case.conversation
+    assert repaired(case, "insert-interrupted-result").conversation == case.conversation
 
 
 def test_a_cut_says_in_the_users_terms_what_is_forgotten() -> None:
@@ -412,12 +412,12 @@ def test_a_cut_says_in_the_users_terms_what_is_forgotten() -> None:
         u("u3", "a2", "now?"),
     ]
     case = of(*rows)
-    (sentence,) = forgotten(case.conversation, mended(case, "truncate-before-incomplete").conversation)
+    (sentence,) = forgotten(case.conversation, repaired(case, "truncate-before-incomplete").conversation)
     assert sentence == (
         "The session forgets everything after 'fix the login' (seq 1): 4 messages, 2 of them the user's, with what the user said last, 'now?' (seq 5)."
     )
     first = of(*chain("A(c1) U A('t') U"))
-    (sentence,) = forgotten(first.conversation, mended(first, "truncate-before-incomplete").conversation)
+    (sentence,) = forgotten(first.conversation, repaired(first, "truncate-before-incomplete").conversation)
     assert sentence == "The session forgets everything before 'go on' (seq 4): 3 messages, 1 of them the user's."
     assert list(forgotten(case.conversation, case.conversation)) == []
 
@@ -450,7 +450,7 @@ def test_a_cut_as_written_is_the_end_of_the_path(mode: str) -> None:
 )
 def test_the_words_of_a_made_up_result_can_be_chosen(name: str, format_name: str, words: str, details: bool) -> None:
     data = lines(header(), *chain("U A(c1) U"))
-    final = mended(case_of(stored(data, format_name).conversation, "verbatim"), name, "insert-interrupted-result")
+    final = repaired(case_of(stored(data, format_name).conversation, "verbatim"), name, "insert-interrupted-result")
     assert [chunk.text for chunk in final.conversation.chunks if chunk.kind is Kind.TOOL_RESULT] == [words]
     later = written(data, [name], "replay-suffix", format_name)
     (result,) = (chunk for chunk in later.conversation.chunks if chunk.kind is Kind.TOOL_RESULT)
@@ -462,7 +462,7 @@ def test_the_words_of_a_made_up_result_can_be_chosen(name: str, format_name: str
 def test_openclaw_puts_a_late_real_result_in_the_place_of_one_with_its_own_words() -> None:
     data = lines(header(), *chain("U A(c1) U"))
     for name, kept in (("insert-openclaw-result", "real"), ("insert-plain-result", OURS)):
-        final = mended(case_of(stored(data, "openclaw").conversation, "openclaw-2026.9"), "insert-interrupted-result")
+        final = repaired(case_of(stored(data, "openclaw").conversation, "openclaw-2026.9"), "insert-interrupted-result")
         assert final.conversation, name
         tree = written(data, [name], "replay-suffix", "openclaw").tree
         assert tree is not None
@@ -491,7 +491,7 @@ def tree_bytes(tree: Conversation) -> bytes:
     ],
 )
 def test_a_failed_turn_goes_with_its_results(shape: str, left: str) -> None:
-    assert said(mended(of_shape(shape), "drop-failed-turns")) == left
+    assert said(repaired(of_shape(shape), "drop-failed-turns")) == left
 
 
 @pytest.mark.parametrize("reader", ["verbatim", "pi-1.5"])
@@ -500,7 +500,7 @@ def test_an_aborted_turn_with_all_its_results_may_be_kept_instead(mode: str, rea
     rows = chain("U A(c1)^aborted R(c1=partial) U")
     case = of(*rows, reader=reader)
     assert "TOOL209" in codes(case)
-    assert said(mended(case, "keep-failed-turn")) == "U A(c1) R(c1=partial) U"
+    assert said(repaired(case, "keep-failed-turn")) == "U A(c1) R(c1=partial) U"
     later = written(lines(header(), *rows), ["keep-failed-turn"], mode)
     assert said(case_of(later.conversation, "pi-1.5")) == "U A(c1) R(c1=partial) U" and codes(later) == []
 
@@ -518,21 +518,21 @@ def test_an_aborted_turn_with_all_its_results_may_be_kept_instead(mode: str, rea
 )
 def test_what_is_not_whole_is_not_kept_as_if_it_were(shape: str) -> None:
     case = of_shape(shape)
-    assert mended(case, "keep-failed-turn").conversation == case.conversation
+    assert repaired(case, "keep-failed-turn").conversation == case.conversation
 
 
 def test_an_aborted_turn_with_half_written_arguments_or_unsigned_thinking_is_not_kept() -> None:
     for block in (call("c1") | {"partialJson": '{"path'}, {"type": "toolCall", "id": "c1", "name": "ls", "arguments": None}):
         case = of(u("u1", None), a("a1", "u1", block, stopReason="aborted"), r("r1", "a1", "c1"))
-        assert mended(case, "keep-failed-turn").conversation == case.conversation
+        assert repaired(case, "keep-failed-turn").conversation == case.conversation
     thought = {"type": "thinking", "thinking": "hm"}
     case = of(u("u1", None), a("a1", "u1", thought, call("c1"), stopReason="aborted"), r("r1", "a1", "c1"))
-    assert mended(case, "keep-failed-turn").conversation == case.conversation
+    assert repaired(case, "keep-failed-turn").conversation == case.conversation
 
 
 def test_no_result_is_made_up_for_a_failed_turn_that_pi_leaves_out() -> None:
     case = of_shape("U A(c1)^error U")
-    assert mended(case, "insert-interrupted-result", "insert-pi-result").conversation == case.conversation
+    assert repaired(case, "insert-interrupted-result", "insert-pi-result").conversation == case.conversation
     _, final = recommended(case)
     assert refused(case_of(final.conversation, "pi-1.5")) == []
 
@@ -557,14 +557,14 @@ def test_two_records_on_one_line_come_back_onto_the_path(mode: str) -> None:
     rows = [u("u1", None, "one"), fused(a("a1", "u1", text("two")), u("u2", "a1", "three")), a("a2", "u2", text("four"))]
     case = of(*rows)
     assert texts(case) == ["four"]
-    assert texts(mended(case, "split-fused-line")) == ["one", "two", "three", "four"]
+    assert texts(repaired(case, "split-fused-line")) == ["one", "two", "three", "four"]
     assert texts(written(lines(header(), *rows), ["split-fused-line"], mode)) == ["one", "two", "three", "four"]
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_fused_last_line_is_where_the_path_goes_on(mode: str) -> None:
     rows = [u("u1", None, "one"), fused(a("a1", "u1", text("two")), u("u2", "a1", "three"))]
-    assert texts(mended(of(*rows), "split-fused-line")) == ["one", "two", "three"]
+    assert texts(repaired(of(*rows), "split-fused-line")) == ["one", "two", "three"]
     assert texts(written(lines(header(), *rows), ["split-fused-line"], mode)) == ["one", "two", "three"]
 
 
@@ -583,7 +583,7 @@ def test_openclaw_goes_on_past_a_fused_line_and_its_records_come_back_into_the_m
     assert [chunk.text for chunk in case.conversation.chunks] == (
         ["one", "four", "five"] if reader == "openclaw-2026.9" else ["four", "five"]
     )
-    final = mended(case, "split-fused-line")
+    final = repaired(case, "split-fused-line")
     assert [chunk.text for chunk in final.conversation.chunks] == ["one", "two", "three", "four", "five"]
     later = written(lines(header(), *FUSED), ["split-fused-line"], mode, "openclaw")
     assert texts(later) == ["one", "two", "three", "four", "five"]
@@ -605,21 +605,21 @@ def test_a_fused_line_whose_records_have_lines_of_their_own_is_only_a_note(mode:
 def test_a_fused_line_of_which_one_record_is_on_the_path_is_still_a_loss() -> None:
     rows = [*FUSED[:2], a("a2", "a1", text("two")), u("u3", "a2", "five")]
     case = of(*rows)
-    (found,) = (found for found in findings(mended(case, "split-fused-line"), RULES) if found.code == "STORE502")
+    (found,) = (found for found in findings(repaired(case, "split-fused-line"), RULES) if found.code == "STORE502")
     assert found.severity is Severity.WARNING and "u2" in found.message
 
 
 def test_a_fused_line_that_the_program_went_on_without_stays_a_branch() -> None:
     rows = [u("u1", None, "one"), fused(a("a1", "u1", text("two")), u("u2", "a1", "three")), a("a2", "u1", text("four"))]
     case = of(*rows)
-    assert mended(case, "split-fused-line").conversation == case.conversation
+    assert repaired(case, "split-fused-line").conversation == case.conversation
 
 
 def test_an_entry_below_the_header_is_a_root_and_gets_no_other_parent() -> None:
     session = header()["id"]
     case = of(entry("custom", "x1", None, customType="ui"), u("u1", session, "one"), a("a1", "u1", text("two")))
     assert codes(case, Severity.NOTE) == [] and case.reading.warnings == ()
-    assert mended(case, "reparent-orphan-entry").conversation == case.conversation
+    assert repaired(case, "reparent-orphan-entry").conversation == case.conversation
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -642,7 +642,7 @@ def test_an_entry_without_parent_in_the_file_goes_on_from_the_one_before_it(mode
     ]
     case = of(*rows)
     assert texts(case) == ["five"]
-    assert texts(mended(case, "reparent-orphan-entry")) == ["one", "two", "three", "four", "five"]
+    assert texts(repaired(case, "reparent-orphan-entry")) == ["one", "two", "three", "four", "five"]
     assert texts(written(lines(header(), *rows), ["reparent-orphan-entry"], mode)) == ["one", "two", "three", "four", "five"]
     assert Safety.INVENTED in strategy("reparent-orphan-entry").safety and "inferred" in strategy("reparent-orphan-entry").cost
 
@@ -651,7 +651,7 @@ def test_an_entry_that_openclaw_rebased_gets_the_parent_that_it_was_read_with() 
     rows = [u("u1", None, "one"), a("a1", "u1", text("two")), u("u2", "gone", "three"), a("a2", "u2", text("four"))]
     case = of(*rows, format_name="openclaw", reader="openclaw-2026.9")
     assert texts(case) == ["one", "two", "three", "four"]
-    final = mended(case, "reparent-orphan-entry")
+    final = repaired(case, "reparent-orphan-entry")
     assert [chunk.parent for chunk in final.conversation.chunks] == [None, "u1", "a1", "u2"]
 
 
@@ -659,7 +659,7 @@ def test_an_entry_that_openclaw_rebased_gets_the_parent_that_it_was_read_with() 
 def test_a_parent_in_a_cycle_leads_nowhere_and_ends_every_search(parent: str) -> None:
     rows = [u("u1", "u2", "one"), a("u2", "u1", text("two")), u("u3", "gone", "three")]
     rows[0]["parentId"] = parent
-    assert texts(mended(of(*rows), "reparent-orphan-entry")) == ["three"]
+    assert texts(repaired(of(*rows), "reparent-orphan-entry")) == ["three"]
 
 
 def compacted(pointer: str, *rows: dict[str, Any], behind: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
@@ -682,7 +682,7 @@ PAIR = (
 @pytest.mark.parametrize("mode", MODES)
 def test_the_pointer_of_a_compaction_goes_back_to_the_call(pointer: str, wanted: str, mode: str) -> None:
     rows = compacted(pointer, *PAIR, behind=[u("u3", "k1", "new")])
-    final = mended(of(*rows), "fix-compaction-pointer")
+    final = repaired(of(*rows), "fix-compaction-pointer")
     assert kept_from(final) == wanted
     if wanted != pointer:
         names, best = recommended(of(*rows))
@@ -697,7 +697,7 @@ def test_a_pointer_that_is_in_no_line_leads_to_the_compaction_itself_and_no_read
     rows = compacted("nowhere", *PAIR, behind=[u("u3", "k1", "new")])
     case = of(*rows, reader=reader)
     assert "TREE105" in codes(case)
-    final = mended(case, "fix-compaction-pointer")
+    final = repaired(case, "fix-compaction-pointer")
     assert kept_from(final) == "k1" and texts(final) == texts(case) and "TREE105" not in codes(final)
     later = written(lines(header(), *rows), ["fix-compaction-pointer"], mode)
     assert texts(later) == texts(of(*rows)) and "TREE105" not in codes(later)
@@ -707,7 +707,7 @@ def test_a_pointer_that_is_in_no_line_leads_to_the_compaction_itself_and_no_read
 def test_a_compaction_that_a_reset_of_openclaw_took_over_from_is_left_alone() -> None:
     rows = compacted("nowhere", *PAIR, behind=[entry("reset", "s1", "k1"), u("u3", "s1", "new")])
     case = of(*rows, format_name="openclaw", reader="openclaw-2026.9")
-    assert mended(case, "fix-compaction-pointer").conversation == case.conversation
+    assert repaired(case, "fix-compaction-pointer").conversation == case.conversation
 
 
 def codes(case: Case, least: Severity = Severity.WARNING) -> list[str]:
@@ -721,12 +721,12 @@ def kept_from(case: Case) -> str:
 def test_a_pointer_at_a_result_of_no_call_goes_past_it() -> None:
     rows = compacted("r0", r("r0", None, "c0"), u("u1", "r0", "kept"), a("a1", "u1", text("x")), behind=[u("u2", "a1")])
     rows[-1]["parentId"] = "k1"
-    assert kept_from(mended(of(*rows), "fix-compaction-pointer")) == "u1"
+    assert kept_from(repaired(of(*rows), "fix-compaction-pointer")) == "u1"
 
 
 def test_a_pointer_to_another_branch_leads_behind_the_fork() -> None:
     rows = compacted("x1", u("u1", None, "old"), u("u2", "u1", "kept"), behind=[u("x1", "u1", "aside"), u("u3", "k1", "new")])
-    assert kept_from(mended(of(*rows), "fix-compaction-pointer")) == "u2"
+    assert kept_from(repaired(of(*rows), "fix-compaction-pointer")) == "u2"
 
 
 def test_a_result_behind_a_compaction_that_kept_nothing_gets_its_call_back() -> None:
@@ -742,7 +742,7 @@ def test_a_pointer_is_right_also_where_the_call_is_written_anew(mode: str) -> No
     first = (u("u0", None, "older"), a("a0", "u0", call("c1")), r("r0", "a0", "c1"))
     rows = compacted("r1", *first, PAIR[0] | {"parentId": "r0"}, *PAIR[1:], behind=[u("u3", "k1", "new")])
     names = ["rename-repeated-ids", "fix-compaction-pointer"]
-    final = mended(of(*rows), *names)
+    final = repaired(of(*rows), *names)
     assert texts(final)[1:] == ["c1_2", "c2", "x", "y", "kept", "new"]
     assert texts(written(lines(header(), *rows), names, mode)) == texts(final)
 
@@ -750,9 +750,9 @@ def test_a_pointer_is_right_also_where_the_call_is_written_anew(mode: str) -> No
 def test_thousands_of_entries_come_back_at_once() -> None:
     """A long history above a gap, and a gap in front of every entry: nothing recurses."""
     rows = [u("e0", None, "first"), *(u(f"e{at}", f"e{at - 1}") for at in range(1, 3000)), u("last", "gone", "end")]
-    assert len(mended(of(*rows), "reparent-orphan-entry").conversation.chunks) == 3001
+    assert len(repaired(of(*rows), "reparent-orphan-entry").conversation.chunks) == 3001
     rows = [u("e0", None), *(u(f"e{at}", f"gone{at}") for at in range(1, 3000))]
-    assert len(mended(of(*rows), "reparent-orphan-entry").conversation.chunks) == 3000
+    assert len(repaired(of(*rows), "reparent-orphan-entry").conversation.chunks) == 3000
 
 
 # Other formats know none of this.
@@ -808,7 +808,7 @@ MIRRORED = {"provider": "openclaw", "model": "delivery-mirror", "stopReason": "s
 
 def joined(*rows: Any, format_name: str = "openclaw", reader: str = "openclaw-2026.9") -> list[list[str]]:
     """The words of each stored message after merge-same-role-messages."""
-    case = mended(of(*rows, format_name=format_name, reader=reader), "merge-same-role-messages")
+    case = repaired(of(*rows, format_name=format_name, reader=reader), "merge-same-role-messages")
     return [[chunk.text for chunk in message.chunks] for message in stored_messages(case.conversation)]
 
 

@@ -74,7 +74,7 @@ def advised(conversation: Conversation) -> tuple[str, ...]:
     return tuple(strategy.name for strategy in recommended(case, findings(case, RULES)))
 
 
-def mended(path: Path, native_id: str, *strategies: str, gone: set[str], mode: str = "in-place") -> list[str]:
+def repaired(path: Path, native_id: str, *strategies: str, gone: set[str], mode: str = "in-place") -> list[str]:
     """Repairs (as recommended, unless named), reads again and takes it back. Asserts that `gone` is gone and undo gives back every byte.
 
     Returns the codes that are left in the result.

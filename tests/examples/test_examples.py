@@ -18,7 +18,7 @@ from tests.core.append import A, Said, T, U, er, tc, th, tr, tx
 from tests.core.building import read, spelled, wire
 from tests.core.incident import APPENDS, ID
 from tests.core.simulation import Server
-from tests.examples.building import advised, brought, codes, mended, said, spans, surfaces
+from tests.examples.building import advised, brought, codes, repaired, said, spans, surfaces
 from tests.traces.stores import EXAMPLES
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def test_e1_the_incident_is_read_as_the_report_prints_it(tmp_path: Path, client:
 def test_e1_is_repaired_and_given_back(tmp_path: Path) -> None:
     path = tmp_path / "dispatch.db"
     imported(path, said(APPENDS, ID), ID)
-    assert set(mended(path, ID, gone={"MSG101", "TOOL202"})) == {"THINK101", "THINK301"}
+    assert set(repaired(path, ID, gone={"MSG101", "TOOL202"})) == {"THINK101", "THINK301"}
 
 
 def test_e1_the_seed_with_its_trace_is_told_the_same_on_page_and_command(tmp_path: Path, client: Client) -> None:
@@ -117,8 +117,8 @@ def test_e2_77574596_is_repaired_and_given_back(tmp_path: Path, era: str) -> Non
     imported(path, said(E2_ERAS[era], E2), E2)
     merge = {"MSG101", "TOOL202"} if era == "incremental" else set()
     # The counter is not lowered with its row: a client that knows seq 136 would miss the next one.
-    assert set(mended(path, E2, "sanitise-arguments", "strip-error-chunks", gone={"TOOL301", "MSG201"})) == {*merge, "STORE202"}
-    assert mended(path, E2, gone={"TOOL301", "MSG201", *merge}) == ["STORE202"]
+    assert set(repaired(path, E2, "sanitise-arguments", "strip-error-chunks", gone={"TOOL301", "MSG201"})) == {*merge, "STORE202"}
+    assert repaired(path, E2, gone={"TOOL301", "MSG201", *merge}) == ["STORE202"]
 
 
 E3 = {"102587c0": 2, "2bf78252": 2, "61127511": 250, "77574596": 136, "d0d85eca": 2, "e1ee0989": 20}
@@ -145,7 +145,7 @@ def test_e3_six_conversations_end_in_an_error(tmp_path: Path, client: Client, er
         conversation = loading.stored(shown.conversation).conversation
         assert conversation.chunks[-1].seq == last
         assert spans(shown.conversation, code) == [[last]]
-        assert mended(path, native_id, gone={code}) == ["STORE202"]
+        assert repaired(path, native_id, gone={code}) == ["STORE202"]
     short = read(loading.stored(Conversation.objects.get(native_id="102587c0")).conversation)
     assert spelled(short.messages) == ("U1" if era == "batch" else "U[1-2]")
     assert short.report["strippedErrorChunks"] == (1 if era == "batch" else 0)
@@ -166,7 +166,7 @@ def test_e4_argument_texts_are_sent_as_upstreams_tests_say(tmp_path: Path, clien
     call = wire(read(loading.stored(shown.conversation).conversation).messages)[1]["tool_calls"][0]
     assert call["function"]["arguments"] == compact(sent)
     assert codes(shown.conversation) == ["TOOL301"]
-    assert mended(path, "c1", "sanitise-arguments", gone={"TOOL301"}) == []
+    assert repaired(path, "c1", "sanitise-arguments", gone={"TOOL301"}) == []
 
 
 def test_e5_a_corrupt_row_costs_itself_only(tmp_path: Path, client: Client) -> None:
@@ -180,8 +180,8 @@ def test_e5_a_corrupt_row_costs_itself_only(tmp_path: Path, client: Client) -> N
     assert (last.call_id, last.text, last.is_error) == ("call_x", "interrupted: tool execution did not complete", True)
     assert codes(shown.conversation) == ["MSG101", "STORE101", "TOOL101"]
     assert "replace-unreadable-row" not in advised(shown.conversation), "what stands in for a lost row is a person's choice"
-    assert "STORE101" in mended(path, "c1", gone={"TOOL101", "MSG101"})
-    mended(path, "c1", "replace-unreadable-row", gone={"STORE101"})
+    assert "STORE101" in repaired(path, "c1", gone={"TOOL101", "MSG101"})
+    repaired(path, "c1", "replace-unreadable-row", gone={"STORE101"})
 
 
 def test_e6_upstreams_trace_records_keep_their_ids_spans_and_body(tmp_path: Path, client: Client) -> None:
@@ -258,7 +258,7 @@ def test_e8_the_journal_and_its_rotated_part_stand_in_for_a_missing_traces_db(tm
 def test_e8_a_crash_is_repaired_and_given_back(tmp_path: Path) -> None:
     path = tmp_path / "dispatch.db"
     imported(path, crashed(), CRASHED)
-    assert mended(path, CRASHED, gone={"MSG104", "MSG102", "MSG101", "TOOL202"}) == ["STORE305"]
+    assert repaired(path, CRASHED, gone={"MSG104", "MSG102", "MSG101", "TOOL202"}) == ["STORE305"]
 
 
 def two_tool_turns() -> list[list[Said]]:
@@ -278,7 +278,7 @@ def test_e9_user_after_user_is_glued(tmp_path: Path, client: Client) -> None:
         "U1 U2 A3",
     ]
     assert spans(shown.conversation, "MSG104") == [[1, 2]]
-    assert mended(path, "c1", gone={"MSG104", "MSG101"}) == []
+    assert repaired(path, "c1", gone={"MSG104", "MSG101"}) == []
 
 
 def test_e9_two_tool_turns_are_silently_merged_into_the_assistant(tmp_path: Path, client: Client) -> None:
@@ -289,7 +289,7 @@ def test_e9_two_tool_turns_are_silently_merged_into_the_assistant(tmp_path: Path
     assert next(message["content"] for message in wire(legacy.messages) if message["role"] == "assistant") == "done1u2th2"
     assert not any(legacy.report.values())
     assert len(spans(shown.conversation, "MSG102")) == 2
-    assert mended(path, "c1", gone={"MSG102", "MSG101"}) == []
+    assert repaired(path, "c1", gone={"MSG102", "MSG101"}) == []
 
 
 def test_e9_a_call_without_result_in_the_middle_gets_one_behind_it(tmp_path: Path, client: Client) -> None:
@@ -297,7 +297,7 @@ def test_e9_a_call_without_result_in_the_middle_gets_one_behind_it(tmp_path: Pat
     shown = brought(path, said([[U("next")], [A(tc("9"))], [U("text")], [A("ok")]]), "c1", client)
     assert spelled(read(loading.stored(shown.conversation).conversation, "exact").messages) == "U1 A2 U3 A4 T+"
     assert spans(shown.conversation, "TOOL102") == [[2]]
-    assert mended(path, "c1", gone={"TOOL102", "MSG101"}) == ["TOOL401"], "the invented result is a note from now on"
+    assert repaired(path, "c1", gone={"TOOL102", "MSG101"}) == ["TOOL401"], "the invented result is a note from now on"
 
 
 def compacted() -> Store:
@@ -314,7 +314,7 @@ def test_e9_a_compacted_merge_is_realigned_with_its_archive(tmp_path: Path, clie
     shown = brought(path, compacted(), "c1", client)
     assert codes(shown.conversation) == ["MSG301", "MSG301", "TOOL204"]
     assert advised(shown.conversation) == ("realign-with-archive", "restore-call-from-archive")
-    assert mended(path, "c1", gone={"MSG301", "TOOL204"}) == []
+    assert repaired(path, "c1", gone={"MSG301", "TOOL204"}) == []
 
 
 def test_e9_a_counter_below_the_last_row_is_raised(tmp_path: Path, client: Client) -> None:
@@ -323,7 +323,7 @@ def test_e9_a_counter_below_the_last_row_is_raised(tmp_path: Path, client: Clien
     store.values["conv:c1:seq"] = "2"
     shown = brought(path, store, "c1", client)
     assert codes(shown.conversation) == ["STORE201"] and advised(shown.conversation) == ("mend-counter",)
-    assert mended(path, "c1", gone={"STORE201"}) == []
+    assert repaired(path, "c1", gone={"STORE201"}) == []
 
 
 def test_e9_ids_that_match_as_a_pattern_bleed_until_one_is_renamed(tmp_path: Path, client: Client) -> None:
@@ -333,7 +333,7 @@ def test_e9_ids_that_match_as_a_pattern_bleed_until_one_is_renamed(tmp_path: Pat
     shown = brought(path, store, "a_b", client)
     assert codes(shown.conversation) == ["STORE303"] and "aXb" in shown.conversation.findings.get().message
     assert codes(again(path, "aXb")) == []
-    assert mended(path, "a_b", "rename-in-fork", gone={"STORE303"}, mode="fork") == []
+    assert repaired(path, "a_b", "rename-in-fork", gone={"STORE303"}, mode="fork") == []
 
 
 def test_e9_whole_messages_beside_rows_are_converted(tmp_path: Path, client: Client) -> None:
@@ -344,7 +344,7 @@ def test_e9_whole_messages_beside_rows_are_converted(tmp_path: Path, client: Cli
     server.turn(steps=0)
     shown = brought(path, server.store, "c1", client)
     assert codes(shown.conversation) == ["STORE301"] and advised(shown.conversation) == ("convert-stranded-messages",)
-    assert mended(path, "c1", gone={"STORE301"}, mode="fork") == []
+    assert repaired(path, "c1", gone={"STORE301"}, mode="fork") == []
 
 
 def old_store(path: Path) -> Path:

@@ -68,12 +68,12 @@ def test_a_message_whose_block_changes_keeps_its_other_members_and_blocks(wire: 
     for chunk in held.conversation.chunks:
         if chunk.kind is not Kind.TEXT or chunk.msg_idx in (None, -1):
             continue
-        after = written(wire, held, Replace(chunk, replace(chunk, payload={**chunk.payload, "text": "MENDED"})))
+        after = written(wire, held, Replace(chunk, replace(chunk, payload={**chunk.payload, "text": "REPAIRED"})))
         before_values = messages_of(wire, json.loads(data))
         values = messages_of(wire, json.loads(after))
         assert [number for number, value in enumerate(values) if value != before_values[number]] == [chunk.msg_idx]
         back = {each.key: each for each in read(wire, after).chunks}
-        assert back[chunk.key].text == "MENDED"
+        assert back[chunk.key].text == "REPAIRED"
         assert all(back[each.key].raw == each.raw for each in held.conversation.chunks if each.msg_idx != chunk.msg_idx)
         assert all(
             back[each.key].raw == each.raw

@@ -67,6 +67,6 @@ def assert_table_is_whole(profile: Profile) -> None:
     """Every rule says what it must, and names only strategies that there are."""
     known = {strategy.name for strategy in STRATEGIES}
     for rule in profile.rules:
-        assert set(rule.mended_by) <= known and not (rule.unjudged and rule.obsolete)
+        assert set(rule.repaired_by) <= known and not (rule.unjudged and rule.obsolete)
         assert rule.summary and rule.text and rule.date and set(rule.evidence) <= set("XRICU")
         assert rule.references or rule.evidence == "U"

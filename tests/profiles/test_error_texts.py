@@ -92,7 +92,7 @@ def test_the_tables_are_whole() -> None:
     for rule in RULES:
         assert rule.summary and not rule.summary.endswith(".") and rule.evidence and set(rule.evidence) <= EVIDENCE.keys() and rule.date
         assert rule.references or rule.evidence == "U"
-        assert set(rule.mended_by) <= known, rule.id
+        assert set(rule.repaired_by) <= known, rule.id
         assert not (rule.unjudged and rule.obsolete)
 
 

@@ -147,7 +147,7 @@ class Mended:
 
 
 @cache
-def mended(damaged: Damaged, mode: str) -> Mended:
+def repaired(damaged: Damaged, mode: str) -> Mended:
     form = damaged.form
     source, held = damaged.records()
     (found,) = form.read(held)
@@ -166,7 +166,7 @@ def mended(damaged: Damaged, mode: str) -> Mended:
 def written() -> dict[str, bytes]:
     """Name -> bytes, as our writer makes them now."""
     found = {f"{damaged.name}.{STORED}": damaged.data for damaged in DAMAGED}
-    found |= {f"{damaged.name}.{mode}": mended(damaged, mode).data for damaged in DAMAGED for mode in damaged.modes}
+    found |= {f"{damaged.name}.{mode}": repaired(damaged, mode).data for damaged in DAMAGED for mode in damaged.modes}
     return dict(sorted(found.items())) | BY_HAND
 
 

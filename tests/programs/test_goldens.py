@@ -9,7 +9,7 @@ from inspector.programs.catalogue import NEW_FILE_ONLY
 from inspector.readers.strict import strict_problems
 from inspector.rules.base import case_of
 from tests.programs.running import PROGRAMS, Program, goldens
-from tests.programs.sessions import BY_HAND, DAMAGED, STORED, Damaged, kept, mended, written
+from tests.programs.sessions import BY_HAND, DAMAGED, STORED, Damaged, kept, repaired, written
 from tests.programs.telling import read, told
 
 FILES = kept()
@@ -56,7 +56,7 @@ def test_our_reader_reads_what_the_program_reads(name: str, program: Program) ->
 @each_written
 def test_the_program_reads_the_path_that_the_plan_promised(damaged: Damaged, mode: str, program: Program) -> None:
     theirs = READ[f"{damaged.name}.{mode}"][program.name]
-    promise = mended(damaged, mode).promised
+    promise = repaired(damaged, mode).promised
     # What is repaired of OpenClaw's SQLite store is a file, which pi reads as well.
     written_as = NEW_FILE_ONLY.get(promise.format)
     promised = case_of(replace(promise, format=written_as.name) if written_as else promise, program.reader).reading
@@ -66,7 +66,7 @@ def test_the_program_reads_the_path_that_the_plan_promised(damaged: Damaged, mod
 
 @each_written
 def test_the_preview_shows_what_its_program_reads(damaged: Damaged, mode: str) -> None:
-    after = mended(damaged, mode).preview.after.case.reading
+    after = repaired(damaged, mode).preview.after.case.reading
     program = next(each for each in PROGRAMS if each.reader == after.reader)
     theirs = READ[f"{damaged.name}.{mode}"][program.name]
     assert (told(after.grouped), told(after.messages)) == (theirs["context"], theirs["sent"])

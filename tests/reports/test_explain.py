@@ -7,7 +7,7 @@ import pytest
 from inspector.conversation import notation
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
-from inspector.reports.explain import calls_named, explained, explanation_report, recognised
+from inspector.reports.explain import calls_named, explained, explanation_report, recognized
 from inspector.rules.base import Case, case_of
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
@@ -37,7 +37,7 @@ def wrapped(text: str) -> dict[str, str]:
 def test_every_text_of_every_table_is_recognised_however_it_is_wrapped(rule: ProviderRule) -> None:
     for text in texts(rule):
         for how, pasted in wrapped(text).items():
-            assert any(found.rule.id == rule.id or found.rule.text == rule.text for found in recognised(pasted)), f"{how}: {pasted[:300]}"
+            assert any(found.rule.id == rule.id or found.rule.text == rule.text for found in recognized(pasted)), f"{how}: {pasted[:300]}"
 
 
 def history(text: str, format_name: str = "anthropic-request") -> Case:
@@ -64,7 +64,7 @@ def test_a_number_of_a_message_leads_to_its_chunks_with_a_window_of_one_on_each_
 
 def test_rules_that_share_a_text_are_all_candidates() -> None:
     text = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-    assert {found.rule.id for found in recognised(text)} >= {"AN-1", "AN-3", "AN-4"}
+    assert {found.rule.id for found in recognized(text)} >= {"AN-1", "AN-3", "AN-4"}
 
 
 def test_a_block_that_the_history_does_not_have_is_said() -> None:
@@ -75,13 +75,13 @@ def test_a_block_that_the_history_does_not_have_is_said() -> None:
 
 
 def test_an_alias_of_a_client_is_recognised() -> None:
-    said = recognised("API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation.")
+    said = recognized("API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation.")
     assert {found.rule.id for found in said} >= {"AN-1"}
 
 
 @pytest.mark.parametrize("text", ["", "hello", "404 Not Found", "Segmentation fault", "x" * 300_000, "{}", "\x00\ud800"])
 def test_what_no_rule_says_is_not_recognised(text: str) -> None:
-    assert recognised(text) == ()
+    assert recognized(text) == ()
     assert explanation_report(text, explained(text))["recognised"] == []
 
 
@@ -98,5 +98,5 @@ def test_what_no_rule_says_is_not_recognised(text: str) -> None:
     ],
 )
 def test_the_error_of_missing_results_is_known_however_a_log_cut_it(text: str, ids: set[str]) -> None:
-    assert [each.rule.id for each in recognised(text)] == ["SDK-1"]
+    assert [each.rule.id for each in recognized(text)] == ["SDK-1"]
     assert calls_named(text) == ids

@@ -9,7 +9,7 @@ from inspector.profiles.judging import judged
 from inspector.programs.gbrain.format import GBRAIN
 from inspector.programs.gbrain.readers import result
 from inspector.projections.catalogue import projection
-from inspector.reports.explain import explained, recognised
+from inspector.reports.explain import explained, recognized
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.reports.scan import conversation_report
 from inspector.reports.verdict import verdict
@@ -75,7 +75,7 @@ def test_scan_says_it_as_json() -> None:
 
 @pytest.mark.parametrize(("text", "tool"), [(PENDING, "head"), (LIVE, "head"), (GONE, "nosuch")])
 def test_what_gbrain_throws_is_recognised_and_names_the_tool(text: str, tool: str) -> None:
-    (found,) = recognised(f"job 7 failed: {text}")
+    (found,) = recognized(f"job 7 failed: {text}")
     assert found.values["tool"] == tool
     assert found.rule.unjudged
 

@@ -340,9 +340,9 @@ def test_the_corrected_capture_is_a_capture() -> None:
 
 
 def test_strategies_name_rows_of_the_table_and_what_they_cost() -> None:
-    mended = frozenset[str]().union(*(strategy.rows for strategy in STRATEGIES))
+    repaired = frozenset[str]().union(*(strategy.rows for strategy in STRATEGIES))
 
-    assert mended <= set(BY_NAME)
+    assert repaired <= set(BY_NAME)
     assert all(strategy.summary.endswith(".") and strategy.cost.endswith(".") for strategy in STRATEGIES)
     names = {strategy.name for strategy in STRATEGIES}
     assert len(names) == len(STRATEGIES) and not names & {strategy.name for strategy in OF_CONVERSATIONS}

@@ -52,8 +52,8 @@ def test_the_repaired_body_comes_back_as_a_download_and_passes(client: Client) -
     assert held and json.loads(base64.b64decode(held[1])) == LATE
     answer = client.post("/check/", {"held": held[1], "format": "anthropic-request", "do": "download"})
     assert answer["Content-Disposition"].startswith("attachment") and answer["Content-Type"] == "application/octet-stream"
-    mended = json.loads(answer.content)
-    assert mended["messages"][2]["content"][0] == RESULT and mended["model"] == LATE["model"]
+    repaired = json.loads(answer.content)
+    assert repaired["messages"][2]["content"][0] == RESULT and repaired["model"] == LATE["model"]
     assert "no known rule refuses</h1>" in post(client, answer.content.decode())
 
 

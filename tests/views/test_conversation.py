@@ -222,14 +222,14 @@ def test_what_the_reader_makes_up_stands_last_and_in_no_store(get: Get, tmp_path
     store = Store().append(U("go"), A("calling", tc("x")), U("and?"), A("well"))
     page = get(imported(tmp_path / "a.db", store))
     rows = re.findall(r"<tr[ >].*?</tr>", page[page.index("<tbody>") :], re.DOTALL)
-    assert 'class="made-up"' in rows[5] and "not in the store" in rows[5] and "made up by the reader" in rows[5]
+    assert 'class="synthetic"' in rows[5] and "not in the store" in rows[5] and "made up by the reader" in rows[5]
     assert "interrupted: tool execution did not complete" in rows[5] and seqs(page) == [1, 2, 3, 4, 5]
 
 
 def test_what_the_reader_makes_up_between_messages_stands_in_its_place(get: Get, session: Conversation) -> None:
     page = get(session)
     rows = re.findall(r"<tr[ >].*?</tr>", page[page.index("<tbody>") :], re.DOTALL)
-    at = next(at for at, row in enumerate(rows) if 'class="made-up"' in row)
+    at = next(at for at, row in enumerate(rows) if 'class="synthetic"' in row)
     assert 'id="seq-29"' in rows[at - 1] and 'id="seq-30"' in rows[at + 1] and "messages.6 · user" in rows[at]
 
 
@@ -244,9 +244,9 @@ def test_made_up_rows_come_with_the_last_window_only(get: Get, tmp_path: Path) -
     for number in range(210):
         store.append(A(tc(f"open{number}")))
     conversation = imported(tmp_path / "a.db", store)
-    assert 'class="made-up"' not in get(conversation)
+    assert 'class="synthetic"' not in get(conversation)
     last = get(conversation, "/?from=200", **HTMX)
-    assert last.count('class="made-up"') == 201 and "and 10 more messages made up by the reader" in last
+    assert last.count('class="synthetic"') == 201 and "and 10 more messages made up by the reader" in last
 
 
 def test_unreadable_rows_stand_in_their_place_with_the_reason(get: Get, tmp_path: Path) -> None:

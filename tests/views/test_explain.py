@@ -58,8 +58,8 @@ def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_th
     do = words(text[text.index('id="do"') : text.index('id="AN-16"')])
     assert "insert-interrupted-result invented" in do and "Cost: One synthetic result per call" in do
     assert all(code in do for code in ("TOOL102", "THINK204", "MSG401"))
-    mends = words(text[text.index("Suggested repairs") : text.index("What is known, and from where")])
-    assert mends.index("insert-interrupted-result invented recommended") < mends.index("move-results safe would change nothing here")
+    repairs = words(text[text.index("Suggested repairs") : text.index("What is known, and from where")])
+    assert repairs.index("insert-interrupted-result invented recommended") < repairs.index("move-results safe would change nothing here")
 
 
 def test_the_pages_offer_nothing_that_would_be_refused(client: Client, session: Conversation) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 
 from inspector.actions.import_source import import_targets
 from inspector.models import Stream
-from inspector.seeds.stream_incident import LEAKED, MENDED, PREMATURE, capture_files
+from inspector.seeds.stream_incident import LEAKED, PREMATURE, REPAIRED, capture_files
 from inspector.streams.captures import own
 from inspector.streams.model import Side
 from inspector.views import streams
@@ -72,7 +72,7 @@ def test_the_premature_terminal_is_the_first_thing_on_the_page(client: Client, c
 
 
 def test_the_same_stream_after_the_fix_has_nothing(client: Client, captured: Mapping[str, Stream]) -> None:
-    page = get(client, f"/streams/{captured[MENDED].oid}/")
+    page = get(client, f"/streams/{captured[REPAIRED].oid}/")
     assert "Nothing is wrong here" in page and 'class="badge error"' not in page and "Correct a copy" not in page
 
 
@@ -195,9 +195,9 @@ def test_a_corrected_capture_is_previewed_and_comes_without_errors(client: Clien
 
 
 def test_what_cannot_or_need_not_be_corrected_is_one_sentence(client: Client, captured: Mapping[str, Stream]) -> None:
-    mended, early = (f"/streams/{captured[name].oid}/corrected/" for name in (MENDED, PREMATURE))
-    assert "Nothing of this stream is corrected" in get(client, mended)
-    assert "Nothing of this stream is to be corrected" in get(client, f"{mended}capture.jsonl", 409)
+    repaired, early = (f"/streams/{captured[name].oid}/corrected/" for name in (REPAIRED, PREMATURE))
+    assert "Nothing of this stream is corrected" in get(client, repaired)
+    assert "Nothing of this stream is to be corrected" in get(client, f"{repaired}capture.jsonl", 409)
     assert "There is no strategy" in get(client, f"{early}?strategy=nonsense")
     assert "There is no strategy" in get(client, f"{early}capture.jsonl?strategy=nonsense", 409)
 

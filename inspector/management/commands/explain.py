@@ -38,7 +38,7 @@ from inspector.reports.explain import (
     calls_named,
     explained_in,
     other_readers,
-    recognised,
+    recognized,
     same_refusal,
 )
 from inspector.reports.panels import Alignment
@@ -125,7 +125,7 @@ class Command(AnsweringCommand):
             reader(options["reader"])
             if not target:
                 raise CommandError("--reader says how a history is read: name its store or conversation with --target.")
-        candidates = recognised(text)
+        candidates = recognized(text)
         with one_snapshot() if target and is_imported(target) else nullcontext():
             try:
                 asked = _asked(options, text, candidates) if target else Asked()

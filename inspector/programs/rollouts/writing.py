@@ -258,10 +258,10 @@ def in_place(plan: Plan, stored: Stored, key: str) -> list[Change]:
     data, _ = changed_messages(plan, stored, before.data if before else b"")
     after = Cell(data, "file")
     changes = [] if before == after or (before is None and not data) else [Change(key, before, after)]
-    mended = _mended_session(plan)
+    repaired = _mended_session(plan)
     session = next((record for record in stored.records if record.key.rpartition("/")[2] == SESSION), None)
-    if mended and session is not None:
-        changes.append(Change(session.key, session.value, Cell(jsontext.encode(session_text(mended)), "file")))
+    if repaired and session is not None:
+        changes.append(Change(session.key, session.value, Cell(jsontext.encode(session_text(repaired)), "file")))
     return changes
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.dispatch.strategies.rebuild_unreadable_row import lost
-from inspector.programs.dispatch.strategies.suffixes import Suffix, after_previous, neighbour, within_next
+from inspector.programs.dispatch.strategies.suffixes import Suffix, after_previous, neighbor, within_next
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 
@@ -27,9 +27,9 @@ def propose(case: Case) -> Iterator[Edit]:
 
 def _own_place(chunks: Sequence[Chunk], place: int) -> Suffix:
     """At the end of the message before: every reader groups the other rows as it did. Else a message of its own, with a number no neighbor has."""
-    previous = neighbour(chunks, place, -1)
+    previous = neighbor(chunks, place, -1)
     behind = after_previous(previous) if previous is not None else None
-    taken = {chunk.msg_idx for chunk in (chunks[place - 1] if place else None, neighbour(chunks, place, 1)) if chunk is not None}
+    taken = {chunk.msg_idx for chunk in (chunks[place - 1] if place else None, neighbor(chunks, place, 1)) if chunk is not None}
     return behind or Suffix("assistant", next(index for index in (1, 2, 3) if index not in taken), 0)
 
 

@@ -36,7 +36,7 @@ def suffix(chunks: Sequence[Chunk], place: int, payload: Mapping[str, Any], star
     inside = within_next(chunks, place)
     if inside is not None:
         return inside if _agrees(inside, role, msg_idx, chunk_idx) else None
-    previous = neighbour(chunks, place, -1)
+    previous = neighbor(chunks, place, -1)
     behind = after_previous(previous) if previous is not None else None
     if chunk_idx:
         return behind if behind is not None and _agrees(behind, role, msg_idx, chunk_idx) else None
@@ -47,7 +47,7 @@ def suffix(chunks: Sequence[Chunk], place: int, payload: Mapping[str, Any], star
     return None
 
 
-def neighbour(chunks: Sequence[Chunk], place: int, step: int) -> Chunk | None:
+def neighbor(chunks: Sequence[Chunk], place: int, step: int) -> Chunk | None:
     """The readable row whose number is the one before (-1) or after (1)."""
     at = place + step
     if 0 <= at < len(chunks) and chunks[at].kind is not Kind.UNREADABLE and chunks[at].seq == chunks[place].seq + step:
@@ -57,7 +57,7 @@ def neighbour(chunks: Sequence[Chunk], place: int, step: int) -> Chunk | None:
 
 def within_next(chunks: Sequence[Chunk], place: int) -> Suffix | None:
     """Where the next row does not begin its message, and the row before does not speak against it."""
-    following, previous = neighbour(chunks, place, 1), neighbour(chunks, place, -1)
+    following, previous = neighbor(chunks, place, 1), neighbor(chunks, place, -1)
     if following is None or following.msg_idx is None or not following.chunk_idx or following.chunk_idx < 0:
         return None
     found = Suffix(following.role, following.msg_idx, following.chunk_idx - 1)

@@ -36,11 +36,11 @@ def sound_calls(messages: Sequence[Message], own_thinking: bool = False) -> Pass
                 continue
             kept.update(ids)
         else:
-            mended = _mended(message, calls, passed)
-            if mended is None:
+            repaired = _mended(message, calls, passed)
+            if repaired is None:
                 passed.count("droppedAssistantMessages")
                 continue
-            message = mended
+            message = repaired
         earlier.update(call.call_id for call in calls_of(message, TYPES_OF_CALL))
         passed.messages.append(message)
     return passed

@@ -106,15 +106,15 @@ def pairing_2026_7(messages: Sequence[Message]) -> Paired:
                 orphans += 1
                 dropped.append(orphan_of(stored))
                 continue
-            mended = named(own, names[id_])
-            changed |= mended is not stored
+            repaired = named(own, names[id_])
+            changed |= repaired is not stored
             if id_ not in span:
-                span[id_] = mended
+                span[id_] = repaired
                 continue
             duplicates += 1
-            if is_made_up(span[id_].chunks[0]) and not is_made_up(mended.chunks[0]):
+            if is_made_up(span[id_].chunks[0]) and not is_made_up(repaired.chunks[0]):
                 dropped.append(duplicate_of(span[id_]))
-                span[id_] = mended
+                span[id_] = repaired
             else:
                 dropped.append(duplicate_of(stored))
         out.append(message)

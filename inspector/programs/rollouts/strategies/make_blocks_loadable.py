@@ -22,14 +22,14 @@ def propose(case: Case) -> Iterator[Edit]:
     """Whole lines are spelled again, and read again; one that would be refused all the same stays as it is."""
     if case.conversation.format != ROLLOUTS or not is_session(case):
         return
-    mended = {chunks[0].key: (chunks, new) for chunks, _ in refused_lines(case) if (new := _mended(case, chunks))}
-    if not mended:
+    repaired = {chunks[0].key: (chunks, new) for chunks, _ in refused_lines(case) if (new := _mended(case, chunks))}
+    if not repaired:
         return
-    left = {chunk.key for chunks, _ in mended.values() for chunk in chunks}
+    left = {chunk.key for chunks, _ in repaired.values() for chunk in chunks}
     final: list[Chunk] = []
     for chunk in case.conversation.chunks:
-        if chunk.key in mended:
-            final += mended[chunk.key][1]
+        if chunk.key in repaired:
+            final += repaired[chunk.key][1]
         elif chunk.key not in left:
             final.append(chunk)
     yield from between(case.conversation, renumbered(replace(case.conversation, chunks=tuple(final))))

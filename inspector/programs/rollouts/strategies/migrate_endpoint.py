@@ -36,14 +36,14 @@ def propose(case: Case) -> Iterator[Edit]:
         session = jsontext.parse(held)
     except Unreadable:
         return
-    mended = migrated(session) if isinstance(session, dict) else session
-    if mended == session:
+    repaired = migrated(session) if isinstance(session, dict) else session
+    if repaired == session:
         return
-    text = jsontext.compact(mended)
+    text = jsontext.compact(repaired)
     yield Set("conversation", SESSION_FACT, held, text)
     yield Set("conversation", "sessionProblem", problem, session_problem(jsontext.encode(text)) or None)
-    if mended.get("status") != session.get("status"):
-        yield Set("conversation", "status", conversation.fact("status"), mended["status"])
+    if repaired.get("status") != session.get("status"):
+        yield Set("conversation", "status", conversation.fact("status"), repaired["status"])
 
 
 def migrated(session: Mapping[str, Any]) -> dict[str, Any]:
