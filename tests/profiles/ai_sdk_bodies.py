@@ -78,7 +78,7 @@ UNANSWERED = {
     "an open call before the user's next words": both("SDK-1", "messages.1.content.1", user(), assistant("Reading.", call()), user()),
     "an open call at the end": both("SDK-1", "messages.1.content.0", user(), assistant(call())),
     "an open call before an answer": both("SDK-1", "messages.1.content.0", user(), assistant(call()), assistant("Rounding.")),
-    "results after the user's words": both(
+    "results behind the user's words": both(
         "SDK-1", "messages.1", user(), assistant(call("a"), call("b")), user(), tool(result("a"), result("b"))
     ),
     "one of two results": both("SDK-1", "messages.1.content.1", user(), assistant(call("a"), call("b")), tool(result("a")), user()),
@@ -118,13 +118,13 @@ TAKEN = {
     "a result without a call": taken(user(), tool(result()), user()),
     "a result first": taken(tool(result()), user()),
     "two results of one call": taken(user(), assistant(call()), tool(result(), result()), user()),
-    "a second result after the answer": taken(user(), assistant(call()), tool(result()), assistant("Done."), tool(result()), user()),
+    "a second result behind the answer": taken(user(), assistant(call()), tool(result()), assistant("Done."), tool(result()), user()),
     "a foreign result beside the right one": taken(user(), assistant(call()), tool(result(), result("z")), user()),
     "one id twice, one result": taken(user(), assistant(call(), call()), tool(result()), user()),
     "two answers with a call each, both results": taken(
         user(), assistant(call("a")), assistant(call("b")), tool(result("b"), result("a")), user()
     ),
-    "words after a call": taken(user(), assistant(call(), "Reading."), tool(result()), user()),
+    "words behind a call": taken(user(), assistant(call(), "Reading."), tool(result()), user()),
     "an answer first, and one without parts": taken(assistant("Hello."), assistant(), user(), user("")),
     "empty words": taken(user([{"type": "text", "text": ""}]), assistant(""), user("  ")),
     "reasoning alone": taken(user(), assistant({"type": "reasoning", "text": "hm"}), user()),

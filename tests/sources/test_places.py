@@ -54,8 +54,8 @@ def test_the_name_is_an_address_of_the_same_name(typed: str, name: str) -> None:
 
 REFUSED = [
     ("postgresql://ann:s3cret@rest@db.example/brain", "more than one @"),
-    ("postgresql://ann:1/s3cret@db.example/brain", "after a /"),
-    ("postgresql://ann:s3cret/x@db.example/brain", "after a /"),
+    ("postgresql://ann:1/s3cret@db.example/brain", "follows a /"),
+    ("postgresql://ann:s3cret/x@db.example/brain", "follows a /"),
     ("postgresql://ann:s3cret", "port is no number"),
     ("postgresql://ann:x?y@s3cret@db.example/brain", "host holds an @"),
     ("postgresql://ann%3As3cret@db.example/brain", "user holds a :"),
