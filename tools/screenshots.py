@@ -64,7 +64,7 @@ def draw(page: Page, base: str) -> None:
     page.goto(page.url.split("?")[0])
     shot("tree", 1000)
     page.goto(f"{base}streams/")
-    page.get_by_role("link", name="Ended after the tool call").first.click()
+    page.get_by_role("link", name="Ended behind the tool call").first.click()
     shot("stream", 1420)
     page.goto(f"{base}conversations/?q=company+pulse+of+Sunday")
     page.get_by_role("link", name="Write the company pulse of Sunday").first.click()
