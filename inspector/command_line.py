@@ -73,9 +73,10 @@ def expected(error: Exception) -> str | None:
         from django.core.management import CommandError
 
         from inspector.database_problems import for_a_command
+        from inspector.programs.registry import BrokenProgram
     except ImportError:
         return None
-    if isinstance(error, CommandError | ImproperlyConfigured):
+    if isinstance(error, BrokenProgram | CommandError | ImproperlyConfigured):
         return str(error) or None
     return for_a_command(error)
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any
@@ -16,12 +16,32 @@ UNKNOWN = Program(name="", title="", package="", formats=(), readers=(), readers
 """What is asked where no program has the format: it knows nothing, and every default applies."""
 
 
+class BrokenProgram(Exception):
+    """An installed package that names a program and does not give one: every command and page would read stores without it."""
+
+    def __init__(self, point: EntryPoint, reason: str) -> None:
+        text = " ".join(reason.split())[:300]
+        super().__init__(
+            f"The program {point.name} ({point.value}) of an installed package cannot be loaded ({text}): update or uninstall that package."
+        )
+
+
 @cache
 def programs() -> tuple[Program, ...]:
-    """Own ones by the name of their folder, then installed ones by the name of their entry point."""
+    """Own ones by the name of their folder, then installed ones by the name of their entry point. Raises BrokenProgram."""
     own = [import_module(f"{here.__name__}.{found.name}.program").PROGRAM for found in iter_modules(here.__path__) if found.ispkg]
-    installed = [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
+    installed = [_installed(point) for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
     return (*own, *installed)
+
+
+def _installed(point: EntryPoint) -> Program:
+    try:
+        program = point.load()
+    except Exception as problem:
+        raise BrokenProgram(point, f"{type(problem).__name__}: {problem}") from problem
+    if not isinstance(program, Program):
+        raise BrokenProgram(point, f"it is {type(program).__name__}, not a Program")
+    return program
 
 
 @cache

@@ -20,7 +20,7 @@ from tests.core.append import Store
 from tests.core.test_simulation import DAMAGES, Damage
 
 RENUMBER, INSERT, STRIP = "renumber-messages", "insert-interrupted-result", "strip-error-chunks"
-NUMBERS_ONLY = "No content changes: only the number after each row."
+NUMBERS_ONLY = "No content changes: only the number of each row."
 
 
 def planned(store: Store, *names: str, mode: str = "in-place") -> Preview:

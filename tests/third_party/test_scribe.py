@@ -86,3 +86,14 @@ def test_without_the_package_the_file_is_none_that_inspector_knows(tmp_path: Pat
     session.write_text("\n".join(LINES) + "\n")
     ran = run_in_process(tmp_path / "own.sqlite3", "scan", session)
     assert ran.status == 2 and "Traceback" not in ran.err and str(session) in ran.err
+
+
+def test_a_package_whose_program_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    about = tmp_path / "site" / "broken-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[inspector.programs]\nlost = no_such_module.program:PROGRAM\n")
+    ran = run_in_process(tmp_path / "own.sqlite3", "formats", PYTHONPATH=str(about.parent))
+    assert ran.status == 2 and ran.err.count("\n") == 1, ran.err
+    assert "The program lost (no_such_module.program:PROGRAM) of an installed package cannot be loaded" in ran.err
+    assert "fault of Inspector" not in ran.err
