@@ -51,7 +51,7 @@ def _write(repair: Repair, operator: str) -> None:
         raise problem
     _compare_with_others(repair, operator)
     refuse_unless_idle(format_, stored)
-    case = loading.case(conversation, repair.reader, repair.revision).again(stored.conversation)
+    case = loading.case(conversation, repair.reader, repair.revision).with_conversation(stored.conversation)
     preview = preview_of(case, stored, format_, source.path, request_of(repair))
     if preview.digest != repair.approved_digest:
         raise Refused("The plan comes out otherwise than approved: propose the repair again.")

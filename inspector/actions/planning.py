@@ -119,7 +119,7 @@ def at_leaf(case: Case, leaf: str) -> Case:
         raise Refused(
             f"There is no entry {name} in this conversation now: choose another leaf, or none for the path that the reader takes."
         )
-    found = case.again(tree)
+    found = case.with_conversation(tree)
     end = found.conversation.chunks[-1].key.rpartition(".")[0] if found.conversation.chunks else ""
     if end != key:
         raise Refused(f"{case.reading.reader} cannot end its path at the entry {name}: choose another leaf, or another reader.")

@@ -26,7 +26,7 @@ def surprise_in(repair: Repair, preview: Preview, result: Stored | None) -> str:
         conversation = replace(
             conversation, facts={name: fact for name, fact in conversation.facts.items() if not fact.key or fact.key in own}
         )
-    side = look(preview.before.case.again(conversation), repair.projection, repair.profile)
+    side = look(preview.before.case.with_conversation(conversation), repair.projection, repair.profile)
     if [(finding.code, finding.seqs) for finding in side.findings] != [(finding.code, finding.seqs) for finding in preview.after.findings]:
         return "the rules find something else than previewed"
     return ""

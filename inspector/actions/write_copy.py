@@ -25,7 +25,7 @@ def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored,
         copied = reading.one(out, format_, native_id)
         if copied is None:
             raise Refused(f"The conversation is no longer in {path}: import the source again, or choose another conversation.")
-        preview = preview_of(case.again(copied.conversation), copied, format_, str(out), request)
+        preview = preview_of(case.with_conversation(copied.conversation), copied, format_, str(out), request)
         write(out, format_, [copied], preview.changes, is_copy=True)
         written = reading.one(out, format_, native_id)
         wanted = [chunk.raw for chunk in preview.after.case.conversation.chunks]

@@ -60,7 +60,7 @@ def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple
         later = apply(current.conversation, strategy.edits(current))
         if later != current.conversation:
             effective.append(strategy)
-        current = current.again(later)
+        current = current.with_conversation(later)
     return between(case.conversation, current.conversation), tuple(effective)
 
 
@@ -160,7 +160,7 @@ def preview(
     if target == stored.conversation.native_id:
         written = replace(written, facts={**written.facts, **_shared_facts(stored)})
     before = look(case, projection_name, profile_name)
-    later = look(case.again(written), projection_name, profile_name)
+    later = look(case.with_conversation(written), projection_name, profile_name)
     final = apply(stored.conversation, plan.edits)
     if len(final.chunks) != len(later.case.conversation.chunks):
         # Readers differ in what ends a path: an entry of a type that one of them does not know, for example.

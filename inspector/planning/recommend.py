@@ -239,7 +239,7 @@ def composed(case: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Ca
         edits = list(each.edits(case)) if each.name in wanted else []
         # A store that holds a key twice can be edited by nobody: which of the two rows is meant?
         with suppress(EditMismatch):
-            case = case.again(apply(case.conversation, edits)) if edits else case
+            case = case.with_conversation(apply(case.conversation, edits)) if edits else case
             used += [each] if edits else []
     return tuple(used), case
 

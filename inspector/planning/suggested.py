@@ -80,7 +80,7 @@ def _suggested(before: _Looked, finding: Finding, stored: Stored | None, trials:
 def _tried(case: Case, name: str) -> _Trial:
     try:
         edits = tuple(strategy(name).edits(case))
-        later = case.again(apply(case.conversation, edits)) if edits else case
+        later = case.with_conversation(apply(case.conversation, edits)) if edits else case
     except EditMismatch:
         # A store that has a key twice can be edited by nobody.
         return _Trial((), _Looked(case))
@@ -117,4 +117,4 @@ def _read_back(case: Case, plan: Plan, changes: Sequence[Change], stored: Stored
     format_ = format_named(case.conversation.format)
     target = format_.target(plan)
     found = [each.conversation for each in format_.read(after(stored.records, changes)) if is_named(each.conversation.native_id, target)]
-    return _Looked(case.again(found[0] if found else replace(stored.conversation, chunks=(), facts={})))
+    return _Looked(case.with_conversation(found[0] if found else replace(stored.conversation, chunks=(), facts={})))

@@ -386,7 +386,7 @@ RULES = (
             "messages.{n}.content.{m}.tool_use.input: Field required",
             "messages.{n}.content.{m}.tool_use.input: Input should be an object",
         ),
-        repaired_by=("sanitise-arguments",),
+        repaired_by=("sanitize-arguments",),
     ),
     ProviderRule(
         "AN-27",
@@ -397,7 +397,7 @@ RULES = (
         ("openclaw #7974", "anthropics/claude-code #94799", "anomalyco/opencode #28989"),
         also=("messages.{n}.content.{m}.tool_use.name: " + _PATTERN, "tool_use.name: String should match pattern"),
         advice="the model made the name up; the call goes to no tool",
-        repaired_by=("sanitise-tool-names",),
+        repaired_by=("sanitize-tool-names",),
     ),
     ProviderRule(
         "AN-28",

@@ -103,7 +103,7 @@ MI_8 = ProviderRule(
     "X",
     "2026-07",
     ("mistral-common",),
-    repaired_by=("sanitise-tool-names",),
+    repaired_by=("sanitize-tool-names",),
 )
 MI_9 = ProviderRule(
     "MI-9",

@@ -82,7 +82,7 @@ RULES = (
         "I",
         _DATE,
         ("aaif-goose/goose-mobile #20",),
-        repaired_by=("sanitise-arguments",),
+        repaired_by=("sanitize-arguments",),
     ),
 )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inspector.conversation.edits import Edit
     from inspector.reports.panels import Alignment, Ending, JobLine, Lane
     from inspector.reports.timeline import Timeline
-    from inspector.rules.base import Case, Hit
+    from inspector.rules.base import Case, Match
 
 
 FROM_LEDGER = "ledger:"
@@ -187,7 +187,7 @@ class Program:
     """The provider of the next request, of formats with Anthropic's blocks; "" where nothing says so."""
     converted_thinking: "Callable[[Case], Iterator[tuple[list[Chunk], str]]] | None" = None
     """Thinking of other providers that its client converts, each group with a sentence; None where it converts none."""
-    placeholders: "Callable[[Case], Iterator[Hit]]" = lambda case: iter(())
+    placeholders: "Callable[[Case], Iterator[Match]]" = lambda case: iter(())
     """Texts that its clients put in for something else, beside results."""
     never_sent: Callable[[Chunk], bool] = lambda chunk: False
     """Whether a chunk of a path is for display only, whichever reader reads it."""

@@ -196,7 +196,7 @@ def other_readers(found: Sequence[Explanation], case: Case, names: Iterable[str]
         return ()
     others = []
     for name in dict.fromkeys(names):
-        other = case if name == case.reading.reader else case.again(case.tree or case.conversation, name)
+        other = case if name == case.reading.reader else case.with_conversation(case.tree or case.conversation, name)
         if other is case or other.reading.failure:
             continue
         there = explained_in(numbered, other, own_projection)

@@ -76,5 +76,5 @@ def _versions(preview: Preview) -> list[AsRead]:
 
 
 def _judgement(case: Case, reader_name: str, preview: Preview) -> Judgement:
-    read = case.again(case.tree or case.conversation, reader_name)
+    read = case.with_conversation(case.tree or case.conversation, reader_name)
     return judged(read.reading, read.conversation, preview.before.judgement.profile, preview.before.prompt.projection)[1]

@@ -31,7 +31,7 @@ class Tried:
 
 def readers_tried(case: Case, names: Iterable[str], own_projection: str, profile_name: str) -> Iterator[Tried]:
     for name in names:
-        other = case if name == case.reading.reader else case.again(case.conversation, name)
+        other = case if name == case.reading.reader else case.with_conversation(case.conversation, name)
         prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
         yield Tried(name, "", "", judgement, len(prompt.messages), other.reading.failure, 0, name == case.reading.reader)
 
@@ -41,7 +41,7 @@ def strategies_tried(case: Case, chosen: Sequence[str], own_projection: str, pro
     found = [(each, list(each.edits(case))) for each in STRATEGIES]
     for each, edits in sorted(found, key=lambda pair: pair[0].name not in chosen):
         if edits:
-            other = case.again(apply(case.conversation, edits))
+            other = case.with_conversation(apply(case.conversation, edits))
             prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
             failure, is_chosen = other.reading.failure, each.name in chosen
             yield Tried(each.name, each.summary, safety_words(each), judgement, len(prompt.messages), failure, len(edits), is_chosen)

@@ -147,7 +147,7 @@ def read_by(case: Case, name: str) -> Case:
     if case.reading.reader == found.name:
         return case
     if found.path is not None:
-        return case.again(case.tree or case.conversation, found.name)
+        return case.with_conversation(case.tree or case.conversation, found.name)
     return replace(case, reading=found.read(case.conversation))
 
 

@@ -57,10 +57,10 @@ class Case:
     bleeding: tuple[str, ...] = ()
     tree: Conversation | None = None
     """The whole file, where `conversation` is one path through a tree: where a missing thing may stand."""
-    made: dict[Callable[["Case"], Any], Any] = field(init=False, default_factory=dict, repr=False, compare=False)
-    """What `once` keeps; another case starts with nothing."""
+    cached: dict[Callable[["Case"], Any], Any] = field(init=False, default_factory=dict, repr=False, compare=False)
+    """What `cached_per_case` keeps; another case starts with nothing."""
 
-    def again(self, conversation: Conversation, reader_name: str = "") -> "Case":
+    def with_conversation(self, conversation: Conversation, reader_name: str = "") -> "Case":
         """The same surroundings around another content of the conversation."""
         # Whose rows an id is mistaken for goes with the id: a fork has another one.
         bleeding = self.bleeding if conversation.native_id == self.conversation.native_id else ()
@@ -72,7 +72,7 @@ class Case:
 
     def view(self, conversation: Conversation) -> Conversation:
         """What this case's reader looks at of a whole content: of a tree, its path."""
-        return self.again(conversation).conversation
+        return self.with_conversation(conversation).conversation
 
     @property
     def program(self) -> Program:
@@ -103,25 +103,25 @@ class Case:
 T = TypeVar("T")
 
 
-def once(work: Callable[[Case], T]) -> Callable[[Case], T]:
+def cached_per_case(work: Callable[[Case], T]) -> Callable[[Case], T]:
     """`work`, done once for each case however many rules and strategies ask. What it gives is shared: nobody changes it."""
 
     @wraps(work)
     def asked(case: Case) -> T:
-        if work not in case.made:
-            case.made[work] = work(case)
-        return cast(T, case.made[work])
+        if work not in case.cached:
+            case.cached[work] = work(case)
+        return cast(T, case.cached[work])
 
     return asked
 
 
-@once
+@cached_per_case
 def answered(case: Case) -> tuple[pairing.Answered, ...]:
     """Every call of the case with its results (`pairing.answered`)."""
     return pairing.answered(case.messages)
 
 
-@once
+@cached_per_case
 def answered_together(case: Case) -> frozenset[str]:
     """Keys of the calls in a message, and of their results after a later one, that the provider takes as one turn with its results after it."""
     goes_on = case.program.goes_on.get(case.conversation.format)
@@ -147,7 +147,7 @@ def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     return queries.unanswered_calls(case.messages) if own is None else own(case)
 
 
-@once
+@cached_per_case
 def keys_read(case: Case) -> frozenset[str]:
     """Keys of the chunks that the reader takes, before any repair of its own."""
     return frozenset(chunk.key for message in case.reading.grouped for chunk in message.chunks)
@@ -203,7 +203,7 @@ def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Me
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Match:
     """One place where a rule fires. `origin`, `severity`, `repaired_by` and `no_repair_reason` override the rule's own where this place differs.
 
     `evidence` and `ruled_out` are rows of two texts: what, and what shows it.
@@ -232,7 +232,7 @@ class Rule:
     summary: str
     why: str
     example: str
-    check: Callable[[Case], Iterator[Hit]]
+    check: Callable[[Case], Iterator[Match]]
     references: tuple[str, ...] = ()
     repaired_by: tuple[str, ...] = ()
     fixed_in_code: str = ""

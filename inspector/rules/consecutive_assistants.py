@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered_together
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, answered_together
 
 
 def neighbors(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
@@ -22,7 +22,7 @@ def neighbors(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
         yield run
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     parted = {message.chunks[0].key for message in case.reading.messages if message.synthetic}
     together = answered_together(case)
     for run in neighbors(tuple(case.program.sendable(case))):
@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Hit]:
             # Parallel calls, a message for each: the provider makes the one answer of them that they were.
             continue
         pending = [call for message in run[:-1] for call in queries.calls(message) if call.key not in together]
-        yield Hit(
+        yield Match(
             [chunk for message in run for chunk in message.chunks],
             f"{len(run)} messages of the assistant stand in a row (seq {seqs}), with nothing between them. {_becomes(run, pending, parted)}",
             evidence=tuple(

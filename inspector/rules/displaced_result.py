@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.pairing import Answered
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered, answered_together
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, answered, answered_together
 from inspector.rules.synthetic_texts import is_synthetic
 
 
@@ -21,7 +21,7 @@ def displaced(case: Case) -> list[tuple[str, Chunk]]:
     return [(found.batch_end, result) for found, result in _displaced(case)]
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     place = {chunk.key: number for number, message in enumerate(case.messages) for chunk in message.chunks}
     in_place = answered_together(case)
     for found, result in _displaced(case):
@@ -36,7 +36,7 @@ def check(case: Case) -> Iterator[Hit]:
         else:
             between = list(dict.fromkeys(message.role for message in case.messages[found.message + 1 : own] if message.role != "tool"))
             where = f"comes late, after a message of the {' and the '.join(between) or 'unknown role'}"
-        yield Hit(
+        yield Match(
             (result,),
             f"The result at seq {result.seq} {where}: it belongs directly after the message of its call (seq {found.call.seq}).",
             evidence=(

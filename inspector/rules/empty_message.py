@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def _is_empty(chunk: Chunk) -> bool:
     return (chunk.kind is Kind.TEXT and not chunk.text.strip()) or (chunk.kind is Kind.CONTROL and "empty" in chunk.payload)
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message in case.messages:
         # Programs leave a failed answer out of requests, whatever is in it.
         if case.program.has_failed(message):
@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Hit]:
             content = {"missing": "no content at all", "": '""'}.get(word, word)
             text = f"The {message.role}'s message at seq {span_text(message.seqs)} says nothing: its content is {content}."
             accepted = is_text and Trait.EMPTY_TEXT_ACCEPTED in case.program.traits.get(case.conversation.format, ())
-            yield Hit(message.chunks, f"{text} Gemini takes it." if accepted else text, severity=Severity.NOTE if accepted else None)
+            yield Match(message.chunks, f"{text} Gemini takes it." if accepted else text, severity=Severity.NOTE if accepted else None)
 
 
 RULE = Rule(

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if case.program.converted_thinking is not None:
-        yield from (Hit(chunks, text) for chunks, text in case.program.converted_thinking(case))
+        yield from (Match(chunks, text) for chunks, text in case.program.converted_thinking(case))
         return
     for message in case.messages:
         foreign = [chunk for chunk in message.chunks if _is_item(chunk)]
         if foreign:
-            yield Hit(
+            yield Match(
                 foreign,
                 f"The signature of the thinking at seq {span_text([chunk.seq for chunk in foreign])} is a whole reasoning item of OpenAI: "
                 "the provider that the request goes to did not sign it.",

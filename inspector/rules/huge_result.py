@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.jsontext import encode
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 # What upstream compares its own tool results with.
 MOST_BYTES = 50 * 1024
 MOST_LINES = 2000
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message in case.messages:
         for result in queries.results(message):
             size, lines = len(encode(result.text)), result.text.count("\n") + 1
             if size > MOST_BYTES or lines > MOST_LINES:
-                yield Hit(
+                yield Match(
                     (result,),
                     f"The result of {result.tool_name[:60] or 'a tool'} at seq {result.seq} has {size:,} bytes in {lines:,} lines; "
                     "it is sent whole with every request.",

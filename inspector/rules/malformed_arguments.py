@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Kind
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for chunk in case.conversation.chunks:
         value = chunk.payload.get("input")
         if chunk.kind is not Kind.TOOL_CALL or not isinstance(value, str):
@@ -17,10 +17,10 @@ def check(case: Case) -> Iterator[Hit]:
             jsontext.parse(value)
         except Unreadable as problem:
             text = f"The arguments of {chunk.tool_name} at seq {chunk.seq} are text that is {problem.reason}."
-            yield Hit((chunk,), text, evidence=(("arguments", value[:200]),))
+            yield Match((chunk,), text, evidence=(("arguments", value[:200]),))
         else:
             text = f"The arguments of {chunk.tool_name} at seq {chunk.seq} are stored as a string of JSON; {case.program.consequences.get(RULE.name, 'the converter parses it')}."
-            yield Hit((chunk,), text, severity=Severity.NOTE)
+            yield Match((chunk,), text, severity=Severity.NOTE)
 
 
 RULE = Rule(
@@ -35,6 +35,6 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 assistant 1.0 tool-call a ls "{path: 1}"\n3 tool 2.0 tool-result a "f" name=ls',
     check=check,
     references=("Dispatch broken-chat-repair-handoff.md, conversation 77574596",),
-    repaired_by=("sanitise-arguments",),
+    repaired_by=("sanitize-arguments",),
     fixed_in_code="Convert with the sanitizer of b58fb83, which sends the first 200 characters as a hint in a valid object.",
 )

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Of the reading an error; where only synthetic results of the reader part the answers, what its versions without these send."""
     if case.program.sent_to(case) not in ("anthropic", ""):
         return
@@ -22,7 +22,7 @@ def check(case: Case) -> Iterator[Hit]:
         text = f"{where}, and become one message when they are sent: no model ever gave this thinking in one answer, and Anthropic refuses the latest answer so (AN-16)."
     else:
         text = f"{where}. Only the results that this reader makes up part them: a version without these sends them as one message, which Anthropic refuses (AN-16)."
-    yield Hit(
+    yield Match(
         chunks,
         text,
         severity=None if merged or case.reading.failure else Severity.WARNING,

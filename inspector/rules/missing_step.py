@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.traces.witness import turn_of, turn_witnesses
 
 MAX_STEPS = 10_000
 EMPTY = ("the last step answered with nothing", "not ruled out: an answer without any chunk leaves no row")
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     rows: dict[str, dict[int, Chunk]] = {}
     for chunk in case.conversation.chunks:
         turn, number = turn_of(chunk.step_id or "")
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Hit]:
             yield from _missing(case, turn, steps, shown)
 
 
-def _missing(case: Case, turn: str, witnesses: dict[str, int], shown: dict[int, Chunk]) -> Iterator[Hit]:
+def _missing(case: Case, turn: str, witnesses: dict[str, int], shown: dict[int, Chunk]) -> Iterator[Match]:
     known = max(witnesses.values())
     answers = _answers(case.messages, shown, _said_between(case, turn))
     # Every step but the last called a tool, or the turn would have ended there: its rows carry its number.
@@ -40,7 +40,7 @@ def _missing(case: Case, turn: str, witnesses: dict[str, int], shown: dict[int, 
     before = [chunk for number, chunk in sorted(shown.items()) if number < missing[0]] or list(shown.values())[:1]
     names = ", ".join(f"{turn[:60]}#{number}" for number in missing[:5])
     told = ", ".join(f"{who} {count}" for who, count in witnesses.items())
-    yield Hit(
+    yield Match(
         before[-1:],
         f"{turn[:60]} took {known} steps (counted by {told}), and its rows show {known - len(missing)}: {names} left no row.",
         severity=None if gone else Severity.NOTE,

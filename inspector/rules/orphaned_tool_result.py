@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answers
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, answers
 from inspector.rules.displaced_result import displaced
 from inspector.rules.repeated_output import superfluous
 from inspector.rules.several_results import differing
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Orphans of the store itself, and those that only the reader makes by burying the call in another message."""
     stored = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
     read = [
@@ -24,10 +24,10 @@ def check(case: Case) -> Iterator[Hit]:
         call = calls.get(chunk.call_id)
         if call is None and (owner := nameless.get(chunk.key)) is not None:
             text = f"The result at seq {chunk.seq} has no id; it follows the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
-            yield Hit((chunk,), text, evidence=program.effects("orphan"))
+            yield Match((chunk,), text, evidence=program.effects("orphan"))
             continue
         where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
-        yield Hit(
+        yield Match(
             (chunk,),
             f"The result at seq {chunk.seq} answers no call of the message before it: {where}.",
             evidence=program.effects("orphan"),
@@ -39,9 +39,9 @@ def check(case: Case) -> Iterator[Hit]:
         if not program.buries_calls:
             continue
         if cut := program.cut_result(case, chunk, calls.get(chunk.call_id)):
-            yield Hit((chunk,), cut, evidence=program.effects("orphan"))
+            yield Match((chunk,), cut, evidence=program.effects("orphan"))
             continue
-        yield Hit((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), origin=Origin.READER)
+        yield Match((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), origin=Origin.READER)
 
 
 def _explained(case: Case) -> set[str]:

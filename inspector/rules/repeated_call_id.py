@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 IN_ONE_MESSAGE = "repeated-call-id in one message"
 _OF_ALL = "one result counts as the answer of all of them."
 _THEN = "which of them it answers cannot be told."
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Ids that start again with each step are no damage as long as each call has a result; of a session TOOL102 says which has none, of gbrain TOOL601 to TOOL603."""
     results = Counter(chunk.call_id for message in case.messages for chunk in queries.results(message))
     by_id: dict[str, list[tuple[int, Chunk]]] = {}
@@ -25,14 +25,14 @@ def check(case: Case) -> Iterator[Hit]:
         chunks = [call for _, call in calls]
         twice = [call for index, call in calls if in_message[index] > 1]
         if not call_id:
-            yield Hit(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
+            yield Match(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
         elif twice:
-            yield Hit(
+            yield Match(
                 twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: {case.program.consequences.get(IN_ONE_MESSAGE, _OF_ALL)}"
             )
         elif 0 < results[call_id] < len(chunks) and not case.running and not case.program.settles_calls:
             held = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
-            yield Hit(
+            yield Match(
                 chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: {case.program.consequences.get(RULE.name, _THEN)}"
             )
 

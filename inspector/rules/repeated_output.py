@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.jsontext import compact, encode
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity, once
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, cached_per_case
 
 
 def repeats(case: Case) -> list[list[Chunk]]:
@@ -26,7 +26,7 @@ def _said(result: Chunk) -> str:
     return compact({name: value for name, value in result.payload.items() if name != "entry"})
 
 
-@once
+@cached_per_case
 def superfluous(case: Case) -> list[list[Chunk]]:
     """Of each group of equal results all but the one that follows its call, or but the first where none does."""
     misplaced = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
@@ -37,11 +37,11 @@ def superfluous(case: Case) -> list[list[Chunk]]:
     return found
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for chunks in superfluous(case):
         first = chunks[0]
         size = sum(len(encode(chunk.text)) for chunk in chunks)
-        yield Hit(
+        yield Match(
             chunks,
             f"The result of call {first.call_id[:60]!r} ({first.tool_name[:60]}) is stored {len(chunks) + 1} times, byte for byte: "
             f"{'the row' if len(chunks) == 1 else 'the rows'} at seq {queries.span_text([chunk.seq for chunk in chunks])} add nothing ({size:,} bytes).",
@@ -64,5 +64,5 @@ RULE = Rule(
     check=check,
     references=("Dispatch notes on the old store (packages/core): tool output duplicated 10 to 150 times",),
     repaired_by=("deduplicate-results",),
-    fixed_in_code="Store a result once, under the id of its call.",
+    fixed_in_code="Store a result cached_per_case, under the id of its call.",
 )

@@ -6,20 +6,20 @@ from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 SHORTEST = 3
 """Messages: a question and its answer may well be the same twice."""
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     messages = case.messages
     for first, second, length in runs([_said(message) for message in messages]):
         again = messages[second : second + length]
         if {"user", "assistant"} <= {message.role for message in again}:
             chunks = [chunk for message in again for chunk in message.chunks]
             before = [chunk.seq for message in messages[first : first + length] for chunk in message.chunks]
-            yield Hit(
+            yield Match(
                 chunks,
                 f"{length} messages (seq {span_text([chunk.seq for chunk in chunks])}) repeat those at seq {span_text(before)}, role by role and word for word: "
                 "a resume wrote the history again.",

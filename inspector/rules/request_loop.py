@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.traces import observe
 from inspector.traces.model import Step, Trace
 
@@ -26,7 +26,7 @@ class Round:
     results: tuple[str, ...]
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if case.trace is None:
         return
     rows: dict[str, list[Chunk]] = {}
@@ -36,7 +36,7 @@ def check(case: Case) -> Iterator[Hit]:
     for turn in case.trace.turns:
         for run in _runs([_round(step, rows.get(step.step_id, [])) for step in turn.steps]):
             for shown in _unbroken(case.trace, run):
-                yield _hit(case.trace, shown)
+                yield _match(case.trace, shown)
 
 
 def _round(step: Step, chunks: Sequence[Chunk]) -> Round:
@@ -90,7 +90,7 @@ def _messages(trace: Trace, step: Step) -> list[Any] | None:
     return messages if isinstance(messages, list) else None
 
 
-def _hit(trace: Trace, run: Sequence[Round]) -> Hit:
+def _match(trace: Trace, run: Sequence[Round]) -> Match:
     first, last = run[0].step, run[-1].step
     chunks = [chunk for each in run for chunk in each.chunks]
     same = len({each.results for each in run}) == 1
@@ -99,7 +99,7 @@ def _hit(trace: Trace, run: Sequence[Round]) -> Hit:
     tokens = f", {asked:,} tokens in and {answered:,} out" if asked or answered else ""
     called = next((chunk for chunk in chunks if chunk.kind is Kind.TOOL_CALL), chunks[0])
     got = "and got the same result each time" if same else "and got different results: it may be waiting for something"
-    return Hit(
+    return Match(
         chunks,
         f"{len(run)} requests in a row ({first.step_id[:60]} to #{last.index}) made the same call of {called.tool_name[:60] or 'a tool'} {got}: "
         f"{took / 1000:,.0f} s{tokens}.",

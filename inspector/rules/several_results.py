@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered, once
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, answered, cached_per_case
 from inspector.rules.repeated_output import superfluous
 from inspector.rules.synthetic_texts import is_synthetic, written_by
 
 
-@once
+@cached_per_case
 def kept_and_dropped(case: Case) -> list[tuple[Chunk, list[Chunk]]]:
     """Of the results of each call the one that stays: the first real one of its batch, else the first real one, else the first."""
     pairs = []
@@ -31,12 +31,12 @@ def differing(case: Case) -> Iterator[tuple[Chunk, list[Chunk]]]:
             yield kept, left
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for kept, others in differing(case):
         seqs = span_text(sorted(chunk.seq for chunk in (kept, *others)))
         made_up = [chunk for chunk in (kept, *others) if is_synthetic(chunk)]
         real = "" if not made_up else f" {len(made_up)} of them {'is' if len(made_up) == 1 else 'are'} made up."
-        yield Hit(
+        yield Match(
             others,
             f"The call {kept.call_id[:60]!r} has {len(others) + 1} results that differ (seq {seqs}): providers take one and refuse the rest.{real}",
             evidence=(

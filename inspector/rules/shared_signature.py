@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _TWO = re.compile(r"([A-Za-z0-9+/]{8,}={1,2})([A-Za-z0-9+/]{8,}={0,2})")
 
@@ -14,7 +14,7 @@ _FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """pi keeps the name of the wire's field where others have a signature."""
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message in case.messages:
         by_signature: dict[str, list[Chunk]] = {}
         for chunk in message.chunks:
@@ -29,7 +29,7 @@ def check(case: Case) -> Iterator[Hit]:
                 by_signature.setdefault(signature, []).append(chunk)
         for signature, chunks in by_signature.items():
             if len(chunks) > 1:
-                yield Hit(
+                yield Match(
                     chunks,
                     f"{len(chunks)} thinking blocks of one answer (seq {span_text([chunk.seq for chunk in chunks])}) carry one and the same signature: "
                     "their signatures were put after one another, and none of them holds any more.",

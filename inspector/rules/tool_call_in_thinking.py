@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import turns
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.streams.dialects.base import Tools
 from inspector.streams.dialects.catalogue import BY_ID
 from inspector.streams.leaked_calls import Found, Part, leaked
@@ -90,7 +90,7 @@ def leaks(case: Case, turn: Sequence[Message]) -> list[tuple[Chunk, Found]]:
     return [(chunks[number], found) for number, found in leaked(parts, declared(case, turn), finish)]
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     all_turns = turns(case.messages)
     for number, turn in enumerate(all_turns[:-1] if case.running else all_turns, start=1):
         leaked_calls = leaks(case, turn)
@@ -102,7 +102,9 @@ def check(case: Case) -> Iterator[Hit]:
         syntax = (f"{found.dialect}, {BY_ID[found.dialect].title}", " ".join(found.reasons))
         evidence = (("text", chunk.text[:200]), ("call syntax", syntax[0]), ("taken for a call", syntax[1]))
         chunks = tuple({each.key: each for each, _ in leaked_calls}.values())
-        yield Hit(chunks, text, evidence=evidence, ruled_out=case.program.ruled_out(case), repaired_by=_repairs(ending(turn), leaked_calls))
+        yield Match(
+            chunks, text, evidence=evidence, ruled_out=case.program.ruled_out(case), repaired_by=_repairs(ending(turn), leaked_calls)
+        )
 
 
 def _repairs(chunks: Sequence[Chunk], leaked_calls: Sequence[tuple[Chunk, Found]]) -> tuple[str, ...] | None:

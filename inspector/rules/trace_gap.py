@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.traces.model import Span, Trace
 from inspector.traces.tree import is_side_call
 from inspector.traces.witness import spans_of, turn_of, turn_time
@@ -13,7 +13,7 @@ _SHOWN = 8
 UNKNOWN = (("there was no request", "not to be concluded: retention, rotation and a server without a collector leave the same gap"),)
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if case.trace is None or not case.conversation.chunks:
         return
     rows: dict[str, list[Chunk]] = {}
@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Hit]:
     yield from _unseen(case.trace, rows)
 
 
-def _unmatched(case: Case, trace: Trace, rows: dict[str, list[Chunk]]) -> Iterator[Hit]:
+def _unmatched(case: Case, trace: Trace, rows: dict[str, list[Chunk]]) -> Iterator[Match]:
     """Halves of spans inside of turns. An aborted probe beside the conversation says nothing about its turns."""
     halves: list[Span] = []
     chunks: list[Chunk] = []
@@ -37,7 +37,7 @@ def _unmatched(case: Case, trace: Trace, rows: dict[str, list[Chunk]]) -> Iterat
         said = [f"{unclosed} opened and never closed"] * bool(unclosed) + [f"{len(halves) - unclosed} closed without an open record"] * (
             len(halves) > unclosed
         )
-        yield Hit(
+        yield Match(
             chunks or case.conversation.chunks[-1:],
             f"Of the spans of its turns the trace holds only half: {' and '.join(said)}. What the other half said is unknown.",
             evidence=tuple((span.name[:60], f"{span.state}, {span.span_id[:60]}") for span in halves[:_SHOWN]),
@@ -45,14 +45,14 @@ def _unmatched(case: Case, trace: Trace, rows: dict[str, list[Chunk]]) -> Iterat
         )
 
 
-def _unseen(trace: Trace, rows: dict[str, list[Chunk]]) -> Iterator[Hit]:
+def _unseen(trace: Trace, rows: dict[str, list[Chunk]]) -> Iterator[Match]:
     """Turns whose rows carry a time inside of what the trace covers, and of which it holds no record."""
     times = _times(trace)
     seen = {turn.turn_id for turn in trace.turns}
     turns = [turn for turn in rows if turn not in seen and _covered(turn_time(turn), times)]
     if turns:
         chunks = [chunk for turn in turns for chunk in rows[turn]]
-        yield Hit(
+        yield Match(
             chunks,
             f"{'A turn' if len(turns) == 1 else f'{len(turns)} turns'} with rows (seq {span_text([chunk.seq for chunk in chunks])}) left no record in the trace, "
             "though it holds records from before and after. What was sent there is unknown.",

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity, unanswered
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, unanswered
 from inspector.rules.unanswered_tail_call import is_tail
 
 _THEN = "Providers refuse the request as it is."
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     by_message: dict[int, list[Chunk]] = {}
     for index, call in unanswered(case):
         if not is_tail(case, index):
             by_message.setdefault(index, []).append(call)
     for chunks in by_message.values():
         names = ", ".join(dict.fromkeys(call.tool_name for call in chunks))[:80]
-        yield Hit(
+        yield Match(
             chunks,
             f"{'A call' if len(chunks) == 1 else f'{len(chunks)} calls'} of {names} at seq {queries.span_text([call.seq for call in chunks])} "
             f"{'has' if len(chunks) == 1 else 'have'} no result, and later messages follow. {case.program.consequences.get(RULE.name, _THEN)}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity, once, unanswered
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, cached_per_case, unanswered
 
 
 def is_tail(case: Case, index: int) -> bool:
@@ -10,19 +10,19 @@ def is_tail(case: Case, index: int) -> bool:
     return index >= _last_beside_results(case)
 
 
-@once
+@cached_per_case
 def _last_beside_results(case: Case) -> int:
     """Index of the last message that is no result; -1 where all are. Asked once: of many calls each would look at all that follows it."""
     return next((at for at in range(len(case.messages) - 1, -1, -1) if case.messages[at].role != "tool"), -1)
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if case.running and not case.program.liveness.unknown_ms:
         return
     chunks = [call for index, call in unanswered(case) if is_tail(case, index)]
     if chunks:
         text = f"The conversation ends with {_count(len(chunks))} without a result: {_then(case)}"
-        yield Hit(chunks, text, severity=Severity.NOTE if case.running else None, evidence=case.program.effects("missing"))
+        yield Match(chunks, text, severity=Severity.NOTE if case.running else None, evidence=case.program.effects("missing"))
 
 
 def _then(case: Case) -> str:

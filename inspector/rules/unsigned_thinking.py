@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _THEN = "Anthropic refuses it (AN-17, AN-18)."
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message in case.messages:
         unsigned = [chunk for chunk in message.chunks if chunk.kind is Kind.THINKING and not _signed(chunk)]
         if (
@@ -19,7 +19,7 @@ def check(case: Case) -> Iterator[Hit]:
             and case.program.answered_by(case, message) == "anthropic"
             and not case.program.has_failed(message)
         ):
-            yield Hit(
+            yield Match(
                 unsigned,
                 f"Thinking at seq {span_text([chunk.seq for chunk in unsigned])} has no signature: "
                 + case.program.consequences.get(RULE.name, _THEN),

@@ -72,7 +72,7 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
     results = list(_behind_what_stays(case, results, without))
     if by_message(case):
         base = case.conversation
-        cleared = case.again(apply(base, [Remove(chunk) for chunk in without.values()]))
+        cleared = case.with_conversation(apply(base, [Remove(chunk) for chunk in without.values()]))
         final = apply(cleared.conversation, inserted(cleared, [(after, (chunk,)) for after, chunk in results]))
         yield from between(base, final)
         return

@@ -72,7 +72,7 @@ def promoted(case: Case, guesses: bool) -> Iterator[Edit]:
             for call, result in made
         ]
     if edits:
-        with_calls = case.again(renumbered(apply(base, edits)))
+        with_calls = case.with_conversation(renumbered(apply(base, edits)))
         yield from between(base, apply(with_calls.conversation, placed(with_calls, results, {})))
 
 

@@ -32,7 +32,7 @@ class Strategy:
 # Strategies, in the order in which they are applied.
 
 
-def _take_words(work: Work, strategy: str = "take-backend-words") -> None:
+def _take_words(work: Work, strategy: str = "use-backend-content") -> None:
     """What the backend said, in its order, in the place of what the client got; calls that the client got keep their ids."""
     if work.backend is None or work.restored or _gist(work.content) == _gist(work.backend.content):
         return
@@ -136,7 +136,7 @@ def _drop_unsigned(work: Work) -> None:
 def _usage(work: Work) -> None:
     for item in work.ours.items:
         if item.kind == "usage":
-            work.change("drop-made-up-usage", item, "a usage of 0", "")
+            work.change("drop-fabricated-usage", item, "a usage of 0", "")
 
 
 def _terminals(work: Work) -> None:
@@ -209,8 +209,8 @@ def _said(item: Item) -> tuple[str, ...]:
     return ("call", item.name, meaning(item.text)) if item.kind == "call" else (item.kind, item.text)
 
 
-DECODE, BROKEN_CALLS, RENUMBER = "decode-anew", "broken-calls-to-text", "renumber-calls"
-TERMINAL, FINISH, INCOMPLETE, RE_ENCODE = "one-terminal", "one-finish", "mark-incomplete", "spell-anew"
+DECODE, BROKEN_CALLS, RENUMBER = "decode-again", "broken-calls-to-text", "renumber-calls"
+TERMINAL, FINISH, INCOMPLETE, RE_ENCODE = "one-terminal", "one-finish", "mark-incomplete", "re-encode"
 _LOSSY, _INVENTED = frozenset({Safety.LOSSY}), frozenset({Safety.INVENTED})
 
 
@@ -229,7 +229,7 @@ _ENDS_OTHERWISE = _rows("finish_mismatch_stop finish_mismatch_tool finish_altere
 
 STRATEGIES = (
     Strategy(
-        "take-backend-words",
+        "use-backend-content",
         "Lost words and calls come back from the backend's side, repeated ones go, all in the backend's order.",
         "What the proxy itself put in or took out on purpose is undone with it.",
         _rows("content_lost content_replayed content_reordered record_split_by_proxy tool_call_lost tool_call_partial_lost")
@@ -287,7 +287,7 @@ STRATEGIES = (
         always=True,
     ),
     Strategy(
-        "drop-made-up-usage",
+        "drop-fabricated-usage",
         "A usage of 0 that the proxy made up is left out.",
         "A client that waits for a usage gets none.",
         _rows("usage_zero_fabricated"),

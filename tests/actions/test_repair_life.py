@@ -36,7 +36,7 @@ from tests.actions.building import (
 
 pytestmark = pytest.mark.django_db
 
-RENUMBER, STRIP, INSERT, COUNTER = "renumber-messages", "strip-error-chunks", "insert-interrupted-result", "mend-counter"
+RENUMBER, STRIP, INSERT, COUNTER = "renumber-messages", "strip-error-chunks", "insert-interrupted-result", "fix-counter"
 ALL = (STRIP, INSERT, RENUMBER, COUNTER)
 IN_PLACE, FORK = "in-place", "fork"
 

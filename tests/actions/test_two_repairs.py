@@ -116,7 +116,7 @@ def test_of_two_repairs_in_place_the_later_one_is_undone_first(tmp_path: Path) -
     conversation = imported(path, {**merged().values, "conv:c1:seq": "99"})
     before = everything(path)
     first = applied(conversation, RENUMBER)
-    second = applied(again(path), "mend-counter")
+    second = applied(again(path), "fix-counter")
     assert verify_repair(first)[0] and verify_repair(second)[0]
     after = everything(path)
     with pytest.raises(

@@ -95,5 +95,5 @@ def test_a_plan_says_in_words_what_it_leaves_behind(tmp_path: Path) -> None:
     store = make(tmp_path / "dispatch.db", [*keys, ("conversation-store", "conv:c1:seq", "2")])
     ran = run("repair", store, "--strategy", "strip-error-chunks", "--mode", "in-place", "--plan")
     assert "after: STORE202" in ran.out and "The counter says 2, the last row is seq 1" in ran.out
-    ran = run("repair", store, "--strategy", "strip-error-chunks", "mend-counter", "--mode", "in-place", "--plan")
+    ran = run("repair", store, "--strategy", "strip-error-chunks", "fix-counter", "--mode", "in-place", "--plan")
     assert ran.status == 0 and "STORE202" not in ran.out

@@ -38,7 +38,7 @@ def test_the_same_rows_give_the_same_digest_and_another_output_another_one(store
     [
         (("--strategy", "insert-recovered-result", "--plan"), 1, "would change nothing"),
         (("--strategy", "merge-same-role-messages", "--plan"), 2, "no row of gbrain is removed"),
-        (("--strategy", "mend-counter", "--apply"), 1, "would change nothing"),
+        (("--strategy", "fix-counter", "--apply"), 1, "would change nothing"),
         (("--strategy", "rename-repeated-ids", "--apply"), 2, "run the tool again"),
         ((*LEDGER, "--mode", "fork", "--plan"), 2, "fill-rows (in-place)"),
         ((*LEDGER, "--out", ""), 2, "Name the new file"),

@@ -79,7 +79,7 @@ def _digest(said: dict[str, Any]) -> None:
 
 
 def _strategies(said: dict[str, Any]) -> None:
-    said["request"]["strategies"] = ["mend-counter"]
+    said["request"]["strategies"] = ["fix-counter"]
 
 
 def _source(said: dict[str, Any]) -> None:
@@ -129,7 +129,7 @@ def test_an_edited_plan_is_refused_in_one_sentence(store: Path, copy: Path, chan
         ("[" * 2000, "is no plan (nested more than"),
         (
             '{"plan_digest": "x", "base_digest": "y", "request": {"source": "", "format": "", "native_id": "", "mode": "", "reader": "", '
-            f'"projection": "", "profile": "", "options": {{}}, "strategies": {json.dumps(["mend-counter"] * 101)}}}}}',
+            f'"projection": "", "profile": "", "options": {{}}, "strategies": {json.dumps(["fix-counter"] * 101)}}}}}',
             "is no plan that can be computed again",
         ),
         ("[]", "is no plan that can be computed again"),

@@ -48,7 +48,7 @@ def test_the_same_plan_in_place_has_the_same_digest_each_time(tmp_path: Path) ->
 
 def test_nothing_to_do_is_status_1(tmp_path: Path) -> None:
     store = incident(tmp_path / "dispatch.db")
-    ran = run("repair", store, "--strategy", "mend-counter", "--plan")
+    ran = run("repair", store, "--strategy", "fix-counter", "--plan")
     assert (ran.status, ran.out) == (1, "") and "Nothing to do" in ran.err
     quiet = make(tmp_path / "quiet.db")
     assert run("repair", quiet, "--conversation", "7c0d3f5e", "--for", "openai-chat", "--plan").status == 1

@@ -84,8 +84,8 @@ def test_what_was_applied_before_is_said(store: Path) -> None:
 
 def test_other_strategies_are_another_repair(store: Path) -> None:
     run(*command(store, "fork"))
-    other = run("repair", store, "--conversation", "c1", "--strategy", "mend-counter", "--mode", "fork", "--apply")
-    assert other.status == 1 and "mend-counter would change nothing" in other.err and "applied before" not in other.out
+    other = run("repair", store, "--conversation", "c1", "--strategy", "fix-counter", "--mode", "fork", "--apply")
+    assert other.status == 1 and "fix-counter would change nothing" in other.err and "applied before" not in other.out
 
 
 def test_a_new_conversation_that_went_on_is_not_written_a_second_time(store: Path) -> None:

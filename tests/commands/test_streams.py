@@ -224,7 +224,7 @@ class TestRepair:
 
     def test_what_one_strategy_leaves_is_said(self) -> None:
         plan = run("repair", FOLDER / "older-O-O.jsonl", "--strategy", "one-terminal", "--plan", "--json").json
-        assert plan["strategies"] == ["one-terminal", "spell-anew"]
+        assert plan["strategies"] == ["one-terminal", "re-encode"]
         after = [found["code"] for found in plan["findings_after"]]
         assert "STREAM101" not in after and "STREAM131" in after
 
@@ -237,7 +237,7 @@ class TestRepair:
         assert ran.status == 1 and "Nothing to do" in ran.err and not ran.out
 
     def test_names_are_those_of_captures(self, tmp_path: Path) -> None:
-        assert "no strategy 'renumber-messages' for captures: choose from take-backend-words" in (
+        assert "no strategy 'renumber-messages' for captures: choose from use-backend-content" in (
             run("repair", BUG, "--strategy", "renumber-messages", "--plan").err
         )
         store = incident(tmp_path / "dispatch.db")

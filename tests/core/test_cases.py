@@ -62,7 +62,7 @@ def case(written: Written) -> Case:
     if written.state:
         status = "pending" if loaded.conversation.format == "rollouts" else "active"
         facts |= {"status": Fact("status", status), "lastActivityAt": Fact("lastActivityAt", str(LAST_ACTIVITY[written.state]))}
-    return loaded.again(replace(loaded.conversation, chunks=tuple(sorted(chunks, key=lambda chunk: chunk.seq)), facts=facts))
+    return loaded.with_conversation(replace(loaded.conversation, chunks=tuple(sorted(chunks, key=lambda chunk: chunk.seq)), facts=facts))
 
 
 def _raw(seq: int, text: str) -> Chunk:

@@ -9,7 +9,7 @@ import pytest
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.dispatch.format import DISPATCH, TABLE, chunk_key
 from inspector.programs.dispatch.rows import row_text
-from inspector.programs.dispatch.rules.bleeding_id import RULE as BLEEDING
+from inspector.programs.dispatch.rules.id_prefix_collision import RULE as BLEEDING
 from inspector.programs.formats import Cell, KnowsKeys, Record, WriteRefused
 from inspector.rules.base import case_of, findings
 from inspector.sources.creation import write_dispatch_store

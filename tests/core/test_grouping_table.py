@@ -180,7 +180,7 @@ def test_n5_loses_a_call_to_a_merge_that_nothing_reports() -> None:
     assert wire(reading.messages)[2]["tool_calls"][0]["id"] == "b"
 
 
-def test_n9_the_made_up_result_comes_last_and_the_call_stays_unanswered() -> None:
+def test_n9_the_placeholder_result_comes_last_and_the_call_stays_unanswered() -> None:
     prompt = projection("dispatch-openai").project(read(ROWS["N-9"].store.conversation(), "exact").messages)
     judgement = profile("openai-chat").judge(prompt)
     assert [(violation.id, violation.path, violation.seqs) for violation in judgement.violations] == [

@@ -79,10 +79,10 @@ def test_a_strategy_does_the_same_next_to_a_row_that_is_left_out(strategy: Strat
     for name, shape in SHAPES.items():
         plain, others = cases(shape, kind)
         edits = compose(plain, [strategy])
-        wanted = said(plain.again(apply(plain.conversation, edits))) if edits else said(plain)
+        wanted = said(plain.with_conversation(apply(plain.conversation, edits))) if edits else said(plain)
         for case in others:
             made = compose(case, [strategy])
-            final = case.again(apply(case.conversation, made)) if made else case
+            final = case.with_conversation(apply(case.conversation, made)) if made else case
             assert (bool(made), said(final)) == (bool(edits), wanted), name
             row = [[chunk.payload for chunk in case.conversation.chunks if chunk.key == "left-out.0"]]
             own = [[chunk.payload for chunk in each.chunks] for each in queries.true_messages(final.conversation.chunks) if is_own(each)]

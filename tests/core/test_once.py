@@ -1,9 +1,9 @@
-"""What many rules ask of a case is worked out once, and never for another case."""
+"""What many rules ask of a case is worked out cached_per_case, and never for another case."""
 
 from dataclasses import replace
 
 from inspector.conversation import notation
-from inspector.rules.base import Case, answered, case_of, findings, once
+from inspector.rules.base import Case, answered, cached_per_case, case_of, findings
 from inspector.rules.catalogue import RULES
 
 STORED = """
@@ -21,7 +21,7 @@ def case() -> Case:
 def test_a_case_is_looked_at_once_however_many_ask() -> None:
     looked: list[Case] = []
 
-    @once
+    @cached_per_case
     def count(seen: Case) -> int:
         looked.append(seen)
         return len(seen.messages)
@@ -34,7 +34,7 @@ def test_a_case_is_looked_at_once_however_many_ask() -> None:
 def test_another_content_is_another_case_though_its_surroundings_stay() -> None:
     first = case()
     assert [len(each.results) for each in answered(first)] == [1, 0]
-    shorter = first.again(replace(first.conversation, chunks=first.conversation.chunks[:2]))
+    shorter = first.with_conversation(replace(first.conversation, chunks=first.conversation.chunks[:2]))
     assert [len(each.results) for each in answered(shorter)] == [0]
     assert [len(each.results) for each in answered(replace(first, messages=first.messages[:2]))] == [0]
 

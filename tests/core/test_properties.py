@@ -26,7 +26,7 @@ READERS = ("dispatch-legacy", "dispatch-role-split", "exact")
 ALL = [strategy.name for strategy in STRATEGIES]
 # They need an archive, a trace or rows beside the chunks; the same laws are tried on those where their own tests are.
 EVIDENCE = {
-    "convert-stranded-messages",
+    "convert-legacy-messages",
     "realign-with-archive",
     "restore-call-from-archive",
     "recover-result-from-trace",

@@ -91,7 +91,7 @@ def test_every_row_is_covered() -> None:
     assert set(ROWS) == rows("R", 15)
 
 
-def test_a_made_up_result_has_upstreams_fields_in_upstreams_order() -> None:
+def test_a_placeholder_result_has_upstreams_fields_in_upstreams_order() -> None:
     kept, _, _ = reconcile(grouped([A(tc("a", step=STEP))]), REPAIRS["r3"])
     assert list(kept[-1].chunks[0].payload) == ["type", "toolCallId", "toolName", "content", "isError", "stepId"]
 
@@ -118,6 +118,6 @@ def test_a_call_in_a_user_message_is_not_answered() -> None:
     assert report["repairedCount"] == 0
 
 
-def test_the_wire_has_the_made_up_result_last() -> None:
+def test_the_wire_has_the_placeholder_result_last() -> None:
     reading = read(appended([U("a"), A(tc("o"))], [U("b")], [A("c")]).conversation(), "exact")
     assert [message["role"] for message in wire(reading.messages)] == ["user", "assistant", "user", "assistant", "tool"]

@@ -232,9 +232,9 @@ def raced(random: Random) -> tuple[Server, Spoken]:
 
 
 DAMAGES = (
-    Damage("counter lost", one("STORE202"), counter(None), by="mend-counter", counter=True),
-    Damage("counter is garbage", one("STORE202"), counter("NaN"), by="mend-counter", counter=True),
-    Damage("counter too low", one("STORE201"), value(lower), by="mend-counter", counter=True),
+    Damage("counter lost", one("STORE202"), counter(None), by="fix-counter", counter=True),
+    Damage("counter is garbage", one("STORE202"), counter("NaN"), by="fix-counter", counter=True),
+    Damage("counter too low", one("STORE201"), value(lower), by="fix-counter", counter=True),
     Damage("row deleted", one("STORE203"), delete("text"), PAIRING),
     Damage("row garbled", one("STORE101"), overwrite('{"chunk":{"ty'), PAIRING | {"TRACE301", "THINK101"}),
     Damage("row null", one("STORE102"), overwrite("null"), PAIRING | {"TRACE301", "THINK101"}),
@@ -251,7 +251,7 @@ DAMAGES = (
     Damage("status left active", one("STORE305"), value(active)),
     Damage("id that bleeds", one("STORE303"), value(neighbor)),
     Damage("steering lost", one("MSG302"), steered, by="insert-lost-steering"),
-    Damage("whole messages stranded", one("STORE301"), stranded, by="convert-stranded-messages", mode="new-conversation"),
+    Damage("whole messages stranded", one("STORE301"), stranded, by="convert-legacy-messages", mode="new-conversation"),
     Damage("merge baked in by compaction", one("MSG301"), baked, PAIRING | MERGES, by="realign-with-archive"),
     Damage("pair cut by compaction", one("TOOL204"), cut, PAIRING, by="restore-call-from-archive"),
     Damage("lost in compaction", one("STORE302"), raced),

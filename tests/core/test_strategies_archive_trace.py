@@ -18,7 +18,7 @@ from inspector.planning.preview import NothingToDo, Preview
 from inspector.planning.recommend import sequence
 from inspector.programs.dispatch.format import DISPATCH, chunk_key
 from inspector.programs.dispatch.readers import INTERRUPTED
-from inspector.programs.dispatch.rules import abort_placeholder, baked_merge, lost_steering, pair_cut_by_compaction, stranded_messages
+from inspector.programs.dispatch.rules import abort_placeholder, baked_merge, legacy_messages, lost_steering, pair_cut_by_compaction
 from inspector.programs.formats import Stored, WriteRefused, after
 from inspector.reports.error_advice import advised, observed, remedies, repaired_by
 from inspector.reports.explain import explained
@@ -139,7 +139,7 @@ def stranded(*more: str) -> Incident:
     old = [{"role": "user", "chunks": [tx("hello")]}, {"role": "assistant", "chunks": [th("greets"), tx("hi there")]}]
     values = {f"conv:c1:msg:{number:010d}": text for number, text in enumerate([*map(compact, old), *more])}
     store = Store({**values, "conv:c1:seq": str(len(values))}).append(U("are you there?")).append(A("who?"))
-    return Incident(store, "convert-stranded-messages", stranded_messages.RULE, modes=("new-conversation",))
+    return Incident(store, "convert-legacy-messages", legacy_messages.RULE, modes=("new-conversation",))
 
 
 def aborted() -> Incident:
@@ -157,7 +157,7 @@ INCIDENTS = {made.__name__: made() for made in (baked, cut, lost_result, lost_ta
 
 def choices(name: str) -> list[tuple[str, ...]]:
     """The strategy alone, with each other one, all of them, and some in between."""
-    every = [each.name for each in STRATEGIES if each.name not in ("convert-stranded-messages", "rename-in-fork") or each.name == name]
+    every = [each.name for each in STRATEGIES if each.name not in ("convert-legacy-messages", "rename-in-fork") or each.name == name]
     random = Random(name)
     some = [tuple(each for each in every if each == name or random.random() < 0.5) for _ in range(4)]
     pairs = [pair for pair in combinations(every, 2) if name in pair]

@@ -359,7 +359,7 @@ def test_an_id_that_is_renamed_leaves_every_other_member_of_its_block() -> None:
     assert made[2] == jsonb.printed([answers[0], {**answers[1], "toolCallId": "a_2"}])
 
 
-@pytest.mark.parametrize("name", ["rename-repeated-ids", "shorten-ids", "rename-invalid-ids", "sanitise-tool-names"])
+@pytest.mark.parametrize("name", ["rename-repeated-ids", "shorten-ids", "rename-invalid-ids", "sanitize-tool-names"])
 def test_no_call_loses_its_run_in_the_ledger(name: str) -> None:
     """gbrain would not find it under another id, and run the tool a second time."""
     long = "x" * 80 + "!"

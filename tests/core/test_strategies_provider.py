@@ -52,7 +52,7 @@ def repaired(name: str, conversation: Conversation) -> Conversation:
     """After the strategy; what every strategy must keep is asserted on the way."""
     case = case_in(conversation)
     final = apply(conversation, strategy(name).propose(case))
-    assert list(strategy(name).propose(case.again(final))) == [], "a second run finds nothing"
+    assert list(strategy(name).propose(case.with_conversation(final))) == [], "a second run finds nothing"
     old = {chunk.key: chunk for chunk in conversation.chunks}
     new = [chunk.key for chunk in final.chunks if chunk.key not in old]
     assert all(key.startswith(("new:", "moved:")) for key in new), "only what is new or elsewhere has a new key"
@@ -175,20 +175,20 @@ ROWS = (
     ),
     Row("rename-repeated-ids", "two results of one call", OPENAI, TURN + "tool 2.0 tool-result a f\ntool 3.0 tool-result a g"),
     Row(
-        "sanitise-tool-names",
+        "sanitize-tool-names",
         "in the call and in the result that names it",
         OPENAI,
         "assistant 0.0 tool-call a my.tool/x {}\ntool 1.0 tool-result a f name=my.tool/x",
         "assistant 0.0 tool-call a my_tool_x {}\ntool 1.0 tool-result a f name=my_tool_x",
     ),
     Row(
-        "sanitise-tool-names",
+        "sanitize-tool-names",
         "a name that is too long",
         ANTHROPIC,
         f"assistant 0.0 tool-call a {'n' * 65} {{}}\ntool 1.0 tool-result a f",
         f"assistant 0.0 tool-call a {'n' * 64} {{}}\ntool 1.0 tool-result a f",
     ),
-    Row("sanitise-tool-names", "the longest name", OPENAI, f"assistant 0.0 tool-call a {'n' * 64} {{}}\ntool 1.0 tool-result a f"),
+    Row("sanitize-tool-names", "the longest name", OPENAI, f"assistant 0.0 tool-call a {'n' * 64} {{}}\ntool 1.0 tool-result a f"),
     Row(
         "merge-same-role-messages",
         "two answers",
@@ -505,7 +505,7 @@ WRONG: dict[str, Any] = {
     ],
 }
 NAMES = (
-    *("move-results", "keep-first-result", "rename-invalid-ids", "shorten-ids", "sanitise-tool-names", "merge-same-role-messages"),
+    *("move-results", "keep-first-result", "rename-invalid-ids", "shorten-ids", "sanitize-tool-names", "merge-same-role-messages"),
     *("order-blocks", "drop-empty-blocks", "thinking-to-text", "drop-unsigned-thinking", "strip-old-thinking", "strip-thinking"),
     *("add-empty-thinking", "end-with-user", "start-with-user", "answer-before-user", "replace-surrogates"),
 )

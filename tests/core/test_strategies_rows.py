@@ -21,7 +21,7 @@ from inspector.rules.base import Case, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.strategies.leaked_syntax import recovered
-from inspector.strategies.sanitise_arguments import sanitised
+from inspector.strategies.sanitize_arguments import sanitised
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
 from tests.core.append import A, Block, Said, Store, T, U, appended, tc, th, tr, tx
@@ -73,7 +73,7 @@ def written(preview: Preview) -> dict[str, str]:
     return {change.key: jsontext.decode(change.after.data) for change in preview.changes if change.after is not None and not change.element}
 
 
-# sanitise-arguments
+# sanitize-arguments
 
 
 def calling(text: str) -> Store:
@@ -83,7 +83,7 @@ def calling(text: str) -> Store:
 @MODES
 def test_arguments_that_are_no_json_become_the_hint_that_the_newest_converter_sends(mode: str) -> None:
     store = calling('{path: "/src/main.ts"}')
-    preview = repaired(store, "sanitise-arguments", mode=mode)
+    preview = repaired(store, "sanitize-arguments", mode=mode)
     assert rows(preview)[1]["chunk"]["input"] == {"_malformed_arguments": '{path: "/src/main.ts"}'}
     assert "TOOL301" in [finding.code for finding in preview.before.findings]
     assert "TOOL301" not in codes(preview)
@@ -94,7 +94,7 @@ def test_only_the_input_changes_and_every_other_byte_of_the_row_stays() -> None:
     head = ' { "role" : "assistant",\t"more":1e2,"chunk" : {"type":"tool-call", "toolCallId":"a","toolName":"l\\u0073","n":1.0 ,"input": '
     tail = ' ,"stepId":"turn-1782600000000-a#0"},"msgIdx":0 , "chunkIdx":0.0}\n'
     store = with_rows(calling("{}"), {2: head + json.dumps('{"path": "/src", "n": 1.0}') + tail})
-    (change,) = repaired(store, "sanitise-arguments").changes
+    (change,) = repaired(store, "sanitize-arguments").changes
     assert (change.key, change.after) == (key(2), Cell((head + '{"path":"/src","n":1}' + tail).encode()))
 
 
@@ -120,7 +120,7 @@ def test_the_value_is_the_one_that_the_converter_reads_out_of_the_text(text: str
 
 @pytest.mark.parametrize("text", ["[" * 399 + "]" * 399, "[" * 9000 + "]" * 9000, "9" * 5000])
 def test_arguments_over_what_is_read_here_are_left_alone(text: str) -> None:
-    assert nothing_to_do(calling(text), "sanitise-arguments")
+    assert nothing_to_do(calling(text), "sanitize-arguments")
 
 
 # deduplicate-results

@@ -89,7 +89,7 @@ def of_shape(shape: str, format_name: str = "pi", reader: str = "verbatim") -> C
 
 
 def repaired(case: Case, *names: str) -> Case:
-    return case.again(apply(case.conversation, compose(case, [strategy(name) for name in names])))
+    return case.with_conversation(apply(case.conversation, compose(case, [strategy(name) for name in names])))
 
 
 def said(case: Case) -> str:
@@ -448,7 +448,7 @@ def test_a_cut_as_written_is_the_end_of_the_path(mode: str) -> None:
         ("insert-plain-result", "openclaw", OURS, False),
     ],
 )
-def test_the_words_of_a_made_up_result_can_be_chosen(name: str, format_name: str, words: str, details: bool) -> None:
+def test_the_words_of_a_placeholder_result_can_be_chosen(name: str, format_name: str, words: str, details: bool) -> None:
     data = lines(header(), *chain("U A(c1) U"))
     final = repaired(case_of(stored(data, format_name).conversation, "verbatim"), name, "insert-interrupted-result")
     assert [chunk.text for chunk in final.conversation.chunks if chunk.kind is Kind.TOOL_RESULT] == [words]

@@ -71,7 +71,7 @@ def test_every_prompt_is_parsed_once_however_many_rules_and_plans_ask() -> None:
 
     counting = replace(looked_at, trace=replace(looked_at.trace, bodies=counted, worked_out={}))
     for _ in range(3):
-        assert codes(counting.again(counting.conversation)) == {"MSG302"}
+        assert codes(counting.with_conversation(counting.conversation)) == {"MSG302"}
     assert len(asked) == len(set(asked)) == 1
 
 

@@ -117,7 +117,7 @@ def test_e2_77574596_is_repaired_and_given_back(tmp_path: Path, era: str) -> Non
     imported(path, said(E2_ERAS[era], E2), E2)
     merge = {"MSG101", "TOOL202"} if era == "incremental" else set()
     # The counter is not lowered with its row: a client that knows seq 136 would miss the next one.
-    assert set(repaired(path, E2, "sanitise-arguments", "strip-error-chunks", gone={"TOOL301", "MSG201"})) == {*merge, "STORE202"}
+    assert set(repaired(path, E2, "sanitize-arguments", "strip-error-chunks", gone={"TOOL301", "MSG201"})) == {*merge, "STORE202"}
     assert repaired(path, E2, gone={"TOOL301", "MSG201", *merge}) == ["STORE202"]
 
 
@@ -166,7 +166,7 @@ def test_e4_argument_texts_are_sent_as_upstreams_tests_say(tmp_path: Path, clien
     call = wire(read(loading.stored(shown.conversation).conversation).messages)[1]["tool_calls"][0]
     assert call["function"]["arguments"] == compact(sent)
     assert codes(shown.conversation) == ["TOOL301"]
-    assert repaired(path, "c1", "sanitise-arguments", gone={"TOOL301"}) == []
+    assert repaired(path, "c1", "sanitize-arguments", gone={"TOOL301"}) == []
 
 
 def test_e5_a_corrupt_row_costs_itself_only(tmp_path: Path, client: Client) -> None:
@@ -322,7 +322,7 @@ def test_e9_a_counter_below_the_last_row_is_raised(tmp_path: Path, client: Clien
     store = said([[U("one"), A("two")], [U("three"), A("four")]])
     store.values["conv:c1:seq"] = "2"
     shown = brought(path, store, "c1", client)
-    assert codes(shown.conversation) == ["STORE201"] and advised(shown.conversation) == ("mend-counter",)
+    assert codes(shown.conversation) == ["STORE201"] and advised(shown.conversation) == ("fix-counter",)
     assert repaired(path, "c1", gone={"STORE201"}) == []
 
 
@@ -343,7 +343,7 @@ def test_e9_whole_messages_beside_rows_are_converted(tmp_path: Path, client: Cli
     server.strand()
     server.turn(steps=0)
     shown = brought(path, server.store, "c1", client)
-    assert codes(shown.conversation) == ["STORE301"] and advised(shown.conversation) == ("convert-stranded-messages",)
+    assert codes(shown.conversation) == ["STORE301"] and advised(shown.conversation) == ("convert-legacy-messages",)
     assert repaired(path, "c1", gone={"STORE301"}, mode="fork") == []
 
 

@@ -45,7 +45,7 @@ def repaired(name: str, body: Any, *strategies: str) -> Any:
     for each in strategies:
         made = list(strategy(each).propose(now))
         edits += made
-        now = now.again(apply(now.conversation, made))
+        now = now.with_conversation(apply(now.conversation, made))
     plan = Plan("request.json", held.conversation.native_id, "same-file", strategies, frozenset(), "", tuple(edits), {})
     changes = format_.write(plan, held)
     assert changes and changes[0].after is not None
@@ -480,7 +480,7 @@ def test_a_body_is_judged_as_it_is(what: str) -> None:
 
 def test_arguments_that_are_an_object_become_text() -> None:
     said = [user(), calling({"path": "a"}), tool(content="r")]
-    mended = repaired(CHAT, {"messages": said}, "sanitise-arguments")
+    mended = repaired(CHAT, {"messages": said}, "sanitize-arguments")
     assert mended["messages"] == [user(), calling('{"path":"a"}'), tool(content="r")]
     assert violations(CHAT, mended, "openai-chat") == []
 

@@ -118,7 +118,7 @@ def test_what_the_session_said_after_the_crash_does_not_matter() -> None:
     assert all(piece.is_equal for piece in aligned(*found).pieces)
 
 
-def test_a_request_with_a_made_up_result_is_replayed_by_the_present_code() -> None:
+def test_a_request_with_a_placeholder_result_is_replayed_by_the_present_code() -> None:
     held_ = lines(u(), a(thinking("x"), call("1")), a(text("y")), u("and"))
     records = [
         Record(f".rollouts/sessions/{SESSION}/{name}", Cell(data, "file"))

@@ -113,7 +113,7 @@ def test_what_the_repair_breaks_or_leaves_is_said(given: str, warning: str) -> N
     assert any(warning in found for found in read(conversation(*(spelled(word) for word in given.split()))).warnings)
 
 
-def test_a_made_up_result_has_upstreams_words_and_is_reported() -> None:
+def test_a_placeholder_result_has_upstreams_words_and_is_reported() -> None:
     reading = read(conversation(u(), a(call("1")), u()))
     (made,) = [each for each in reading.messages if each.synthetic]
     assert made.chunks[0].text == INTERRUPTED and reading.report["firstSyntheticResult"] == "1"

@@ -60,7 +60,7 @@ def test_a_strategy_that_comes_after_one_that_did_its_work_has_no_cost() -> None
 def test_a_value_that_is_set_is_part_of_the_summary() -> None:
     store = merged()
     store.values["conv:c1:seq"] = "9"
-    assert summary(planned(store, "mend-counter")).startswith(
+    assert summary(planned(store, "fix-counter")).startswith(
         "4 chunks unchanged, 1 value of the conversation set (counter); 1 record replaced, "
     )
 

@@ -114,7 +114,7 @@ def test_stored_results_that_a_repair_made_up_are_told() -> None:
         else chunk
         for chunk in case.conversation.chunks
     )
-    found = findings(case.again(replace(case.conversation, chunks=chunks)), RULES)
+    found = findings(case.with_conversation(replace(case.conversation, chunks=chunks)), RULES)
     assert [(each.code, each.seqs) for each in found] == [("TOOL402", (3,))]
 
 

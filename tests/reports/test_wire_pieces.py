@@ -17,7 +17,7 @@ def texts(found: tuple[Piece, ...]) -> list[tuple[int | None, str]]:
 
 
 @pytest.mark.parametrize("shape", ["anthropic", "bedrock"])
-def test_a_made_up_result_beside_the_users_words_is_a_piece_of_its_own(shape: str) -> None:
+def test_a_placeholder_result_beside_the_users_words_is_a_piece_of_its_own(shape: str) -> None:
     prompt = projection(shape).project(case_of(UNANSWERED, "pi-1.5").reading.messages)
     (found,) = [wire for wire in prompt.messages if wire.parts and made_up(wire)]
     assert "No result provided" in texts(pieces(found))[0][1]

@@ -97,7 +97,7 @@ def test_a_premature_terminal_moves_behind_what_the_backend_said() -> None:
 
     assert said(correction.exchange) == [("tool-call", "create_file", '{"path":"a.txt"}'), ("text", "", "I have made it.")]
     assert (answer(correction.exchange).finish, answer(correction.exchange).ended) == ("tool_calls", True)
-    assert named(correction) == ["take-backend-words", "rebuild-calls", "one-terminal", "spell-anew"]
+    assert named(correction) == ["use-backend-content", "rebuild-calls", "one-terminal", "re-encode"]
     moved = next(change for change in correction.changes if change.strategy == "one-terminal")
     assert (moved.event, moved.before) == (2, "the terminal [DONE] here")
 
@@ -112,7 +112,7 @@ def test_events_that_were_lost_come_back_and_repeated_ones_go() -> None:
     correction = correct(golden("older O-O"))
 
     assert said(correction.exchange) == [("text", "", "Hi "), ("tool-call", "search", '{"query":"q"}'), ("text", "", " tail")]
-    taken = [change for change in correction.changes if change.strategy == "take-backend-words"]
+    taken = [change for change in correction.changes if change.strategy == "use-backend-content"]
     assert ("text Hi ", "", False) in {(each.before, each.after, each.restored) for each in taken}
     assert ("", "text  tail", True) in {(each.before, each.after, each.restored) for each in taken}
 
@@ -202,7 +202,7 @@ def test_characters_come_back_from_the_bytes_of_the_backend() -> None:
 def test_of_one_side_broken_bytes_stay_broken_and_become_utf8() -> None:
     correction = correct(exchange(chat(text("a€b"), finish()).replace("€".encode(), b"\xe2\x82")))
 
-    assert said(correction.exchange) == [("text", "", "a\ufffdb")] and named(correction) == ["decode-anew", "spell-anew"]
+    assert said(correction.exchange) == [("text", "", "a\ufffdb")] and named(correction) == ["decode-again", "re-encode"]
 
 
 def test_a_signature_comes_back() -> None:
@@ -218,7 +218,7 @@ def test_a_signature_comes_back() -> None:
     )
     correction = correct(given.exchange())
 
-    assert answer(correction.exchange).blocks[0].signature == "c2ln" and named(correction) == ["restore-signature", "spell-anew"]
+    assert answer(correction.exchange).blocks[0].signature == "c2ln" and named(correction) == ["restore-signature", "re-encode"]
 
 
 def test_what_would_be_lost_is_refused() -> None:
@@ -233,8 +233,8 @@ def test_a_person_may_pick_strategies_and_no_other_is_applied() -> None:
 
     all_of_them, one = correct(given), correct(given, strategies=["one-terminal"])
 
-    assert named(all_of_them) == ["rebuild-calls", "one-terminal", "spell-anew"]
-    assert named(one) == ["one-terminal", "spell-anew"] and said(one.exchange) == [("text", "", HERMES)]
+    assert named(all_of_them) == ["rebuild-calls", "one-terminal", "re-encode"]
+    assert named(one) == ["one-terminal", "re-encode"] and said(one.exchange) == [("text", "", HERMES)]
     assert errors(one.exchange) == {"tool_text_in_content"} and answer(one.exchange).finish == "stop"
 
 
@@ -249,7 +249,7 @@ def test_a_person_may_pick_strategies_and_no_other_is_applied() -> None:
         ),
         (exchange(sse(spoken.START, *spoken.SAID, spoken.reason("tool_use"))), "one-finish", "mark-incomplete"),
         (exchange(chat(call(1), call(3), finish()).replace(b"[DONE]", b"[DONE]\n\ndata: [DONE]")), "one-terminal", "renumber-calls"),
-        (golden("older O-O"), "take-backend-words", "one-terminal"),
+        (golden("older O-O"), "use-backend-content", "one-terminal"),
     ],
 )
 def test_what_cannot_be_done_alone_says_which_others_it_needs(given: Exchange, picked: str, others: str) -> None:
@@ -266,7 +266,7 @@ def test_each_strategy_alone_does_its_own_or_says_why_not(case: Golden, picked: 
         assert str(refused).endswith("choose them as well.")
         return
 
-    assert set(named(correction)) <= {picked, "spell-anew"}
+    assert set(named(correction)) <= {picked, "re-encode"}
     # What the proxy had turned to something worse is seen once that is repaired.
     seen = {"tool_text_in_content", "tool_text_in_reasoning", "wrapper_unparsed", "empty_stream"}
     assert errors(correction.exchange) <= errors(case.exchange()) | seen
@@ -283,7 +283,7 @@ def test_a_terminal_that_is_not_picked_stays_away() -> None:
 def test_a_name_that_is_none_and_one_that_does_nothing_are_said() -> None:
     given = exchange(sse(ROLE, text("Hi")))
 
-    with pytest.raises(CannotCorrect, match="no strategy 'mend-all' for streams; there are take-backend-words,"):
+    with pytest.raises(CannotCorrect, match="no strategy 'mend-all' for streams; there are use-backend-content,"):
         correct(given, strategies=["mend-all"])
     assert correct(given, strategies=["rebuild-calls"]) == Correction(given, refused=("rebuild-calls has nothing to do here.",))
 

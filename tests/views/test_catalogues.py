@@ -101,7 +101,7 @@ def test_every_mode_is_described_in_its_own_words_and_no_others(client: Client, 
 
 
 def test_a_safe_strategy_that_rewrites_content_is_not_said_to_change_numbers_only(client: Client) -> None:
-    text = unescape(client.get("/strategies/sanitise-tool-names/").content.decode())
+    text = unescape(client.get("/strategies/sanitize-tool-names/").content.decode())
     assert "nothing is lost and nothing is invented." in text and "only numbers" not in text
 
 

@@ -384,7 +384,7 @@ def test_a_conversation_without_chunks_is_a_page_that_says_so(get: Get, tmp_path
     bring(tmp_path / "a.db")
     conversation = Conversation.objects.get()
     assert "The store holds no chunks of this conversation." in get(conversation)
-    for rest in (".json", ".md", "/prompt/", "/prompt.json", "/trace/", "/repairs/new/?strategy=mend-counter"):
+    for rest in (".json", ".md", "/prompt/", "/prompt.json", "/trace/", "/repairs/new/?strategy=fix-counter"):
         get(conversation, rest)
 
 

@@ -118,7 +118,7 @@ def test_readers_and_strategies_are_compared(client: Client, incident: Conversat
 def test_names_that_nothing_knows_are_said(client: Client, incident: Conversation) -> None:
     for query in ("?as=nope", "?profile=nope", "?reader=nope", "?strategy=nope"):
         assert "There is no" in prompt(client, incident, query, status=404)
-    assert "would change nothing here" in prompt(client, incident, "?strategy=mend-counter")
+    assert "would change nothing here" in prompt(client, incident, "?strategy=fix-counter")
 
 
 def test_rows_come_in_windows_and_an_address_opens_at_a_chunk(client: Client, tmp_path: Path, db: None) -> None:

@@ -103,13 +103,13 @@ def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
     options = re.findall(r'value="([\w-]+)".*?</label>', page[page.index("Strategies") : page.index("How it is written")], re.DOTALL)
     labels = re.findall(r"<label.*?</label>", page[page.index("Strategies") : page.index("How it is written")], re.DOTALL)
     advised = [name for name, label in zip(options, labels, strict=True) if "repairs what was found" in label]
-    assert "insert-interrupted-result" in advised and "mend-counter" not in advised
+    assert "insert-interrupted-result" in advised and "fix-counter" not in advised
 
 
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("?strategy=mend-counter", "Nothing to do: mend-counter would change nothing"),
+        ("?strategy=fix-counter", "Nothing to do: fix-counter would change nothing"),
         ("?strategy=renumber-messages&mode=sideways", "cannot be written in mode &#x27;sideways&#x27;; it offers new-conversation (fork)"),
         ("?strategy=format-the-disk", "Choose what to repair"),
         ("?strategy=renumber-messages&reader=nobody", "There is no reader &#x27;nobody&#x27;"),
@@ -165,7 +165,7 @@ def test_proposing_leads_to_the_page_of_the_repair(client: Client, merged_one: C
     ("data", "said"),
     [
         ({}, "Choose at least one strategy"),
-        ({"strategy": "mend-counter"}, "Nothing to do"),
+        ({"strategy": "fix-counter"}, "Nothing to do"),
         ({"strategy": RENUMBER, "mode": "<b>"}, "cannot be written in mode"),
     ],
 )
@@ -429,10 +429,10 @@ def test_a_repair_whose_strategy_is_no_more_still_has_its_page(client: Client, p
 def test_strategies_that_have_nothing_to_mend_are_folded_away(client: Client, merged_one: Conversation) -> None:
     address = f"/conversations/{merged_one.oid}/repairs/new/"
     near, folded = text(client, address).split('<details class="others">', 1)
-    assert f'value="{RENUMBER}"' in near and 'value="mend-counter"' not in near and 'value="mend-counter"' in folded
+    assert f'value="{RENUMBER}"' in near and 'value="fix-counter"' not in near and 'value="fix-counter"' in folded
     assert "named by a finding" not in folded.split("</details>", 1)[0]
-    chosen, _ = text(client, f"{address}?strategy=mend-counter").split('<details class="others">', 1)
-    assert 'value="mend-counter" checked' in chosen
+    chosen, _ = text(client, f"{address}?strategy=fix-counter").split('<details class="others">', 1)
+    assert 'value="fix-counter" checked' in chosen
 
 
 def test_where_nothing_can_be_mended_all_strategies_are_open(client: Client, path: Path) -> None:
@@ -452,7 +452,7 @@ def test_a_finding_that_the_repair_itself_makes_is_not_called_still_found(client
     Source.objects.update(write_enabled=True)
     page = post(approved(conversation, "insert-interrupted-result"), "apply")
     remains = page.split("<h2>What remains</h2>", 1)[1].split("</section>", 1)[0]
-    assert "synthesised-result: 1 new, made by this repair." in remains and "synthesised-result: 1 still found" not in remains
+    assert "synthetic-result: 1 new, made by this repair." in remains and "synthetic-result: 1 still found" not in remains
 
 
 def test_a_list_of_repairs_says_what_is_not_written_yet(client: Client, merged_one: Conversation) -> None:

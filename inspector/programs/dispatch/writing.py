@@ -64,7 +64,7 @@ def in_place(plan: Plan, stored: Stored) -> list[Change]:
     if any(chunk.key in stranded for chunk in final.chunks):
         # The old messages would stay beside their rows, and every row that clients hold would get another number.
         raise WriteRefused(
-            "Messages of the older generation become rows only in a new conversation; choose that mode (--mode fork), or leave convert-stranded-messages out."
+            "Messages of the older generation become rows only in a new conversation; choose that mode (--mode fork), or leave convert-legacy-messages out."
         )
     base = {chunk.key: chunk for chunk in conversation.chunks}
     before = {record.key: record.value for record in stored.records}

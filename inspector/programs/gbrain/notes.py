@@ -5,16 +5,16 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.programs.gbrain.readers import FAILED, RECOVERED, UNAVAILABLE
-from inspector.rules.base import Case, Hit
+from inspector.rules.base import Case, Match
 
 CAP_NOTE = re.compile(r"\[system\] Your previous response hit the \S{1,20}-token output cap and was truncated;")
 
 
-def notes(case: Case) -> Iterator[Hit]:
+def notes(case: Case) -> Iterator[Match]:
     for message in case.messages:
         for chunk in message.chunks:
             if message.role == "user" and CAP_NOTE.match(chunk.text):
-                yield Hit(
+                yield Match(
                     (chunk,),
                     f"The text at seq {chunk.seq} is gbrain's own note to the model about an answer that was cut off: no user said it.",
                 )

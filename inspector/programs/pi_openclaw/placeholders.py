@@ -6,7 +6,7 @@ from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.base import SyntheticResult
 from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT, is_made_up
-from inspector.rules.base import Case, Hit
+from inspector.rules.base import Case, Match
 
 PI_WORDS = SyntheticResult(NO_RESULT)
 OPENCLAW_WORDS = SyntheticResult(MISSING, {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}, "unknown", "pi")
@@ -25,7 +25,7 @@ def placeholder_of(chunk: Chunk) -> str:
     return PLACEHOLDERS.get(chunk.text.strip(), "") if chunk.kind is Kind.TEXT else ""
 
 
-def placeholders(case: Case) -> Iterator[Hit]:
+def placeholders(case: Case) -> Iterator[Match]:
     by_text: dict[tuple[str, str], list[Chunk]] = {}
     for message in case.messages:
         for chunk in message.chunks:
@@ -33,7 +33,7 @@ def placeholders(case: Case) -> Iterator[Hit]:
                 by_text.setdefault((program, chunk.text.strip()), []).append(chunk)
     for (program, text), chunks in by_text.items():
         what = "A text stands" if len(chunks) == 1 else f"{len(chunks)} texts stand"
-        yield Hit(
+        yield Match(
             chunks,
             f"{what} in the place of something that was lost or refused (seq {queries.span_text([chunk.seq for chunk in chunks])}): {program} puts {text!r} there, nobody said it.",
         )

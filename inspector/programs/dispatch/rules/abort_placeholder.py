@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.jsontext import encode
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 ABORTED = "Aborted"
 
@@ -27,7 +27,7 @@ def placeholders(case: Case) -> list[tuple[int, Chunk]]:
     ]
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """One hit for each abort: the results of neighboring messages."""
     aborts: list[list[Chunk]] = []
     before = -2
@@ -38,7 +38,7 @@ def check(case: Case) -> Iterator[Hit]:
         before = index
     for chunks in aborts:
         what = f"{len(chunks)} results say" if len(chunks) > 1 else "A result says"
-        yield Hit(
+        yield Match(
             chunks,
             f"{what} only {ABORTED!r} (seq {queries.span_text([chunk.seq for chunk in chunks])}), and no call has the id: "
             "the turn was aborted, its calls were taken out of the history and their results were not.",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from inspector.conversation.alignment import kept
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, true_messages
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 # What no writer stores under a role by itself: append() gets messages from the user, from the model or from a tool.
 IMPOSSIBLE = {
@@ -16,7 +16,7 @@ IMPOSSIBLE = {
 }
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if not case.conversation.fact("compactedFrom"):
         return
     places = kept(case.conversation, case.archive) if case.archive else {}
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Hit]:
         wrong = [chunk for chunk in message.chunks if chunk.kind in IMPOSSIBLE.get(message.role, ())]
         held = _held(case, message, places, archived, part_of)
         if wrong or len(held) > 1 or any(part.role != message.role for part in held):
-            yield Hit(message.chunks, _said(message, wrong, held), evidence=_evidence(held), ruled_out=_unknown(case, held))
+            yield Match(message.chunks, _said(message, wrong, held), evidence=_evidence(held), ruled_out=_unknown(case, held))
 
 
 def _held(

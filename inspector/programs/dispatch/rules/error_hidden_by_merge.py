@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.error_chunks import messages_with_errors
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     errors = [chunk for _, chunks, hidden in messages_with_errors(case) if hidden for chunk in chunks]
     if errors:
-        yield Hit(
+        yield Match(
             errors,
             f"{'An error chunk is' if len(errors) == 1 else f'{len(errors)} error chunks are'} inside a merged message (seq {span_text([chunk.seq for chunk in errors])}): "
             "the loader's repair looks at whole assistant messages and does not take it for what it is.",

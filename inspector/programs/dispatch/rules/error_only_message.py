@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rules.error_chunks import messages_with_errors
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message, errors, hidden in messages_with_errors(case):
         if hidden or len(errors) < len(message.chunks):
             continue
@@ -16,7 +16,7 @@ def check(case: Case) -> Iterator[Hit]:
             if not last
             else "The history ends with it: a loader without the error phases cannot go on"
         )
-        yield Hit(errors, f"The assistant message at seq {errors[0].seq} holds only an error ({errors[0].text[:100]}). {effect}.")
+        yield Match(errors, f"The assistant message at seq {errors[0].seq} holds only an error ({errors[0].text[:100]}). {effect}.")
 
 
 RULE = Rule(

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import merges
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for _, held in merges(case):
         for first, second in pairwise(held):
             if first.role == second.role:
@@ -16,7 +16,7 @@ def check(case: Case) -> Iterator[Hit]:
                     f"Two {first.role} messages, seq {span_text(first.seqs)} and seq {span_text(second.seqs)}, carry equal msgIdx and role: "
                     "their texts are glued, and splitting on role alone would not part them."
                 )
-                yield Hit((*first.chunks, *second.chunks), text)
+                yield Match((*first.chunks, *second.chunks), text)
 
 
 RULE = Rule(

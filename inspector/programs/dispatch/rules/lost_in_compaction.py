@@ -7,11 +7,11 @@ from inspector.conversation.alignment import likeness
 from inspector.conversation.compacted import kept_for_certain
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.traces.witness import TurnWitness, turn_of, turn_witnesses
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if not case.conversation.fact("compactedFrom") or not case.conversation.chunks or case.running or _half_written(case):
         return
     archived, anchor = _lost_from_archive(case)
@@ -20,7 +20,7 @@ def check(case: Case) -> Iterator[Hit]:
     if archived or asked:
         # What compaction summed up is gone rightly; only what stood after a kept row must still be there.
         lost = [(f"archive seq {chunk.seq}", chunk.text[:200]) for chunk in archived] + [(where, text[:200]) for where, text in asked]
-        yield Hit(
+        yield Match(
             (anchor or case.conversation.chunks[-1],),
             f"{'A user message is' if len(lost) == 1 else f'{len(lost)} user messages are'} missing after what compaction kept: "
             f"{_holder(bool(archived), bool(asked))} and the rows do not.",

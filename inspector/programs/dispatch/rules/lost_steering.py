@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.traces.witness import Said, turn_of, turn_witnesses
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if case.trace is None:
         return
     chunks = case.conversation.chunks
@@ -26,12 +26,12 @@ def check(case: Case) -> Iterator[Hit]:
         for said in witness.between:
             lost = [text for text in said.texts if text.strip() and text not in stored]
             if lost:
-                yield _hit(witness.turn_id, [chunks[place] for place in places], said, lost)
+                yield _match(witness.turn_id, [chunks[place] for place in places], said, lost)
 
 
-def _hit(turn_id: str, rows: list[Chunk], said: Said, lost: list[str]) -> Hit:
+def _match(turn_id: str, rows: list[Chunk], said: Said, lost: list[str]) -> Match:
     before = [chunk for chunk in rows if chunk.step_id == said.after] or rows
-    return Hit(
+    return Match(
         before[-1:],
         f"A user message that came in while {turn_id[:60]} ran stands in the prompt and in no row: it belongs after seq {before[-1].seq}. "
         "The model saw it once; every later request is without it.",

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rules.unreadable_row import NOT_JSON
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for chunk in case.conversation.chunks:
         if chunk.damage and chunk.damage not in NOT_JSON:
             thrown = case.reading.failure and f"seq {chunk.seq}:" in case.reading.failure
             effect = "the loader throws on it" if thrown else "the loader drops or misreads it without a word"
-            yield Hit((chunk,), f"The row at seq {chunk.seq} is not a whole chunk row: {chunk.reason}; {effect}.")
+            yield Match((chunk,), f"The row at seq {chunk.seq} is not a whole chunk row: {chunk.reason}; {effect}.")
 
 
 RULE = Rule(

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message, held in merges(case):
         wrong = foreign(message, held)
         if message.role != "assistant" or not wrong:
@@ -16,7 +16,7 @@ def check(case: Case) -> Iterator[Hit]:
             f"{len(held)} messages share msgIdx {indexes(held)} and are read as one assistant message: "
             f"seq {span_text([chunk.seq for chunk in wrong])} is presented as the model's own words. The request stays valid, so nothing errors."
         )
-        yield Hit(message.chunks, text, evidence=listing(held), ruled_out=ruled_out(case))
+        yield Match(message.chunks, text, evidence=listing(held), ruled_out=ruled_out(case))
 
 
 RULE = Rule(

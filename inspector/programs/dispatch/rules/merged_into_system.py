@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message, held in merges(case):
         wrong = foreign(message, held)
         if message.role == "system" and wrong:
@@ -15,7 +15,7 @@ def check(case: Case) -> Iterator[Hit]:
                 f"{len(held)} messages share msgIdx {indexes(held)} and are read as one system message: "
                 f"seq {span_text([chunk.seq for chunk in wrong])} gets the authority of the system prompt."
             )
-            yield Hit(message.chunks, text, evidence=listing(held))
+            yield Match(message.chunks, text, evidence=listing(held))
 
 
 RULE = Rule(

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text, turns
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message, held in merges(case):
         wrong = foreign(message, held)
         if not wrong or message.role in ("assistant", "system"):
@@ -15,7 +15,7 @@ def check(case: Case) -> Iterator[Hit]:
         turn_count = len([turn for turn in turns(held) if turn[0].role == "user"])
         labelled = f"The model's own answers of seq {span_text([chunk.seq for chunk in wrong])} are labelled as the {message.role}'s."
         text = f"{len(held)} messages of {'one turn' if turn_count < 2 else f'{turn_count} turns'} share msgIdx {indexes(held)} and are read as one {message.role} message. {labelled}"
-        yield Hit(message.chunks, text, evidence=listing(held), ruled_out=ruled_out(case))
+        yield Match(message.chunks, text, evidence=listing(held), ruled_out=ruled_out(case))
 
 
 RULE = Rule(

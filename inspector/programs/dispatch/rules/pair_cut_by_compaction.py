@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.programs.dispatch.rules.abort_placeholder import placeholders
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def cut_off(case: Case) -> list[Chunk]:
@@ -22,10 +22,10 @@ def cut_off(case: Case) -> list[Chunk]:
     return [chunk for chunk in head if chunk.key not in aborted]
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     chunks = cut_off(case)
     if chunks:
-        yield Hit(
+        yield Match(
             chunks,
             f"The compacted history begins with {'a result' if len(chunks) == 1 else f'{len(chunks)} results'} "
             f"(seq {queries.span_text([chunk.seq for chunk in chunks])}): compaction cut between the calls and what they returned.",

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     counter = parse_int(case.conversation.fact("counter") or "")
     if counter is None or case.running:
         return
     above = [chunk for chunk in case.conversation.chunks if chunk.seq > counter]
     if above:
-        yield Hit(
+        yield Match(
             above,
             f"{len(above)} rows (seq {span_text([chunk.seq for chunk in above])}) stand above the counter, which says {counter}: "
             "the next append overwrites them from there.",
@@ -32,6 +32,6 @@ RULE = Rule(
     example="@counter 1\n1 user 0.0 text go\n2 assistant 1.0 text ok",
     check=check,
     references=("derived from append() of Dispatch store.ts 71c635f",),
-    repaired_by=("mend-counter",),
+    repaired_by=("fix-counter",),
     fixed_in_code="Write the rows of an append and the counter in one transaction.",
 )

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     gaps = [(first, second) for first, second in pairwise(case.conversation.chunks) if second.seq > first.seq + 1]
     if gaps:
         missing = [seq for first, second in gaps for seq in range(first.seq + 1, min(second.seq, first.seq + 50))]
         total = sum(second.seq - first.seq - 1 for first, second in gaps)
-        yield Hit(
+        yield Match(
             [second for _, second in gaps],
             f"{total} numbers are missing between rows (seq {span_text(missing)}): rows were deleted. Loading does not mind.",
         )

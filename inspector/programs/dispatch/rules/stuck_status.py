@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if case.conversation.fact("status") != "active" or case.running or case.taken_at is None:
         return
     last = int(case.conversation.fact("lastActivityAt") or 0)
     traced = "no turn is open in the trace" if case.trace is not None else "no trace was imported that would show an open turn"
-    yield Hit(
+    yield Match(
         case.conversation.chunks[-1:],
         f"The status says active, but nothing was written for {_long(case.taken_at - last)} before the store was read, and {traced}: the server went down inside a turn.",
     )

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     gone = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if not case.reading.failure else set()
     for message in case.messages:
         if message.role == "assistant" and all(chunk.kind is Kind.THINKING and chunk.key in gone for chunk in message.chunks):
-            yield Hit(
+            yield Match(
                 message.chunks,
                 f"The assistant message at seq {span_text(message.seqs)} holds only thinking; the reader drops it, and with it the trace of what the model did there.",
             )

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from inspector.programs.dispatch.rows import read_meta
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _NOT_IN_INDEX = {"not listed": "conv-index does not name it", "damaged": "conv-index is no JSON array"}
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Silent where the store has no index at all: its version knew none."""
     conversation = case.conversation
     index, meta = conversation.fact("index"), conversation.facts.get("meta")
@@ -19,10 +19,12 @@ def check(case: Case) -> Iterator[Hit]:
     if conversation.chunks or conversation.stranded:
         reasons = [reason for reason in (_NOT_IN_INDEX.get(index, ""), of_meta) if reason]
         if reasons:
-            yield Hit((), f"The program does not list this conversation: {' and '.join(reasons)}. Its rows are all there.")
+            yield Match((), f"The program does not list this conversation: {' and '.join(reasons)}. Its rows are all there.")
     # A client may set the folder or model of a conversation before anything is said in it: only a listed one is a ghost.
     elif index == "listed" and of_meta:
-        yield Hit((), f"Nothing is left of this conversation but its name in conv-index: the store holds no message of it, and {of_meta}.")
+        yield Match(
+            (), f"Nothing is left of this conversation but its name in conv-index: the store holds no message of it, and {of_meta}."
+        )
 
 
 RULE = Rule(

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 NOT_JSON = frozenset({"not-json", "not-utf8", "not-text", "too-deep", "huge-integer"})
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for chunk in case.conversation.chunks:
         if chunk.damage in NOT_JSON:
-            yield Hit((chunk,), f"The row at seq {chunk.seq} cannot be read: {chunk.reason}.", evidence=(("bytes", f"{len(chunk.raw):,}"),))
+            yield Match(
+                (chunk,), f"The row at seq {chunk.seq} cannot be read: {chunk.reason}.", evidence=(("bytes", f"{len(chunk.raw):,}"),)
+            )
 
 
 RULE = Rule(

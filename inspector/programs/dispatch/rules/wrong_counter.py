@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from inspector.programs.dispatch import g0 as dispatch_g0
 from inspector.programs.dispatch.keys import parse_int
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     chunks = case.conversation.chunks
     # The old store kept no counter: it numbered by its rows.
     if not chunks or case.running or case.conversation.format == dispatch_g0.NAME:
@@ -17,11 +17,11 @@ def check(case: Case) -> Iterator[Hit]:
     top = max(chunk.seq for chunk in chunks)
     last = (chunks[-1],)
     if text is None:
-        yield Hit(last, f"The counter is missing: the next append starts at seq 1 and overwrites the history (last row: seq {top}).")
+        yield Match(last, f"The counter is missing: the next append starts at seq 1 and overwrites the history (last row: seq {top}).")
     elif counter is None:
-        yield Hit(last, f"The counter is {text[:40]!r}, which is no number: the next append starts at seq 1 and overwrites the history.")
+        yield Match(last, f"The counter is {text[:40]!r}, which is no number: the next append starts at seq 1 and overwrites the history.")
     elif counter > top:
-        yield Hit(last, f"The counter says {counter}, the last row is seq {top}: the next append leaves a gap.", severity=Severity.NOTE)
+        yield Match(last, f"The counter says {counter}, the last row is seq {top}: the next append leaves a gap.", severity=Severity.NOTE)
 
 
 RULE = Rule(
@@ -36,6 +36,6 @@ RULE = Rule(
     example="@counter x\n1 user 0.0 text go\n2 assistant 1.0 text ok",
     check=check,
     references=("derived from append() of Dispatch store.ts 71c635f",),
-    repaired_by=("mend-counter",),
+    repaired_by=("fix-counter",),
     fixed_in_code="Refuse to append where the counter does not parse or rows stand above it.",
 )

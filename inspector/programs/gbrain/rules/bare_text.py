@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.readers import unparsed
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     found = list(unparsed(case.conversation))
     if found:
         indexes = span_text([chunk.msg_idx for chunk in found if chunk.msg_idx is not None])
-        yield Hit(
+        yield Match(
             found,
             f"{'A message is' if len(found) == 1 else f'{len(found)} messages are'} stored as plain words in a JSON string (index {indexes}): "
             "gbrain parses such a string as JSON when it loads the job, and every retry ends there.",

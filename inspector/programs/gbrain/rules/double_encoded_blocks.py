@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.blocks import DOUBLE
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     rows: dict[int | None, Chunk] = {}
     for chunk in case.conversation.chunks:
         if is_double_encoded(chunk):
             rows.setdefault(chunk.msg_idx, chunk)
     if rows:
         indexes = [index for index in rows if index is not None]
-        yield Hit(
+        yield Match(
             list(rows.values()),
             f"The blocks of {'a message' if len(rows) == 1 else f'{len(rows)} messages'} (index {span_text(indexes)}) are a JSON string that holds an array: gbrain parses it once more "
             "and reads on, but SQL and other programs see a text.",

@@ -7,17 +7,17 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import UNKNOWN
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     direct = case.conversation.fact(PATH) == LEGACY
     dropped = [chunk for each in case.reading.dropped if each.why == UNKNOWN for chunk in each.chunks]
     for chunk in dropped:
         if chunk.kind is Kind.UNREADABLE:
-            yield Hit((chunk,), f"What stands at seq {chunk.seq} is not read: {chunk.reason}.", origin=Origin.STORE)
+            yield Match((chunk,), f"What stands at seq {chunk.seq} is not read: {chunk.reason}.", origin=Origin.STORE)
     # The direct path sends every block as it was received.
     unknown: dict[str, list[Chunk]] = {}
     for chunk in dropped if not direct else ():
@@ -25,14 +25,14 @@ def check(case: Case) -> Iterator[Hit]:
             unknown.setdefault(_type(chunk), []).append(chunk)
     for name, chunks in unknown.items():
         what = "A block" if len(chunks) == 1 else f"{len(chunks)} blocks"
-        yield Hit(
+        yield Match(
             chunks,
             f"{what} of the type {name!r} (seq {span_text([chunk.seq for chunk in chunks])}) never {'reaches' if len(chunks) == 1 else 'reach'} the model: "
             "the gateway takes texts, calls and results out of a message and leaves the rest.",
         )
     thinking = [chunk for chunk in dropped if chunk.kind in _THINKING and not direct]
     if thinking:
-        yield Hit(
+        yield Match(
             thinking,
             f"Thinking at seq {span_text([chunk.seq for chunk in thinking])} is left out by the gateway, which keeps none by design.",
             severity=Severity.NOTE,

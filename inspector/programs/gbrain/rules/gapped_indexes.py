@@ -6,12 +6,12 @@ from itertools import pairwise
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.readers import by_row
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 GATEWAY = "the gateway loop before #2820 counted a row of results after each message with calls, and wrote none"
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     rows = [(index, held) for index, held in by_row(case.conversation.chunks) if index is not None]
     own: list[tuple[list[int], Chunk]] = []
     other: list[tuple[list[int], Chunk]] = []
@@ -25,7 +25,7 @@ def check(case: Case) -> Iterator[Hit]:
             missing = [index for gone, _ in found for index in gone]
             numbers = f"{'index' if len(missing) == 1 else 'indexes'} {span_text(missing)}"
             why = f"{GATEWAY}." if is_own else "no path of gbrain leaves these out, so that rows were removed."
-            yield Hit(
+            yield Match(
                 [chunk for _, chunk in found], f"No message stands at {numbers}: {why}", severity=None if is_own else Severity.WARNING
             )
 

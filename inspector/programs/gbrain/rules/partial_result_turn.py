@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from inspector.programs.gbrain.readers import RECOVERED
 from inspector.programs.gbrain.rules.gbrain_calls import by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for found in by_turn([each for each in open_calls(case) if each.is_partial]):
         row = found[0].row
         held = sum(each.is_settled for each in found)
         kept = "" if not held else f", though the ledger holds {'its outcome' if len(found) == 1 else f'the outcome of {held}'}"
-        yield Hit(
+        yield Match(
             [each.call for each in found],
             f"{calls_text(found)} no result, and the row after has results (seq {row.results[0].seq}): gbrain writes those of a turn in one row, so that something else "
             f"changed it. Since #2820 gbrain takes such a turn for answered and sends {RECOVERED!r}{kept}.{path_text(case)}",

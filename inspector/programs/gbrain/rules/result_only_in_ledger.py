@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import HEAD
 from inspector.programs.gbrain.rules.gbrain_calls import by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Of turns without any row of results: TOOL603 speaks of those that have one."""
     for found in by_turn([each for each in open_calls(case) if each.is_settled and not each.is_partial]):
         failed = sum(each.run is not None and each.run.status == "failed" for each in found)
         ended = "complete" if not failed else "failed" if failed == len(found) else f"{len(found) - failed} complete, {failed} failed"
-        yield Hit(
+        yield Match(
             [each.call for each in found],
             f"{calls_text(found)} no result in the history, and the ledger holds {'its outcome' if len(found) == 1 else 'their outcomes'} ({ended}). "
             f"{_retry(case)}{path_text(case)}",

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from inspector.conversation.model import Chunk, Execution
 from inspector.programs.gbrain.readers import by_message, by_row
 from inspector.programs.gbrain.rules.gbrain_calls import path_text, rows_with_calls, run_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 ONESHOT = "oneshot-"
 """The start of ids of pages that gbrain wrote without asking the model for a call: no message has one, by design."""
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     taken: set[str] = set()
     called: dict[int, set[str]] = {}
     open_ids: dict[str, int] = {}
@@ -27,10 +27,10 @@ def check(case: Case) -> Iterator[Hit]:
         known = called.get(index, set())
         left = [run for run in runs if run.key not in taken and run.call_id not in known and not run.call_id.startswith(ONESHOT)]
         if left:
-            yield _hit(case, index, left, first, open_ids)
+            yield _match(case, index, left, first, open_ids)
 
 
-def _hit(case: Case, index: int, runs: Sequence[Execution], first: Mapping[int, Chunk], open_ids: Mapping[str, int]) -> Hit:
+def _match(case: Case, index: int, runs: Sequence[Execution], first: Mapping[int, Chunk], open_ids: Mapping[str, int]) -> Match:
     names = ", ".join(dict.fromkeys(run.tool_name[:60] for run in runs))[:80]
     what = f"a run of {names}" if len(runs) == 1 else f"{len(runs)} runs of {names}"
     where = (
@@ -40,7 +40,7 @@ def _hit(case: Case, index: int, runs: Sequence[Execution], first: Mapping[int, 
     )
     elsewhere = sorted({open_ids[run.call_id] for run in runs if run.call_id in open_ids})
     same = f" A call of the same id at index {elsewhere[0]} has no run of its own." if elsewhere else ""
-    return Hit(
+    return Match(
         [first[index]] if index in first else (),
         f"The ledger notes {what} for index {index}, {where}.{same}{path_text(case)}",
         evidence=tuple((f"{run.tool_name[:40]} {run.call_id[:40]!r}", run_text(run)) for run in runs[:8]),

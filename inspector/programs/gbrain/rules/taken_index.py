@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from inspector.programs.gbrain.readers import VERSIONS, counters
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     said = case.reading.report.get("collides")
     if not said:
         return
     at = case.reading.report.get("nextMessageIdx")
     counted = [(version.name, counters(version, case.conversation)) for version in VERSIONS]
-    yield Hit(
+    yield Match(
         [chunk for chunk in case.conversation.chunks if chunk.msg_idx == at][:1],
         f"{case.reading.reader} counts rows to find the next index, and {said}.",
         evidence=tuple(

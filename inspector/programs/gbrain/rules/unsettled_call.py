@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from inspector.programs.gbrain.rules.gbrain_calls import Open, by_turn, calls_text, open_calls, path_text, runs_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for found in by_turn([each for each in open_calls(case) if not each.is_settled and not each.is_partial]):
-        yield Hit(
+        yield Match(
             [each.call for each in found],
             f"{calls_text(found)} no result, and the ledger does not say how {'it' if len(found) == 1 else 'they'} ended ({_known(found)}). "
             f"{_retry(found)}{path_text(case)}",

@@ -7,7 +7,7 @@ from inspector.conversation.tree import Entry, entries
 from inspector.programs.pi_openclaw.readers.paths import REBASED
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, bounded, counted, is_user, name, tree_of, whole, words_of
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def dangling(case: Case, tree: Tree) -> Iterator[Entry]:
@@ -30,7 +30,7 @@ def fused_ids(case: Case) -> set[str]:
     return {entry.id for entry in entries(whole(case)) if "fused" in entry.about and entry.id}
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     tree = tree_of(case)
     calls = {chunk.call_id: chunk for chunk in whole(case).chunks if chunk.call_id and chunk.kind == "tool-call"}
     hidden = [is_user(entry) and entry.index not in tree.on_path for entry in tree.all]
@@ -39,10 +39,10 @@ def check(case: Case) -> Iterator[Hit]:
         above.append(above[-1] + each)
     found = list(dangling(case, tree))
     again = {words_of(entry) for entry in tree.path} if any(entry.index not in tree.on_path for entry in found) else set()
-    yield from bounded(_hit(tree, entry, above[entry.index], calls, again) for entry in found)
+    yield from bounded(_match(tree, entry, above[entry.index], calls, again) for entry in found)
 
 
-def _hit(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], again: set[str]) -> Hit:
+def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], again: set[str]) -> Match:
     before = tree.all[entry.index - 1] if entry.index else None
     evidence = [("parent", (entry.parent or "")[:60])]
     if entry.parent in calls:
@@ -53,18 +53,18 @@ def _hit(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], again: s
         )
     said = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line"
     if before is None:
-        return Hit(entry.chunks, f"{said}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
+        return Match(entry.chunks, f"{said}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
     if entry.index not in tree.on_path and words_of(entry) in again:
         text = f"{said}; what it says is on the path by a line of its own, and this one is an old branch, of which nothing is missing."
-        return Hit(entry.chunks, text, severity=Severity.NOTE)
+        return Match(entry.chunks, text, severity=Severity.NOTE)
     if entry.index not in tree.on_path:
         text = f"{said}; it is not on the path, and a branch that ends in it begins here."
-        return Hit(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))
+        return Match(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))
     if entry.index != tree.path[0].index:
         text = f"{said}: this reader goes on from the leaf of that moment, other programs begin here and forget what stands above."
     else:
         text = f"{said}: the path begins here and hides what stands above, {counted(turns, 'message')} of the user among it; {tree.reach}."
-    return Hit(entry.chunks, text, evidence=(*evidence, *effects("dangling")))
+    return Match(entry.chunks, text, evidence=(*evidence, *effects("dangling")))
 
 
 RULE = Rule(

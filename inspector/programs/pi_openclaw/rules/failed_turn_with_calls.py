@@ -8,24 +8,24 @@ from inspector.conversation.queries import span_text
 from inspector.programs.pi_openclaw.rules.session_calls import failed_turns, stop_reason
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def results_of_failed(case: Case) -> list[Chunk]:
     return [result for _, results in failed_turns(case) for result in results]
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     alone = {chunk.key for _, chunk in queries.orphaned_results(case.reading.messages)}
-    yield from bounded(_hit(message, list(results), alone) for message, results in failed_turns(case))
+    yield from bounded(_match(message, list(results), alone) for message, results in failed_turns(case))
 
 
-def _hit(message: Message, results: list[Chunk], alone: set[str]) -> Hit:
+def _match(message: Message, results: list[Chunk], alone: set[str]) -> Match:
     calls = queries.calls(message)
     said = f"The answer at seq {span_text(message.seqs)} is marked {stop_reason(message)} and holds {'a call' if len(calls) == 1 else f'{len(calls)} calls'}"
     if not results:
         text = f"{said} without a result: most programs leave the whole answer out, others send it as it is and are refused."
-        return Hit(calls, text, evidence=effects("failed"))
+        return Match(calls, text, evidence=effects("failed"))
     where = f"{'a result' if len(results) == 1 else f'{len(results)} results'} of it (seq {span_text([result.seq for result in results])})"
     refused = any(result.key in alone for result in results)
     then = (
@@ -33,7 +33,7 @@ def _hit(message: Message, results: list[Chunk], alone: set[str]) -> Hit:
         if refused
         else "pi leaves the answer out and not these, which providers refuse."
     )
-    return Hit(
+    return Match(
         [*calls, *results],
         f"{said}; there {'is' if len(results) == 1 else 'are'} {where}: {then}",
         severity=Severity.ERROR if refused else None,

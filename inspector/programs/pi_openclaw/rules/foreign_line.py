@@ -7,12 +7,12 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, name, tree_of, whole
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _ELSEWHERE = ("torn", "nul")
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Not the last row: where that is no entry, TREE107 says what follows."""
     chunks = whole(case).chunks
     last = tree_of(case).all[-1:]
@@ -20,18 +20,18 @@ def check(case: Case) -> Iterator[Hit]:
         chunk.key for chunk in chunks[-1:] if chunk.damage == "not-object"
     }
     damaged = (chunk for chunk in chunks if chunk.damage and chunk.damage not in _ELSEWHERE and chunk.key not in ending)
-    yield from bounded(_hit(chunk) for chunk in damaged)
+    yield from bounded(_match(chunk) for chunk in damaged)
     yield from bounded(_of_no_role(entry) for entry in tree_of(case).all if entry.type == "message" and not _has_role(entry))
 
 
-def _hit(chunk: Chunk) -> Hit:
+def _match(chunk: Chunk) -> Match:
     if chunk.damage == "no-id":
         text = f"The row at seq {chunk.seq} has no id: nothing can hang below it, and no path leads to it."
-        return Hit((chunk,), text, evidence=_begins(chunk))
+        return Match((chunk,), text, evidence=_begins(chunk))
     if isinstance(chunk.payload.get("entry"), Mapping):
         what = f"A block of the message at seq {chunk.seq}" if chunk.chunk_idx is not None else f"The entry at seq {chunk.seq}"
-        return Hit((chunk,), f"{what} is of no shape that programs know: {chunk.reason}.", evidence=_begins(chunk))
-    return Hit(
+        return Match((chunk,), f"{what} is of no shape that programs know: {chunk.reason}.", evidence=_begins(chunk))
+    return Match(
         (chunk,),
         f"The line at seq {chunk.seq} is no entry: {chunk.reason}. Programs skip it without a word.",
         evidence=(*_begins(chunk), *effects("line")),
@@ -42,12 +42,12 @@ def _has_role(entry: Entry) -> bool:
     return any(chunk.role or chunk.damage for chunk in entry.chunks)
 
 
-def _of_no_role(entry: Entry) -> Hit:
+def _of_no_role(entry: Entry) -> Match:
     role = compact(entry.about.get("role"))[:40]
     text = (
         f"The message {name(entry)} has the role {role}, which no program knows: pi hands it on as it is, OpenClaw 2026.7 drops the line."
     )
-    return Hit(entry.chunks, text)
+    return Match(entry.chunks, text)
 
 
 def _begins(chunk: Chunk) -> tuple[tuple[str, str], ...]:

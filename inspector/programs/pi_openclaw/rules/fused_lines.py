@@ -10,12 +10,12 @@ from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.fused_records import coming_back
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, counted, whole, words_of
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _APART = "The path neither names these records nor goes on in them: they are a branch of their own, or are on the path already, and the line can stay."
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Of a line whose records all stand on the path by lines of their own only a note: where every line is kept, it stays in the file.
 
     The strategy is named where one of the records belongs on the path; a branch of its own is left where it is.
@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Hit]:
     lines = list(_fused(chunks))
     if not lines:
         return
-    hits: list[Hit] = []
+    hits: list[Match] = []
     below: dict[str, list[Entry]] = {}
     for entry in entries(whole(case)):
         if entry.parent is not None and "fused" not in entry.about:
@@ -34,7 +34,7 @@ def check(case: Case) -> Iterator[Hit]:
     said = {words_of(entry) for entry in entries(case.conversation)}
     coming = {chunk.key for _, records in coming_back(case) for entry in records for chunk in entry.chunks}
     for line in lines:
-        hit = _hit(line, below, back, said)
+        hit = _match(line, below, back, said)
         named = None if any(chunk.key in coming for chunk in line) else ()
         hits.append(replace(hit, repaired_by=named, no_repair_reason=_APART if named == () else ""))
     yield from bounded(hits)
@@ -47,17 +47,17 @@ def _fused(chunks: tuple[Chunk, ...]) -> Iterator[list[Chunk]]:
             yield line
 
 
-def _hit(line: list[Chunk], below: dict[str, list[Entry]], back: set[str], said: set[str]) -> Hit:
+def _match(line: list[Chunk], below: dict[str, list[Entry]], back: set[str], said: set[str]) -> Match:
     records = entries_of(line)
     ids = [entry.id for entry in records if entry.id]
     lost_ones = [entry for entry in records if entry.chunks[0].key not in back and words_of(entry) not in said]
     where = f"(seq {line[0].seq}-{line[-1].seq})"
     if not lost_ones:
         text = f"{counted(len(records), 'whole record')} stand on one line {where}, and each is on the path by a line of its own: the old line stays in the file, and no program reads it."
-        return Hit(line, text, severity=Severity.NOTE)
+        return Match(line, text, severity=Severity.NOTE)
     if len(lost_ones) < len(records):
         text = f"{len(lost_ones)} of {len(records)} records of one line {where} {'is' if len(lost_ones) == 1 else 'are'} on no line of the path, and no program reads the shared line: {_named(lost_ones)}."
-        return Hit(line, text, severity=Severity.WARNING, evidence=effects("fused"))
+        return Match(line, text, severity=Severity.WARNING, evidence=effects("fused"))
     hanging = [entry for id_ in ids for entry in below.get(id_, [])]
     torn = sum(chunk.damage == "torn" for chunk in line)
     fragments = f" and {counted(torn, 'fragment')}" if torn else ""
@@ -67,7 +67,7 @@ def _hit(line: list[Chunk], below: dict[str, list[Entry]], back: set[str], said:
         if hanging
         else ""
     )
-    return Hit(
+    return Match(
         line,
         f"{stand}: no program reads any of them{lost}.",
         evidence=(("records", _named(records)), *effects("fused")),

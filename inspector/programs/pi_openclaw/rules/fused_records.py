@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from inspector.conversation.tree import Entry, chain_above, entries, last_by_id
-from inspector.rules.base import Case, once
+from inspector.rules.base import Case, cached_per_case
 
 Place = tuple[str | None, Sequence[Entry]]
 """The key of the chunk after which they belong (None = in front of all), and the records."""
 
 
-@once
+@cached_per_case
 def coming_back(case: Case) -> tuple[Place, ...]:
     """Where an entry of the path names one of them for its parent, and after the end of the path where one goes on from it.
 

@@ -9,17 +9,19 @@ from inspector.conversation.queries import span_text
 from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.session_calls import stop_reason
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _ENDED = ("stop", "endTurn", "end_turn")
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     answers = [message for message in case.messages if message.role == "assistant"]
     # A provider that never says what an answer cost proves nothing by that.
     counting = {_model(message) for message in answers if _tokens(message)}
     yield from bounded(
-        Hit(message.chunks, f"The answer at seq {span_text(message.seqs)} may be cut off: it is marked {stop_reason(message)}, and {why}.")
+        Match(
+            message.chunks, f"The answer at seq {span_text(message.seqs)} may be cut off: it is marked {stop_reason(message)}, and {why}."
+        )
         for message in answers
         if (why := _why(message, counting))
     )

@@ -18,7 +18,7 @@ from inspector.programs.pi_openclaw.rules.session_tree import (
     tree_of,
     whole,
 )
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +78,24 @@ def _suspicion(branch: Branch, last_chosen: int) -> str:
     return ""
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     tree = tree_of(case)
     # A leaf that somebody chose, in the file or here, hides what it hides on purpose.
     last_chosen = max((entry.index for entry in tree.all if entry.type == "leaf"), default=-1)
     if whole(case).fact(LEAF) is not None:
         last_chosen = len(tree.all)
-    lost: list[Hit] = []
+    lost: list[Match] = []
     left: list[Branch] = []
     for branch in branches(case, tree):
         if why := _suspicion(branch, last_chosen):
-            lost.append(_hit(tree, branch, why))
+            lost.append(_match(tree, branch, why))
         else:
             left.append(branch)
     yield from bounded(lost)
     if left:
         turns = sorted((turn for branch in left for turn in branch.turns), key=lambda entry: entry.index)
         where = "Another branch holds" if len(left) == 1 else f"{len(left):,} other branches hold"
-        yield Hit(
+        yield Match(
             chunks_of(turns),
             f"{where} {counted(len(turns), 'message')} of the user (seq {span_text([turn.chunks[0].seq for turn in turns])}), which no request of this path says; {tree.reach}.",
             severity=Severity.NOTE,
@@ -103,10 +103,10 @@ def check(case: Case) -> Iterator[Hit]:
         )
 
 
-def _hit(tree: Tree, branch: Branch, why: str) -> Hit:
+def _match(tree: Tree, branch: Branch, why: str) -> Match:
     seqs = span_text([turn.chunks[0].seq for turn in branch.turns])
     from_ = f"leaves the path after {name(branch.fork)}" if branch.fork else "begins at a root of its own"
-    return Hit(
+    return Match(
         chunks_of(branch.turns),
         f"{counted(len(branch.turns), 'message')} of the user (seq {seqs}) {'is' if len(branch.turns) == 1 else 'are'} on a branch that {from_}: {why}; {tree.reach}.",
         evidence=(_ending(branch), *effects("hidden")),

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.rules.session_tree import whole
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _IN_STORE = "The list belongs to the running gateway, and nothing is written into its store: stop it, and look at the session with the program's own doctor."
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     said = whole(case).fact("index")
     if said:
         key = whole(case).fact("sessionKey")
         evidence = (("session key", key[:160]),) if key else ()
         in_store = _IN_STORE if case.conversation.format == OPENCLAW_SQLITE else ""
-        yield Hit((), said if said.endswith(".") else f"{said}.", evidence=evidence, no_repair_reason=in_store)
+        yield Match((), said if said.endswith(".") else f"{said}.", evidence=evidence, no_repair_reason=in_store)
 
 
 RULE = Rule(

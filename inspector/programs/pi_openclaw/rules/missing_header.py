@@ -5,21 +5,21 @@ from collections.abc import Iterator
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import whole
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _NOTHING = "Nothing is here that could be repaired: look for the archive of this session, or for a copy that holds its entries."
 _NO_FILE = "The header is a row of a database, and the program keeps what it says in other tables too: leave the store as it is, and look for an older copy of it."
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     said = whole(case).fact("headerProblem")
     if not said:
         return
     if not whole(case).chunks:
-        yield Hit((), said if said.endswith(".") else f"{said}.", severity=Severity.WARNING, no_repair_reason=_NOTHING)
+        yield Match((), said if said.endswith(".") else f"{said}.", severity=Severity.WARNING, no_repair_reason=_NOTHING)
     else:
         is_file = case.conversation.format != OPENCLAW_SQLITE
-        yield Hit(
+        yield Match(
             whole(case).chunks[:1],
             said if said.endswith(".") else f"{said}.",
             evidence=effects("header") if is_file and not _is_marked(case) else (),

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, whole
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     yield from bounded(
-        Hit(
+        Match(
             (chunk,),
             f"The line at seq {chunk.seq} cannot be read: {chunk.reason}. Programs skip it without a word.",
             evidence=effects("line"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspector.conversation.tree import Entry, walk
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, bounded, chunks_of, counted, name, tree_of
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def cycles(tree: Tree) -> Iterator[list[Entry]]:
@@ -23,23 +23,25 @@ def cycles(tree: Tree) -> Iterator[list[Entry]]:
             yield chain[next(place for place, entry in enumerate(chain) if entry.index == at.index) :]
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     tree = tree_of(case)
     shared = {id_ for id_, count in Counter(entry.id for entry in tree.all if entry.id).items() if count > 1}
     walked, why = walk(tree.by_id, tree.all[-1] if tree.all else None)
     met = {entry.index for entry in walked} if why == "cycle" else set()
     # A chain that closes because an id was used again is TREE103's.
     yield from bounded(
-        _hit(cycle, any(entry.index in met for entry in cycle)) for cycle in cycles(tree) if not any(entry.id in shared for entry in cycle)
+        _match(cycle, any(entry.index in met for entry in cycle))
+        for cycle in cycles(tree)
+        if not any(entry.id in shared for entry in cycle)
     )
 
 
-def _hit(cycle: list[Entry], is_met: bool) -> Hit:
+def _match(cycle: list[Entry], is_met: bool) -> Match:
     named = " <- ".join(name(entry) for entry in cycle[:4]) + (" <- ..." if len(cycle) > 4 else "")
     said = f"The parents of {counted(len(cycle), 'entry')} form a cycle: {named}"
     if is_met:
-        return Hit(chunks_of(cycle), f"{said}. The way from the last line leads into it.", evidence=effects("cycle"))
-    return Hit(
+        return Match(chunks_of(cycle), f"{said}. The way from the last line leads into it.", evidence=effects("cycle"))
+    return Match(
         chunks_of(cycle),
         f"{said}. The way from the last line does not lead there; no branch into it can be opened.",
         severity=Severity.WARNING,

@@ -7,10 +7,10 @@ from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.parent_cycle import cycles
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, chunks_of, tree_of
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     tree = tree_of(case)
     by_id: dict[str, list[Entry]] = {}
     for entry in tree.all:
@@ -19,21 +19,21 @@ def check(case: Case) -> Iterator[Hit]:
     again = [found for found in by_id.values() if len(found) > 1]
     closed = {entry.id for cycle in cycles(tree) for entry in cycle} if again else set()
     below = Counter(entry.parent for entry in tree.all)
-    yield from bounded(_hit(found, found[0].id in closed, below[found[0].id]) for found in again)
+    yield from bounded(_match(found, found[0].id in closed, below[found[0].id]) for found in again)
 
 
-def _hit(found: list[Entry], is_closed: bool, below: int) -> Hit:
+def _match(found: list[Entry], is_closed: bool, below: int) -> Match:
     first, last = found[0], found[-1]
     seqs = ", ".join(str(entry.chunks[0].seq) for entry in found[:8])
     said = f"{len(found)} entries share the id {first.id[:40]!r} (seq {seqs})"
     raws = {entry.chunks[0].raw for entry in found}
     if len(raws) == 1 and first.chunks[0].raw:
-        return Hit(chunks_of(found), f"{said}: the lines are equal byte for byte, so that nothing is lost.", severity=Severity.WARNING)
+        return Match(chunks_of(found), f"{said}: the lines are equal byte for byte, so that nothing is lost.", severity=Severity.WARNING)
     if is_closed:
         text = f"{said}, and by that the chain of parents closes: the way from the last line has no end."
     else:
         text = f"{said}: programs know only the last one (seq {last.chunks[0].seq}), and all {below:,} entries below the id hang from that."
-    return Hit(chunks_of(found), text, evidence=effects("repeated-id"))
+    return Match(chunks_of(found), text, evidence=effects("repeated-id"))
 
 
 RULE = Rule(

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from inspector.programs.pi_openclaw.rules.session_calls import on_other_branches
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     entry_of = {chunk.key: chunk.key.rpartition(".")[0] for chunk in case.conversation.chunks}
     yield from bounded(
-        Hit(
+        Match(
             (found.call, found.result),
             f"The call of {found.call.tool_name[:60]} at seq {found.call.seq} (entry {entry_of[found.call.key][:40]!r}) {found.instead}; its real one stands at "
             f"seq {found.result.seq} (entry {found.entry.id[:40]!r}), on another branch. No text must be made up for it: lead the path through that entry.",

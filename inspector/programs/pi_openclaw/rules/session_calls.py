@@ -10,7 +10,7 @@ from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, tree_of
-from inspector.rules.base import Case, answered, keys_read, once, passed_over
+from inspector.rules.base import Case, answered, cached_per_case, keys_read, passed_over
 from inspector.rules.synthetic_texts import is_synthetic
 
 FAILED = ("error", "aborted")
@@ -48,7 +48,7 @@ def read_messages(case: Case) -> tuple[Message, ...]:
     )
 
 
-@once
+@cached_per_case
 def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     """Calls without a result that TOOL102 reports, each with the index of its message.
 
@@ -59,7 +59,7 @@ def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     return [(found.message, found.call) for found in _open(case) if not found.results and found.call.key not in elsewhere]
 
 
-@once
+@cached_per_case
 def _open(case: Case) -> list[Answered]:
     """Calls of what a request can hold that have no real result on the path."""
     keys = keys_read(case)
@@ -72,7 +72,7 @@ def _open(case: Case) -> list[Answered]:
     ]
 
 
-@once
+@cached_per_case
 def without_id(case: Case) -> list[tuple[Chunk, Chunk]]:
     """A result without an id directly after an answer with one call, which has no other: the two, call first."""
     found = []
@@ -93,7 +93,7 @@ def cut_result(case: Case, result: Chunk, call: Chunk | None) -> str:
     return f"The result at seq {result.seq} is kept without its call (seq {call.seq}): a compaction or an edit of the context leaves the call out and not its result."
 
 
-@once
+@cached_per_case
 def on_other_branches(case: Case) -> list[Elsewhere]:
     """Real results of calls of the path that stand on another branch below their own call."""
     missing = _open(case)
@@ -118,7 +118,7 @@ def on_other_branches(case: Case) -> list[Elsewhere]:
 def _below(tree: Tree, wanted: set[str]) -> dict[tuple[int, str], tuple[Entry, Chunk]]:
     """The first real result off the path of each call, by the index of its entry and its id: of the nearest such call above the result.
 
-    Where the way up is lost, the only call of that id is the one. Every entry is passed once, however many branches use an id again.
+    Where the way up is lost, the only call of that id is the one. Every entry is passed cached_per_case, however many branches use an id again.
     """
     callers: dict[str, set[int]] = {}
     children: dict[int, list[Entry]] = {}
@@ -158,7 +158,7 @@ def _called(entry: Entry, wanted: set[str]) -> set[str]:
     return {chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in wanted}
 
 
-@once
+@cached_per_case
 def failed_turns(case: Case) -> list[tuple[Message, Sequence[Chunk]]]:
     """Answers that failed with calls in them, each with the results of these calls; of what a request can hold."""
     keys = keys_read(case)

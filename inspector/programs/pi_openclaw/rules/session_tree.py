@@ -8,7 +8,7 @@ from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.tree import Entry, entries, last_by_id, spoken
 from inspector.programs.pi_openclaw.readers.rows import parsed
-from inspector.rules.base import Case, Hit, once
+from inspector.rules.base import Case, Match, cached_per_case
 
 _MOST = 20
 SETTINGS = frozenset(("label", "session_info", "model_change", "thinking_level_change", "custom", "usage", "context_edit"))
@@ -42,7 +42,7 @@ def whole(case: Case) -> Conversation:
     return case.tree or case.conversation
 
 
-@once
+@cached_per_case
 def tree_of(case: Case) -> Tree:
     found = parsed(whole(case))
     if found and found[-1].index != len(found) - 1:
@@ -96,9 +96,9 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word if number == 1 else f'{word[:-1]}ies' if word.endswith('y') else f'{word}s'}"
 
 
-def bounded(hits: Iterable[Hit]) -> Iterator[Hit]:
+def bounded(hits: Iterable[Match]) -> Iterator[Match]:
     """The first of them one by one, the rest together: a hostile file may yield one for each of its lines."""
-    rest: list[Hit] = []
+    rest: list[Match] = []
     for number, hit in enumerate(hits):
         if number < _MOST:
             yield hit
@@ -110,7 +110,7 @@ def bounded(hits: Iterable[Hit]) -> Iterator[Hit]:
 
 
 def tops(tree: Tree) -> dict[int, list[Entry]]:
-    """Entries off the path by the index of the uppermost of their branch. Each is walked over once, cycles included."""
+    """Entries off the path by the index of the uppermost of their branch. Each is walked over cached_per_case, cycles included."""
     top: dict[int, int] = {}
     for start in tree.all:
         chain: list[int] = []

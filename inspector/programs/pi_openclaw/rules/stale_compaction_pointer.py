@@ -8,10 +8,10 @@ from inspector.conversation.tree import spoken
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, counted, is_user, name, tree_of
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity, answered
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, answered
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Only of the last one on the path: the programs look at no other."""
     tree = tree_of(case)
     at = _bound(case, tree)
@@ -27,13 +27,13 @@ def check(case: Case) -> Iterator[Hit]:
         if results := cut_results(case):
             seqs = span_text([result.seq for result in results])
             text = f"The {bound.type} {name(bound)} keeps {'a result' if len(results) == 1 else f'{len(results)} results'} (seq {seqs}) without the call: it keeps entries from {spoken(kept[:40])} on, and the call stands before that."
-            yield Hit((*bound.chunks, *results), text, evidence=(shown, *effects("orphan")))
+            yield Match((*bound.chunks, *results), text, evidence=(shown, *effects("orphan")))
         return
     other = tree.by_id.get(kept)
     where = "which is in no line" if other is None else f"which is the entry at seq {other.chunks[0].seq}, not above it on the path"
     turns = sum(is_user(entry) for entry in above)
     text = f"The {bound.type} {name(bound)} keeps entries from {spoken(kept[:40])} on, {where}: nothing before it is kept, {counted(turns, 'message')} of the user among it."
-    yield Hit(bound.chunks, text, evidence=(shown, *effects("compaction")))
+    yield Match(bound.chunks, text, evidence=(shown, *effects("compaction")))
 
 
 def _bound(case: Case, tree: Tree) -> int | None:

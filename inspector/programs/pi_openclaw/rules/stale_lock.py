@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.entries import moment
 from inspector.programs.pi_openclaw.rules.session_tree import whole
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 STALE_MS = 30 * 60 * 1000
 _SINCE = re.compile(r"since (\S+)")
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """A lock that is younger than OpenClaw's own limit is that of a program at work."""
     lock = whole(case).fact("lock")
     if lock is None:
@@ -19,14 +19,14 @@ def check(case: Case) -> Iterator[Hit]:
     pid, since = whole(case).fact("lockPid"), _SINCE.search(lock)
     at = moment(since[1]) if since else None
     if pid is None:
-        yield Hit((), f"Beside the session {lock}.")
+        yield Match((), f"Beside the session {lock}.")
         return
     if at is None or case.taken_at is None:
-        yield Hit((), f"The session is locked: {lock[:120]}. How long ago that was cannot be told.", evidence=(("process", pid[:20]),))
+        yield Match((), f"The session is locked: {lock[:120]}. How long ago that was cannot be told.", evidence=(("process", pid[:20]),))
         return
     age = case.taken_at - at
     if age >= STALE_MS:
-        yield Hit(
+        yield Match(
             (),
             f"The session is locked: {lock[:120]}, {_long(age)} before it was read. OpenClaw takes a lock for stale after 30 minutes, or when that process is gone.",
             evidence=(("process", pid[:20]), ("age", _long(age))),

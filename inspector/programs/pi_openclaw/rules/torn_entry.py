@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, whole
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 SHOWN = 80
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     """Not fragments that share a line with whole records: STORE502 says so."""
     chunks = whole(case).chunks
     last = chunks[-1] if chunks else None
     yield from bounded(
-        Hit(
+        Match(
             (chunk,),
             f"The {'last line' if chunk is last else 'line'} at seq {chunk.seq} is torn ({chunk.reason}): programs skip it without a word"
             + ("." if chunk is last else ", and entries that hang below it lose all that stands above."),

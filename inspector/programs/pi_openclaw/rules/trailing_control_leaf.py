@@ -6,19 +6,19 @@ from inspector.conversation.tree import LEAF
 from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, name, tree_of, whole
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _POINTING = ("label", "context_edit")
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     tree = tree_of(case)
     if whole(case).fact(LEAF) is not None:
         return
     weight = Severity.WARNING if case.conversation.format == PI else Severity.NOTE
     if ends_without_entry(whole(case)):
         chunk = next(chunk for chunk in reversed(whole(case).chunks) if chunk.damage == "not-object")
-        yield Hit(
+        yield Match(
             (chunk,),
             f"The last line (seq {chunk.seq}) is JSON, but no object: pi has no leaf, and its context is empty.",
             severity=weight,
@@ -30,20 +30,20 @@ def check(case: Case) -> Iterator[Hit]:
     last = tree.all[-1]
     if not last.id:
         text = f"The last row (seq {last.chunks[0].seq}) has no id: pi has no leaf then, and its context is empty."
-        yield Hit(last.chunks, text, severity=weight, evidence=effects("no-id"))
+        yield Match(last.chunks, text, severity=weight, evidence=effects("no-id"))
         return
     if last.type not in SETTINGS or last.index not in tree.on_path:
         return
     newest = next((entry for entry in reversed(tree.all) if entry.type not in SETTINGS and entry.type != "leaf"), None)
     parent = tree.parent(last)
     if newest is not None and newest.index not in tree.on_path and parent is not None and parent.index < newest.index:
-        yield Hit(
+        yield Match(
             last.chunks,
             f"The file ends with a {last.type} {name(last)} that hangs below {name(parent)}: it is the leaf, and hides {name(newest)}, which was written before it.",
         )
     elif last.type in _POINTING:
         text = f"The file ends with a {last.type} {name(last)}, which is the leaf; nothing is hidden by it."
-        yield Hit(last.chunks, text, severity=Severity.NOTE)
+        yield Match(last.chunks, text, severity=Severity.NOTE)
 
 
 RULE = Rule(

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Kind
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for chunk in case.conversation.chunks:
         if chunk.kind is Kind.UNREADABLE:
-            yield Hit((chunk,), f"What stands at seq {chunk.seq} is no message or block that this shape has: {chunk.reason}.")
+            yield Match((chunk,), f"What stands at seq {chunk.seq} is no message or block that this shape has: {chunk.reason}.")
 
 
 RULE = Rule(

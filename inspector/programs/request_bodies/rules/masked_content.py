@@ -6,23 +6,23 @@ from inspector.conversation.masks import mask, masked_thinking
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 _REJECTED = " Its signature does not fit a mask, so that the provider would reject this body as it is written."
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if thinking := masked_thinking(case.conversation.chunks):
         chunks = [chunk for chunk, _ in thinking]
-        yield Hit(
+        yield Match(
             chunks,
             f"The thinking at seq {span_text([chunk.seq for chunk in chunks])} is masked ({thinking[0][1][:60]}), as telemetry writes it: what was sent is unknown, "
             f"and cannot be judged.{_REJECTED if Trait.BLOCK_ORDER in case.program.traits.get(case.conversation.format, ()) else ''}",
         )
     words = [chunk for chunk in case.conversation.chunks if chunk.kind not in _THINKING and mask(chunk.text)]
     if words:
-        yield Hit(
+        yield Match(
             words,
             f"At seq {span_text([chunk.seq for chunk in words])} a mask of telemetry ({mask(words[0].text)[:60]}) is in the place of content, or of a part of it: "
             "unless these are the words themselves, what was sent is unknown.",

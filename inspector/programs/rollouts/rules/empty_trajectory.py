@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import is_session
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def emptied(case: Case) -> list[str]:
@@ -22,11 +22,11 @@ def emptied(case: Case) -> list[str]:
     return found
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     signs = emptied(case)
     if signs:
         held = "the parent is in this store" if case.archive and case.archive.chunks else "no parent with messages is in this store"
-        yield Hit(
+        yield Match(
             (),
             f"The session has lost its messages: {case.conversation.fact('trajectory')}, and {' and '.join(signs)}.",
             evidence=(("to restore from", held),),

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     left = case.conversation.fact("tmp")
     if left and not case.running:
-        yield Hit((), f"A write of session.json did not end: {left}. What stands in session.json is the state before it.")
+        yield Match((), f"A write of session.json did not end: {left}. What stands in session.json is the state before it.")
 
 
 RULE = Rule(

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     parent = case.conversation.fact("parent")
     # Where one session's folder was opened by itself, nothing is known of those beside it.
     alone = "/" not in (case.conversation.fact("place") or "/")
     if parent and case.archive is None and not alone:
-        yield Hit(
+        yield Match(
             (),
             f"The parent of this session, {parent[:60]}, is not in the store: what was left out of this session cannot be looked up.",
             evidence=(("branch point", (case.conversation.fact("branchPoint") or "not said")[:40]),),

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import OLD_ENDPOINT, is_session
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     problem = case.conversation.fact("sessionProblem") or ""
     if is_session(case) and case.conversation.fact("era") == "B" and OLD_ENDPOINT in problem:
-        yield Hit(
+        yield Match(
             (),
             f"The session is of the store's second era (before 974ed60), and its endpoint does not load any more: {problem}. Its messages are intact.",
         )

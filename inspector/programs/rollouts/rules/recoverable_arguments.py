@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for chunk in case.conversation.chunks:
         stored = chunk.payload.get("stored")
         if chunk.kind is not Kind.TOOL_CALL or not isinstance(stored, dict):
             continue
         raw, problem = stored.get("raw_arguments"), stored.get("parse_error")
         if isinstance(problem, str) and problem and isinstance(raw, str):
-            yield Hit(
+            yield Match(
                 (chunk,),
                 f"The arguments of {chunk.tool_name[:60]} at seq {chunk.seq} did not parse when they arrived, so the call is stored with none; their text is kept.",
                 evidence=(("error", problem[:200]), ("text", raw[:200]), ("today", _today(raw))),

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 
 from inspector.programs.rollouts.rules.unloadable_session import is_session, is_torn, refused_lines
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 SHOWN = 80
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for chunks, problem in refused_lines(case) if is_session(case) else ():
         if is_torn(chunks, problem):
             torn = chunks[0]
             is_last = torn is case.conversation.chunks[-1]
-            yield Hit(
+            yield Match(
                 (torn,),
                 f"The {'last line' if is_last else 'line'} at seq {torn.seq} is torn ({torn.reason}): the whole session does not load, though it is listed.",
                 evidence=(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk
 from inspector.programs.rollouts.crash import PREFIX
 from inspector.programs.rollouts.loading import line_problem
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 UNPARSED = ("JSONDecodeError", "UnicodeDecodeError", "WrongTypeError: the line holds no object")
 OLD_ENDPOINT = "the endpoint has the unknown key"
@@ -38,19 +38,21 @@ def is_torn(chunks: list[Chunk], problem: str) -> bool:
     return problem.startswith(UNPARSED) and chunks[0].msg_idx is None
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if case.conversation.native_id.startswith(PREFIX):
         return
     if case.conversation.fact("era") == "A":
-        yield Hit((), "This is a session of era A, one file: rollouts since 10a625c neither lists nor loads it.", severity=Severity.WARNING)
+        yield Match(
+            (), "This is a session of era A, one file: rollouts since 10a625c neither lists nor loads it.", severity=Severity.WARNING
+        )
         return
     problem = case.conversation.fact("sessionProblem") or ""
     if problem and not (case.conversation.fact("era") == "B" and OLD_ENDPOINT in problem):
-        yield Hit((), f"The session does not load, because of its session.json: {problem}.")
+        yield Match((), f"The session does not load, because of its session.json: {problem}.")
     for chunks, said in refused_lines(case):
         if not is_torn(chunks, said):
             seqs = f"seq {chunks[0].seq}" if len(chunks) == 1 else f"seq {chunks[0].seq}-{chunks[-1].seq}"
-            yield Hit(
+            yield Match(
                 chunks, f"The whole session does not load, because of the line at {seqs}: {said}.", evidence=(("loader", said[:200]),)
             )
 

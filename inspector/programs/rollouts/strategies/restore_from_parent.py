@@ -7,8 +7,8 @@ from inspector.conversation import queries
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.programs.rollouts.format import NAME as ROLLOUTS
-from inspector.programs.rollouts.rules.doctored_child import doctored
 from inspector.programs.rollouts.rules.empty_trajectory import emptied
+from inspector.programs.rollouts.rules.modified_child import doctored
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 from inspector.strategies.insertion import Placed, inserted

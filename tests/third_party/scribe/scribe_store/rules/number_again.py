@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from scribe_store.format import number_of
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     by_number: dict[int, list[Chunk]] = {}
     for chunk in case.conversation.chunks:
         if (number := number_of(chunk)) is not None:
             by_number.setdefault(number, []).append(chunk)
     for number, chunks in by_number.items():
         if len(chunks) > 1:
-            yield Hit(chunks, f"{len(chunks)} lines have the number {number}: Scribe shows only the last of them.")
+            yield Match(chunks, f"{len(chunks)} lines have the number {number}: Scribe shows only the last of them.")
 
 
 RULE = Rule(

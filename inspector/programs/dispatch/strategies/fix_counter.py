@@ -17,7 +17,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 STRATEGY = Strategy(
-    name="mend-counter",
+    name="fix-counter",
     safety=frozenset(),
     summary="sets the counter to the number of the last row",
     cost="One number beside the conversation; no row changes. Rows that a crash left above the counter become part of the history for good.",

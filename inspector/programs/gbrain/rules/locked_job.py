@@ -4,24 +4,24 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from inspector.programs.gbrain.facts import STATUS
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 REFUSED = "A repair is refused until the job is at rest"
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     held, status = case.held_until, case.conversation.fact(STATUS)
     last = case.conversation.chunks[-1:]
     if case.running and held is not None and case.taken_at is not None:
-        yield Hit(
+        yield Match(
             last,
             f"Somebody runs the job now: its lock or a call of it is held until {_moment(held)}, and its open end is no damage. {REFUSED}.",
         )
     elif case.running:
-        yield Hit(last, f"The job is active and was written to a moment before it was read: its open end is no damage. {REFUSED}.")
+        yield Match(last, f"The job is active and was written to a moment before it was read: its open end is no damage. {REFUSED}.")
     elif status == "active":
         since = f"its lock ended at {_moment(held)}" if held is not None else "nothing was written for long"
-        yield Hit(
+        yield Match(
             last,
             f"The job is active, and {since}: the worker is gone, and gbrain will take it up again. {REFUSED}: pause or cancel it first.",
         )
@@ -37,7 +37,7 @@ def _moment(at: int) -> str:
 RULE = Rule(
     code="STORE604",
     state="GB9",
-    name="held-job",
+    name="locked-job",
     severity=Severity.NOTE,
     silent=False,
     origin=Origin.STORE,

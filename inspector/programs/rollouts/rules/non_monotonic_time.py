@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 SHORTEST_MS = 1000
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     timed = [(message.chunks[0], at) for message in case.messages if (at := message.chunks[0].at) is not None]
     back = [(chunk, before - at) for (_, before), (chunk, at) in pairwise(timed) if before - at >= SHORTEST_MS]
     if back:
         most = max(by for _, by in back)
-        yield Hit(
+        yield Match(
             [chunk for chunk, _ in back],
             f"Times run backwards at seq {span_text([chunk.seq for chunk, _ in back])}, by {most / 1000:,.0f} seconds at most: the clock or its zone was changed, "
             "two processes wrote, or messages were put in later.",
@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Hit]:
 RULE = Rule(
     code="STORE408",
     state="RO23",
-    name="time-goes-back",
+    name="non-monotonic-time",
     severity=Severity.NOTE,
     silent=True,
     origin=Origin.STORE,

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 SHOWN = 8
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     others = case.bleeding
     if others:
         names = ", ".join(repr(other[:60]) for other in others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-        yield Hit(
+        yield Match(
             (),
             f"The program reads the rows of {names} as this conversation's too: its listing {_how(case.conversation.native_id, others)}.",
             evidence=(
@@ -32,7 +32,7 @@ def _how(native_id: str, others: Sequence[str]) -> str:
 RULE = Rule(
     code="STORE303",
     state="L1",
-    name="bleeding-id",
+    name="id-prefix-collision",
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.READER,

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 SHOWN = 8
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     stranded, chunks = case.conversation.stranded, case.conversation.chunks
     if not stranded:
         return
@@ -32,7 +32,7 @@ def check(case: Case) -> Iterator[Hit]:
         evidence.append(
             ("first chunk row", f"seq {chunks[0].seq}, one above the number of whole messages: the counter was taken over as it was")
         )
-    yield Hit(chunks[:1], f"{rows} still stored and no longer read: {seen}.", evidence=tuple(evidence))
+    yield Match(chunks[:1], f"{rows} still stored and no longer read: {seen}.", evidence=tuple(evidence))
 
 
 def _words(role: str, texts: list[str]) -> str:
@@ -42,7 +42,7 @@ def _words(role: str, texts: list[str]) -> str:
 RULE = Rule(
     code="STORE301",
     state="G1",
-    name="stranded-messages",
+    name="legacy-messages",
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,
@@ -54,6 +54,6 @@ RULE = Rule(
     example='stranded 0 {"role":"user","chunks":[{"type":"text","text":"hello"}]}',
     check=check,
     references=("derived from keys.ts and store.ts of Dispatch before and after 44e2717",),
-    repaired_by=("convert-stranded-messages",),
+    repaired_by=("convert-legacy-messages",),
     fixed_in_code="Turn whole-message rows into chunk rows when a conversation that has them is first opened.",
 )

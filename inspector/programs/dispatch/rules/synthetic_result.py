@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.programs.dispatch.readers import INTERRUPTED
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     chunks = [chunk for message in case.messages for chunk in queries.results(message) if chunk.text == INTERRUPTED]
     if chunks:
         what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"
-        yield Hit(
+        yield Match(
             chunks,
             f"{what} synthetic (seq {queries.span_text([chunk.seq for chunk in chunks])}): the text is the one that the loader makes up "
             "for an interrupted call. No tool said it.",
@@ -21,7 +21,7 @@ def check(case: Case) -> Iterator[Hit]:
 RULE = Rule(
     code="TOOL401",
     state="P4",
-    name="synthesised-result",
+    name="synthetic-result",
     severity=Severity.NOTE,
     silent=True,
     origin=Origin.STORE,

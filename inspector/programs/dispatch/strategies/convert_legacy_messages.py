@@ -23,7 +23,7 @@ def _rows(message: Message) -> tuple[Chunk, ...]:
 
 
 STRATEGY = Strategy(
-    name="convert-stranded-messages",
+    name="convert-legacy-messages",
     safety=frozenset(),
     summary="writes the messages of the older store generation as rows before the present ones, in a new conversation",
     cost="One row per chunk. The old messages stay where they are; those that cannot be read are not converted.",

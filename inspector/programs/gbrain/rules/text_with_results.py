@@ -6,16 +6,16 @@ from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.facts import LEGACY, PATH
 from inspector.programs.gbrain.readers import BESIDE
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for dropped in case.reading.dropped:
         words = [chunk for chunk in dropped.chunks if chunk.kind is Kind.TEXT and chunk.text.strip()]
         if dropped.why == BESIDE and words:
             direct = case.conversation.fact(PATH) == LEGACY
             own = " The job ran on the direct Anthropic path, which sends them; the gateway would not." if direct else ""
-            yield Hit(
+            yield Match(
                 words,
                 f"The words at seq {span_text([chunk.seq for chunk in words])} stand in a message of results: the gateway sends its results alone, and the model never sees them.{own}",
                 severity=Severity.NOTE if direct else None,
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Hit]:
 RULE = Rule(
     code="MSG501",
     state="GB10",
-    name="words-beside-results",
+    name="text-with-results",
     severity=Severity.WARNING,
     silent=True,
     origin=Origin.READER,

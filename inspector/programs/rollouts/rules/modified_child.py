@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def doctored(case: Case) -> bool:
@@ -24,11 +24,11 @@ def is_fixed(tags: str | None) -> bool:
     return isinstance(found, dict) and found.get("doctor") == "fixed"
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     if doctored(case) and case.archive is not None:
         called = {chunk.call_id: chunk for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
         lost = [chunk for chunk in case.archive.chunks if chunk.kind is Kind.TOOL_RESULT and chunk.call_id in called]
-        yield Hit(
+        yield Match(
             [called[call_id] for call_id in dict.fromkeys(chunk.call_id for chunk in lost)],
             f"rollouts' doctor took every tool result out: the parent {case.archive.native_id[:60]} holds {len(lost)} for calls of this session, and it holds none.",
             evidence=tuple((f"parent seq {chunk.seq}", chunk.text[:160]) for chunk in lost[:8]),
@@ -38,7 +38,7 @@ def check(case: Case) -> Iterator[Hit]:
 RULE = Rule(
     code="STORE404",
     state="RO19",
-    name="doctored-child",
+    name="modified-child",
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,

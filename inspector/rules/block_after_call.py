@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _WORDS = (Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING)
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     other = case.program.sent_to(case) not in ("anthropic", "")
     for message in case.messages:
         behind = list(_behind(message)) if message.role == "assistant" else []
         if behind:
             kinds = " and ".join(dict.fromkeys(chunk.kind.value for chunk in behind))
-            yield Hit(
+            yield Match(
                 behind,
                 f"{kinds.capitalize()} at seq {span_text([chunk.seq for chunk in behind])} follows a call in the same answer: "
                 + (
@@ -40,7 +40,7 @@ def _behind(message: Message) -> Iterator[Chunk]:
 RULE = Rule(
     code="MSG403",
     state="RO25",
-    name="block-behind-call",
+    name="block-after-call",
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,

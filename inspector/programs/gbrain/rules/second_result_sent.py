@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.pairing import answered
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     made = {
         chunk.key.partition(":")[2]
         for message in case.reading.messages
@@ -19,7 +19,7 @@ def check(case: Case) -> Iterator[Hit]:
     if twice:
         results: list[Chunk] = [result for _, result in twice]
         what = "A call that has its result" if len(twice) == 1 else f"{len(twice)} calls that have their results"
-        yield Hit(
+        yield Match(
             results,
             f"{what} (seq {span_text(sorted(chunk.seq for chunk in results))}) {'is' if len(twice) == 1 else 'are'} given another one by {case.reading.reader}: "
             "the SDK joins the two and lets them pass, and providers refuse the second.",
@@ -30,7 +30,7 @@ def check(case: Case) -> Iterator[Hit]:
 RULE = Rule(
     code="TOOL605",
     state="GB5",
-    name="answered-again",
+    name="second-result-sent",
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.READER,

@@ -26,7 +26,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 STRATEGY = Strategy(
-    name="sanitise-tool-names",
+    name="sanitize-tool-names",
     safety=frozenset(),
     summary="puts _ for each run of signs that providers do not take in the name of a tool, and cuts it to 64",
     cost="Only the name of the tool in its calls and results changes.",

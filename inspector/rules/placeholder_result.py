@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.rules.synthetic_texts import written_by
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     by_program: dict[str, list[Chunk]] = {}
     for message in case.messages:
         for result in queries.results(message):
@@ -18,7 +18,7 @@ def check(case: Case) -> Iterator[Hit]:
     yield from case.program.placeholders(case)
     for program, chunks in by_program.items():
         what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"
-        yield Hit(
+        yield Match(
             chunks,
             f"{what} made up by {program} (seq {queries.span_text([chunk.seq for chunk in chunks])}): no tool said it.",
             evidence=(("text", chunks[0].text[:160]),),
@@ -28,7 +28,7 @@ def check(case: Case) -> Iterator[Hit]:
 RULE = Rule(
     code="TOOL402",
     state="RO17",
-    name="made-up-result",
+    name="placeholder-result",
     severity=Severity.NOTE,
     silent=True,
     origin=Origin.STORE,

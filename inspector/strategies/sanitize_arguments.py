@@ -62,7 +62,7 @@ def _hint(text: str) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
-    name="sanitise-arguments",
+    name="sanitize-arguments",
     safety=frozenset({Safety.LOSSY}),
     summary="makes the input of a call that is stored as text the value that it spells, or a hint with its first 200 characters",
     cost="Of text that is no JSON object, what follows the first 200 characters leaves the history (undo and the audit page keep it). Only the input changes.",

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from inspector.conversation.queries import span_text
 from inspector.programs.dispatch.rules.error_chunks import messages_with_errors
-from inspector.rules.base import Case, Hit, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
-def check(case: Case) -> Iterator[Hit]:
+def check(case: Case) -> Iterator[Match]:
     for message, errors, hidden in messages_with_errors(case):
         if not hidden and len(errors) < len(message.chunks):
-            yield Hit(
+            yield Match(
                 errors,
                 f"An error chunk ({errors[0].text[:100]}) stands among the content of the assistant message at seq {span_text(message.seqs)}.",
             )
@@ -19,7 +19,7 @@ def check(case: Case) -> Iterator[Hit]:
 RULE = Rule(
     code="MSG202",
     state="E2",
-    name="error-beside-content",
+    name="error-with-content",
     severity=Severity.NOTE,
     silent=False,
     origin=Origin.STORE,
