@@ -52,17 +52,23 @@ programs: $(DEV) ## Install the programs that keep sessions (npm, 1 GB) and let 
 faults: $(DEV) ## Kill, cut and fill the disk at every write of a repair and its undo (a C compiler; half an hour)
 	@$(PY) -m tests.faults.run $(ARGS)
 
+CSS := .venv/bin/css-beautify --indent-size=2 --end-with-newline
+
 check: $(DEV) ## Check format, lint, types, imports, settings and migrations
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
+	.venv/bin/djlint templates --check --quiet
+	@for file in static/*.css; do $(CSS) $$file | cmp -s - $$file || { echo "$$file is not formatted: make format"; exit 1; }; done
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PY) manage.py check
 	$(PY) manage.py makemigrations --check --dry-run
 
-format: $(DEV) ## Format the code and mend what ruff can
+format: $(DEV) ## Format code, templates and styles, and repair what ruff can
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
+	.venv/bin/djlint templates --reformat --quiet || true
+	@for file in static/*.css; do $(CSS) --replace $$file >/dev/null; done
 
 bench: $(DEV) ## Measure speed and memory
 	@$(PY) bench/run.py $(ARGS)
