@@ -90,7 +90,7 @@ def test_rules() -> None:
 
 
 def test_strategies() -> None:
-    wanted = [(entry.name, " and ".join(sorted(entry.safety)) or "safe", words(entry.summary)) for entry in STRATEGIES]
+    wanted = [(entry.name, str(entry.order), " and ".join(sorted(entry.safety)) or "safe", words(entry.summary)) for entry in STRATEGIES]
     assert table("strategies.md", "strategy") == wanted
 
 

@@ -239,14 +239,18 @@ def strategies() -> str:
     from inspector.strategies.catalogue import STRATEGIES
 
     every = catalogues.strategies()
+    orders = {entry.name: entry.order for entry in STRATEGIES}
     formats_of = {entry.name: ", ".join(code(name) for name in entry.formats) for entry in STRATEGIES}
     lines = [
         "# Strategies\n",
         "A strategy is one named way to repair a conversation. A repair composes strategies in the order of this table. `inspector strategies` prints the same list. "
         "*safe* strategies lose and invent nothing, *lossy* ones remove content, *invented* ones add content that nobody wrote.\n",
         *table(
-            ("strategy", "safety", "what it does"),
-            ([f"[{code(entry['name'])}](#{entry['name']})", safety(entry), text(entry["summary"])] for entry in every),
+            ("strategy", "order", "safety", "what it does"),
+            (
+                [f"[{code(entry['name'])}](#{entry['name']})", str(orders[entry["name"]]), safety(entry), text(entry["summary"])]
+                for entry in every
+            ),
         ),
     ]
     for entry in every:

@@ -70,11 +70,6 @@ def test_a_strategy_says_what_it_must(of: Strategy) -> None:
 def test_what_removes_rows_is_lossy_and_only_what_adds_rows_is_invented() -> None:
     assert {of.name for of in STRATEGIES if of.write_kind == "W2"} <= {of.name for of in STRATEGIES if Safety.LOSSY in of.safety}
     assert all(of.write_kind in ("W2", "content") for of in STRATEGIES if Safety.LOSSY in of.safety)
-    said = {"answer-before-user", "end-with-user", "start-with-user"}
-    said |= {"insert-pi-result", "insert-openclaw-result", "insert-plain-result", "insert-replay-result", "insert-recovered-result"}
-    inferred = {"reparent-orphan-entry", "fix-compaction-pointer", "keep-failed-turn"}
-    invented = {"promote-leaked-call", "promote-guessed-call", "insert-interrupted-result", "add-empty-thinking", *said, *inferred}
-    assert {of.name for of in STRATEGIES if Safety.INVENTED in of.safety} == invented
     assert all(of.write_kind == "W3" for of in STRATEGIES if Safety.INVENTED in of.safety)
 
 

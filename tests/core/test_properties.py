@@ -78,7 +78,9 @@ def written(damaged: bool) -> Iterator[Written]:
 @pytest.fixture(scope="module", params=[False, True], ids=["whole", "damaged"])
 def previews(request: pytest.FixtureRequest) -> list[Written]:
     found = list(written(request.param))
-    assert len({(mode, names) for _, _, mode, names, _ in found}) > len(ASKED) / 3
+    assert len({(mode, names) for _, _, mode, names, _ in found}) > len(ASKED) / 3, (
+        "Too few choices change anything. A strategy that never matches these histories belongs to FOR_A_PROVIDER in tests/core/building.py."
+    )
     return found
 
 
