@@ -27,6 +27,6 @@ def nothing_remembered() -> Iterator[None]:
     from inspector.models import loading
     from inspector.views import analysis
 
-    for cached in (loading._stored, loading._trace, loading.body, loading._analysis, analysis._analysis):
-        cached.cache_clear()
+    loading.forget()
+    analysis._analysis.cache_clear()
     yield

@@ -1,6 +1,6 @@
 """A path as what it holds: a store's conversations, or a trace source's records. The whole of it is read before anybody uses any of it."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,6 +96,19 @@ class NoRequest(SourceProblem):
     @property
     def sentence(self) -> str:
         return f"{self.place} {shown(self.reason, 1000)}"
+
+
+@dataclass(eq=False)
+class SharedId(SourceProblem):
+    """Two conversations of a folder for which a format has one id."""
+
+    native_id: str
+    keys: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        files = " and ".join(shown(key) for key in self.keys)
+        return f"{self.place} holds two conversations with the id {shown(self.native_id)} ({files}), which its format does not distinguish: name one of the files."
 
 
 @dataclass(eq=False)
@@ -243,7 +256,7 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
         try:
             held = stores.unpacked(path, format_)
             problems = (*(Problem(THE_FILE, text) for text in held.notes), *_unread(path, format_))
-            return Store(path, format_, tuple(format_.read(held.records)), problems)
+            return Store(path, format_, _distinct(path, format_.read(held.records)), problems)
         except NotARequest as problem:
             raise NoRequest(path, problem.reason) from None
 
@@ -255,6 +268,16 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
         return Store(path, format_, tuple(format_.read(records)), problems)
 
     return sqlite.reread(path, use)
+
+
+def _distinct(path: Path, conversations: Iterable[Stored]) -> tuple[Stored, ...]:
+    """Raises SharedId: of two conversations with one id, every page and command would show one and hide the other."""
+    by_id: dict[str, Stored] = {}
+    for stored in conversations:
+        other = by_id.setdefault(stored.conversation.native_id, stored)
+        if other is not stored:
+            raise SharedId(path, stored.conversation.native_id, tuple(each.records[0].key for each in (other, stored) if each.records))
+    return tuple(by_id.values())
 
 
 def _unread(path: Path, format_: Format) -> tuple[Problem, ...]:

@@ -10,31 +10,38 @@ Every check writes the sample below the folder that it is given, and fails with 
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inspector.actions.apply_repair import apply_repair
+from inspector.actions.comparison import target_of
 from inspector.actions.decide_repair import approve_repair
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import undo_repair, verify_repair
-from inspector.conversation.edits import Plan
+from inspector.conversation.edits import Edit, EditMismatch, Plan
 from inspector.models import Conversation, Repair, loading
-from inspector.programs.formats import Stored, WriteRefused
+from inspector.planning.preview import compose
+from inspector.programs.formats import Change, Format, InFiles, Stored, WriteMode, WriteRefused
 from inspector.programs.registry import program_of
 from inspector.readers.catalogue import names, reader
+from inspector.rules.base import case_of
 from inspector.sources import reading
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
+from inspector.sources.reading import NotRecognised
+from inspector.strategies.catalogue import strategy
 
 WHO = "kit"
 CUTS = 12
 """Places at which a file is cut, and at which a byte is changed."""
 SQLITE = b"SQLite format 3\0"
+LONE_SURROGATE = rb"\ud800"
+"""Half a character as JSON text escapes it: no UTF-8 has it, and models do write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +97,41 @@ def writes_nothing_without_edits(sample: Sample, folder: Path) -> None:
     path = sample.make(_fresh(folder))
     store, stored = reading.read_store(place(path)), _stored(sample, path)
     for mode in sample.write_modes:
-        if next(each for each in store.format.modes if each.name == mode).alias == "fork":
-            continue
-        plan = Plan(path, sample.conversation, mode, (), frozenset(), "", (), store.format.options(mode, stored, "kit"))
-        with suppress(WriteRefused):
-            assert list(store.format.write(plan, stored)) == [], f"{mode} writes without an edit"
+        _writes_only_edits(sample, store.format, stored, mode)
+
+
+def names_each_conversation(sample: Sample, folder: Path) -> None:
+    """A copy of a session next to it is another conversation, or it is not read at all."""
+    path = Path(sample.make(_fresh(folder)))
+    if not isinstance(reading.read_store(place(str(path))).format, InFiles):
+        return
+    session = path if path.is_file() else next(file for file in sorted(path.rglob("*")) if file.is_file())
+    shutil.copyfile(session, session.with_name(f"copy-{session.name}"))
+    with suppress(NotRecognised):
+        store = reading.read_store(place(str(folder if path.is_file() else path)))
+        ids = [stored.conversation.native_id for stored in store.conversations]
+        assert len(set(ids)) == len(ids), f"two sessions have one id: {ids}"
+
+
+def is_repaired_without_a_last_line_feed(sample: Sample, folder: Path) -> None:
+    """The last line of a file may lack its end: what a repair writes after it goes on a line of its own."""
+
+    def make(where: Path) -> str:
+        path = sample.make(where)
+        for file in where.rglob("*"):
+            if file.is_file() and (data := file.read_bytes()).endswith(b"\n") and not data.startswith(SQLITE):
+                file.write_bytes(data.removesuffix(b"\n"))
+        return path
+
+    is_repaired_and_undone(replace(sample, make=make), folder)
+
+
+def _writes_only_edits(sample: Sample, format_: Format, stored: Stored, mode: str) -> None:
+    if _mode(format_, mode).alias != "fork":
+        assert not _changes(sample, format_, stored, mode, ()), f"{mode} writes without an edit"
+    case = case_of(stored.conversation, format_.default_reader)
+    with suppress(EditMismatch):
+        _changes(sample, format_, stored, mode, compose(case, [strategy(name) for name in sample.strategies]))
 
 
 def is_repaired_and_undone(sample: Sample, folder: Path) -> None:
@@ -108,6 +145,9 @@ def is_repaired_and_undone(sample: Sample, folder: Path) -> None:
         holds, sentence = verify_repair(repair)
         assert holds, f"{mode}: {sentence}"
         assert _content(sample, folder, path) != before, f"{mode}: nothing was written"
+        written = _stored(sample, path, target_of(repair))
+        left = compose(case_of(written.conversation, repair.reader), [strategy(name) for name in sample.strategies])
+        assert not left, f"{mode}: the strategies find {len(left)} edits in what they wrote"
         undo_repair(repair, WHO, interactive=True)
         assert _content(sample, folder, path) == before, f"{mode}: undo does not restore every byte"
 
@@ -128,7 +168,7 @@ def refuses_a_store_that_went_on(sample: Sample, folder: Path) -> None:
 
 
 def takes_damage(sample: Sample, folder: Path) -> None:
-    """A file that is cut off or has a wrong byte is read as far as it goes, or refused in a sentence."""
+    """A file that is cut off or has wrong bytes is read as far as it goes, or refused in a sentence, and never changed without an edit."""
     path = sample.make(_fresh(folder))
     for file in [each for each in sorted(folder.rglob("*")) if each.is_file()]:
         whole = file.read_bytes()
@@ -140,6 +180,8 @@ def takes_damage(sample: Sample, folder: Path) -> None:
                     for name in names(store.format.name):
                         client = reader(name)
                         client.read(client.path(stored.conversation) if client.path else stored.conversation)
+                    for mode in sample.write_modes:
+                        _writes_only_edits(sample, store.format, stored, mode)
             except SourceProblem as problem:
                 assert problem.sentence.count("\n") == 0, problem.sentence
         file.write_bytes(whole)
@@ -148,15 +190,31 @@ def takes_damage(sample: Sample, folder: Path) -> None:
 CHECKS: tuple[Check, ...] = (
     is_recognized,
     is_read_alike,
+    names_each_conversation,
     writes_nothing_without_edits,
     is_repaired_and_undone,
+    is_repaired_without_a_last_line_feed,
     refuses_a_store_that_went_on,
     takes_damage,
 )
 
 
-def _stored(sample: Sample, path: str) -> Stored:
-    return next(stored for stored in reading.read_store(place(path)).conversations if stored.conversation.native_id == sample.conversation)
+def _stored(sample: Sample, path: str, native_id: str = "") -> Stored:
+    wanted = native_id or sample.conversation
+    return next(stored for stored in reading.read_store(place(path)).conversations if stored.conversation.native_id == wanted)
+
+
+def _changes(sample: Sample, format_: Format, stored: Stored, mode: str, edits: Sequence[Edit]) -> Sequence[Change]:
+    options = format_.options(mode, stored, "kit")
+    plan = Plan("kit", stored.conversation.native_id, mode, sample.strategies if edits else (), frozenset(), "", tuple(edits), options)
+    try:
+        return format_.write(plan, stored)
+    except WriteRefused:
+        return ()
+
+
+def _mode(format_: Format, name: str) -> WriteMode:
+    return next(mode for mode in format_.modes if mode.name == name)
 
 
 def _approved(sample: Sample, path: str, mode: str) -> Repair:
@@ -168,6 +226,8 @@ def _approved(sample: Sample, path: str, mode: str) -> Repair:
 
 
 def _fresh(folder: Path) -> Path:
+    # The next test's database gives the same row ids again.
+    loading.forget()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -197,3 +257,4 @@ def _damaged(whole: bytes) -> Iterator[bytes]:
         place = len(whole) * number // CUTS
         yield whole[:place]
         yield whole[:place] + b"\xff" + whole[place + 1 :]
+        yield whole[:place] + LONE_SURROGATE + whole[place + len(LONE_SURROGATE) :]
