@@ -81,6 +81,17 @@ def test_a_program_of_another_package_is_read_repaired_and_shown(installed: Path
     assert json.loads(copy.read_text().splitlines()[0])["id"] == copy.stem and session.read_text() == before
 
 
+def test_two_files_with_one_id_are_not_shown_as_one(installed: Path, tmp_path: Path) -> None:
+    """The second would hide the first: a healthy copy made a damaged session look healthy."""
+    for name in ("monday", "copy"):
+        (tmp_path / f"{name}.scribe").write_text("\n".join(LINES) + "\n")
+    ran = run_in_process(tmp_path / "own.sqlite3", "scan", tmp_path, PYTHONPATH=str(installed))
+    assert ran.status == 2 and "two conversations with the id s-1" in ran.err
+    assert "copy.scribe and" in ran.err and "monday.scribe" in ran.err and "name one of the files" in ran.err
+    alone = run_in_process(tmp_path / "own.sqlite3", "scan", tmp_path / "monday.scribe", PYTHONPATH=str(installed))
+    assert alone.status == 1 and "TOOL102" in alone.out
+
+
 def test_without_the_package_the_file_is_none_that_inspector_knows(tmp_path: Path) -> None:
     session = tmp_path / "monday.scribe"
     session.write_text("\n".join(LINES) + "\n")
