@@ -181,6 +181,9 @@ def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, sh
         assert recorded.status == 0, f"{CASES[number].name}, {start.name}: {recorded.text}"
         acts = commands.acts(start.command)
         points = list(chosen(recorded.calls, f"{bench.store_folder}/", _is_first(CASES[number]), options.all))
+        if start.command == "repair" and not options.all:
+            # It proposes and approves, and then it is `apply`, of which every point is tried.
+            points = points[number % 2 :: 2]
         points = [point for point in points if options.kind in point[1]][:: options.thin]
         if options.sample:
             points = sampled(points, f"{bench.store_folder}/", options.sample, number)
