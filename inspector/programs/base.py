@@ -98,9 +98,9 @@ class Program:
     numbering: Numbering = Numbering()
     synthetic_results: Mapping[str, SyntheticResult] = field(default_factory=dict)
     """Format -> what its own client puts in for a missing result; Inspector's own words elsewhere."""
-    made_result: Callable[[Chunk], Chunk] | None = None
+    synthetic_chunk: Callable[[Chunk], Chunk] | None = None
     """The same as a chunk, where it is no plain message."""
-    wrote: Callable[[Chunk], str] = lambda result: ""
+    placeholder_author: Callable[[Chunk], str] = lambda result: ""
     """The program that wrote a result as a placeholder; "" where it may be real."""
     place_results: "Callable[[Case, Sequence[tuple[str, Chunk]], Mapping[str, Chunk]], Iterator[Edit]] | None" = None
     """Where results go that a repair inserts, where they do not go into messages of their own or of their batch."""
@@ -110,7 +110,7 @@ class Program:
     """The result of a call by the run of it that the ledger holds; None where that has not ended."""
     model_of: Callable[[Chunk], object] = lambda chunk: None
     """What tells answers of different models apart, where a store keeps it with each answer."""
-    goes_on: Mapping[str, Callable[[Message, Message], bool]] = field(default_factory=dict)
+    continues_turn: Mapping[str, Callable[[Message, Message], bool]] = field(default_factory=dict)
     """By format, of those whose provider takes neighbors of the assistant as one turn: whether the second message continues the calls of the first."""
     single_items: frozenset[str] = frozenset()
     """Formats in which each item of an answer is a message of its own."""
@@ -147,7 +147,7 @@ class Program:
     """There are traces of it that Inspector reads."""
     job_by_call: bool = False
     """An error that names calls leads to the conversation that holds them."""
-    is_given: Callable[[Chunk], bool] = lambda result: False
+    is_from_tool: Callable[[Chunk], bool] = lambda result: False
     """Whether a result that a reader put in is one that a tool gave, or is to give, and no placeholder."""
     crash_prefix: str = ""
     """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""

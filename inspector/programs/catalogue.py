@@ -4,10 +4,10 @@ from inspector.programs.formats import Format
 from inspector.programs.registry import programs
 from inspector.text.unknown import UnknownName
 
-FORMATS: tuple[Format, ...] = tuple(each for program in programs() for each in program.formats)
+FORMATS: tuple[Format, ...] = tuple(format_ for program in programs() for format_ in program.formats)
 READ_ONLY: dict[str, str] = {name: reason for program in programs() for name, reason in program.read_only.items()}
 """Why nothing is ever written to a source of a format; each sentence says what to do instead."""
-NEW_FILE_ONLY: dict[str, Format] = {name: other for program in programs() for name, other in program.new_file_as.items()}
+NEW_FILE_ONLY: dict[str, Format] = {name: target_format for program in programs() for name, target_format in program.new_file_as.items()}
 """Formats whose repairs are written as a new file of another format, never to the source."""
 
 
@@ -17,7 +17,7 @@ class UnknownFormat(UnknownName):
 
 
 def format_named(name: str) -> Format:
-    for found in FORMATS:
-        if found.name == name:
-            return found
+    for format_ in FORMATS:
+        if format_.name == name:
+            return format_
     raise UnknownFormat(name)

@@ -56,5 +56,5 @@ def of_head(head: bytes) -> str:
 
 def of_shape(shape: Shape) -> str:
     """The same of a database, or of a folder by the beginnings of some of its files."""
-    known = (what for what, tables in _TABLES if tables <= shape.tables.keys())
-    return next(known, "") or next((what for head in shape.heads if (what := of_head(head))), "")
+    names = (what for what, tables in _TABLES if tables <= shape.tables.keys())
+    return next(names, "") or next((what for head in shape.heads if (what := of_head(head))), "")

@@ -29,7 +29,7 @@ class BrokenProgram(Exception):
 @cache
 def programs() -> tuple[Program, ...]:
     """Own ones by the name of their folder, then installed ones by the name of their entry point. Raises BrokenProgram."""
-    own = [import_module(f"{here.__name__}.{found.name}.program").PROGRAM for found in iter_modules(here.__path__) if found.ispkg]
+    own = [import_module(f"{here.__name__}.{info.name}.program").PROGRAM for info in iter_modules(here.__path__) if info.ispkg]
     installed = [_installed(point) for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
     return (*own, *installed)
 
@@ -47,7 +47,7 @@ def _installed(point: EntryPoint) -> Program:
 @cache
 def program_of(format_name: str) -> Program | None:
     """None for a format that no registered program has."""
-    return next((program for program in programs() if any(each.name == format_name for each in program.formats)), None)
+    return next((program for program in programs() if any(format_.name == format_name for format_ in program.formats)), None)
 
 
 def program_or_default(format_name: str) -> Program:
@@ -72,14 +72,16 @@ def members(package: str, attribute: str) -> list[Any]:
     spec = find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
         return []
-    modules = [import_module(f"{package}.{found.name}") for found in iter_modules(spec.submodule_search_locations)]
+    modules = [import_module(f"{package}.{info.name}") for info in iter_modules(spec.submodule_search_locations)]
     return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
 
 
 def registered(package: str, attribute: str) -> list[Any]:
     """Members of the generic package `inspector.<package>` and of the package of that name of each program, these with the formats of their program."""
-    found = members(f"inspector.{package}", attribute)
+    values = members(f"inspector.{package}", attribute)
     for program in programs():
         formats = tuple(of.name for of in program.formats)
-        found += [each if each.formats else replace(each, formats=formats) for each in members(f"{program.package}.{package}", attribute)]
-    return found
+        values += [
+            value if value.formats else replace(value, formats=formats) for value in members(f"{program.package}.{package}", attribute)
+        ]
+    return values

@@ -36,8 +36,8 @@ def cell_of(row: Row) -> Cell:
 
 def row_of(cell: Cell) -> dict[str, str | None]:
     """The columns of a record. Raises jsontext.Unreadable."""
-    found = jsontext.parse(jsontext.decode(cell.data))
-    return found if isinstance(found, dict) else {}
+    row = jsontext.parse(jsontext.decode(cell.data))
+    return row if isinstance(row, dict) else {}
 
 
 def relation_of(relations: Sequence[Relation], key: str) -> Relation | None:

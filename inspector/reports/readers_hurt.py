@@ -34,7 +34,7 @@ def hurt(reading: Reading) -> str:
         for message in reading.messages
         if message.synthetic
         for chunk in message.chunks
-        if not any(program.is_given(chunk) for program in programs())
+        if not any(program.is_from_tool(chunk) for program in programs())
     ]:
         calls = ", ".join(repr(id_[:40]) for id_ in invented[:_NAMED])
         parts.append(f"makes up {_count(len(invented), 'result')}: {calls}{_more(len(invented))}")

@@ -124,12 +124,12 @@ def answered(case: Case) -> tuple[pairing.Answered, ...]:
 @cached_per_case
 def answered_together(case: Case) -> frozenset[str]:
     """Keys of the calls in a message, and of their results after a later one, that the provider takes as one turn with its results after it."""
-    goes_on = case.program.goes_on.get(case.conversation.format)
-    if goes_on is None:
+    continues_turn = case.program.continues_turn.get(case.conversation.format)
+    if continues_turn is None:
         return frozenset()
     joined: list[Message] = []
     for message in case.messages:
-        if joined and message.role == joined[-1].role == "assistant" and goes_on(joined[-1], message):
+        if joined and message.role == joined[-1].role == "assistant" and continues_turn(joined[-1], message):
             joined[-1] = Message(message.role, joined[-1].chunks + message.chunks)
         else:
             joined.append(message)

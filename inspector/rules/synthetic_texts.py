@@ -19,7 +19,7 @@ def written_by(result: Chunk) -> str:
     text = result.text.strip()
     if text.startswith(_LITELLM):
         return "litellm"
-    return _KNOWN.get(text) or next((name for program in programs() if (name := program.wrote(result))), "")
+    return _KNOWN.get(text) or next((name for program in programs() if (name := program.placeholder_author(result))), "")
 
 
 def is_placeholder(text: str) -> bool:

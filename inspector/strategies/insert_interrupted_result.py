@@ -18,7 +18,7 @@ PLAIN_WORDS = SyntheticResult(OURS)
 
 def propose(case: Case) -> Iterator[Edit]:
     """After the results that its message already has, in call order."""
-    if case.program.made_result is None:
+    if case.program.synthetic_chunk is None:
         return made_up(case, case.program.synthetic_results.get(case.conversation.format, PLAIN_WORDS))
     return inserted(
         case,
@@ -28,8 +28,8 @@ def propose(case: Case) -> Iterator[Edit]:
 
 def interrupted(case: Case, call: Chunk) -> Chunk:
     """The result of one call in the words of the program that keeps the store."""
-    if case.program.made_result is not None:
-        return replace(case.program.made_result(call), key=f"new:{call.key}")
+    if case.program.synthetic_chunk is not None:
+        return replace(case.program.synthetic_chunk(call), key=f"new:{call.key}")
     return _result(call, case.program.synthetic_results.get(case.conversation.format, PLAIN_WORDS))
 
 

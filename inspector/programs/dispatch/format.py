@@ -20,10 +20,10 @@ from inspector.programs.dispatch.keys import (
     NUMBERED_KEY,
     TABLE,
     chunk_key,
+    encoded_in_keys,
     fact_key,
     is_known,
     parse_int,
-    spelled_in_keys,
 )
 from inspector.programs.dispatch.rows import index_ids, read_chunk, read_meta, read_metrics, read_stranded, row_text
 from inspector.programs.dispatch.writing import fork, in_place
@@ -94,7 +94,7 @@ class Dispatch:
                 of(match.group(1)).facts[match.group(2)] = record
                 of(match.group(1)).records.append(record)
         ids = index_ids(index)
-        listed = None if ids is None else [spelled_in_keys(native_id) for native_id in ids]
+        listed = None if ids is None else [encoded_in_keys(native_id) for native_id in ids]
         for native_id in listed or ():
             of(native_id)
         for native_id in sorted(parts, key=lambda text: text.encode("utf-8", "surrogatepass")):
@@ -132,8 +132,12 @@ class Dispatch:
         """What `write` cannot derive. A fork stands in the list beside its original: it gets the same time, for nobody said anything new."""
         if mode != self.modes[0].name:
             return {}
-        found = stored.conversation
-        return {"fork_id": fresh_id, "now": found.fact("lastActivityAt") or "0", "title": f"Repaired: {found.title or 'Untitled'}"}
+        conversation = stored.conversation
+        return {
+            "fork_id": fresh_id,
+            "now": conversation.fact("lastActivityAt") or "0",
+            "title": f"Repaired: {conversation.title or 'Untitled'}",
+        }
 
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
@@ -151,11 +155,13 @@ class Dispatch:
         own = _ascii_lower(native_id)
         if "%" not in own and "_" not in own:
             # Tens of thousands of ids are compared with each other: only what may match is compared letter by letter.
-            alike = (other for other in others if (lower := other.lower()) == native_id.lower() or ":chunk:" in lower)
-            return tuple(other for other in alike if other != native_id and f"{_ascii_lower(other)}:chunk:".startswith(f"{own}:chunk:"))
+            alike = (other_id for other_id in others if (lower := other_id.lower()) == native_id.lower() or ":chunk:" in lower)
+            return tuple(
+                other_id for other_id in alike if other_id != native_id and f"{_ascii_lower(other_id)}:chunk:".startswith(f"{own}:chunk:")
+            )
         wild = {"%": ".*", "_": "."}
         listing = re.compile("".join(wild.get(letter) or re.escape(letter) for letter in own) + "(:chunk:.*)?", re.DOTALL)
-        return tuple(other for other in others if other != native_id and listing.fullmatch(_ascii_lower(other)))
+        return tuple(other_id for other_id in others if other_id != native_id and listing.fullmatch(_ascii_lower(other_id)))
 
     def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
         """What must be byte-equal when a plan is written: every row, the counter and the meta row.

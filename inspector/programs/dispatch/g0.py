@@ -38,7 +38,7 @@ _RENAMED = {
     "tool_result": {"callId": "toolCallId", "name": "toolName", "result": "content"},
     "error": {"statusCode": "code"},
 }
-_NEEDED: dict[str, dict[str, type]] = {
+_REQUIRED: dict[str, dict[str, type]] = {
     "text": {"text": str},
     "thinking": {"text": str},
     "system": {"text": str},
@@ -57,13 +57,13 @@ _FACTS = {
     "updated_at": "lastActivityAt",
 }
 
-Row = Mapping[str, Any]
+SqlRow = Mapping[str, Any]
 
 
 @dataclass(slots=True)
 class _Parts:
-    rows: list[tuple[Row, Record]] = field(default_factory=list)
-    tab: tuple[Row, Record] | None = None
+    rows: list[tuple[SqlRow, Record]] = field(default_factory=list)
+    tab: tuple[SqlRow, Record] | None = None
     records: list[Record] = field(default_factory=list)
 
 
@@ -96,7 +96,7 @@ class DispatchG0:
                 part.tab = row, record
         for native_id in sorted(parts, key=lambda text: text.encode("utf-8", "surrogatepass")):
             part = parts[native_id]
-            chunks = _numbered(sorted(part.rows, key=lambda found: (_seq(found[0]) is None, _seq(found[0]) or 0)))
+            chunks = _numbered(sorted(part.rows, key=lambda pair: (_seq(pair[0]) is None, _seq(pair[0]) or 0)))
             facts = _facts(*part.tab) if part.tab else {}
             title = facts["title"].value or "" if "title" in facts else ""
             yield Stored(Conversation(native_id, self.name, tuple(chunks), facts, title), tuple(part.records))
@@ -118,7 +118,7 @@ class DispatchG0:
         return {}, {record.key: record.value for record in stored.records}
 
 
-def _row(record: Record) -> Row:
+def _row(record: Record) -> SqlRow:
     try:
         row = jsontext.parse(jsontext.decode(record.value.data))
     except Unreadable:
@@ -131,7 +131,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else jsontext.compact(value)
 
 
-def _seq(row: Row) -> int | None:
+def _seq(row: SqlRow) -> int | None:
     value = row.get("seq")
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -141,11 +141,11 @@ def _time(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LATEST else None
 
 
-def _facts(row: Row, record: Record) -> dict[str, Fact]:
+def _facts(row: SqlRow, record: Record) -> dict[str, Fact]:
     return {name: Fact(name, _text(row[column]), record.key) for column, name in _FACTS.items() if row.get(column) is not None}
 
 
-def _numbered(rows: Iterable[tuple[Row, Record]]) -> Iterator[Chunk]:
+def _numbered(rows: Iterable[tuple[SqlRow, Record]]) -> Iterator[Chunk]:
     """Chunks with the message numbers that the store never had.
 
     A user row is one message. Assistant and tool rows of one turn and step are an assistant message and the tool batch after it.
@@ -165,7 +165,7 @@ def _numbered(rows: Iterable[tuple[Row, Record]]) -> Iterator[Chunk]:
         yield replace(chunk, msg_idx=msg_idx, chunk_idx=seq - first)
 
 
-def read_chunk(row: Row, record: Record) -> Chunk:
+def read_chunk(row: SqlRow, record: Record) -> Chunk:
     """One row as a chunk without message numbers; whatever is wrong with it is said in `damage` and `reason`."""
     kind, stored_role, seq = row.get("type"), row.get("role"), _seq(row)
     role = stored_role if stored_role in _ROLES else ""
@@ -174,7 +174,7 @@ def read_chunk(row: Row, record: Record) -> Chunk:
         role = "tool" if kind == "tool_result" else "assistant"
     at = _time(row.get("created_at"))
 
-    def unreadable(damage: str, reason: str, payload: Row | None = None) -> Chunk:
+    def unreadable(damage: str, reason: str, payload: SqlRow | None = None) -> Chunk:
         return Chunk(record.key, seq or 0, role, Kind.UNREADABLE, payload or {}, None, None, record.value.data, damage, reason, at)
 
     if seq is None:
@@ -197,10 +197,10 @@ def read_chunk(row: Row, record: Record) -> Chunk:
     payload: dict[str, Any] = {"type": _KINDS[kind].value, **{renamed[name]: content[name] for name in renamed if name in content}}
     # A member that stands there under one of our names already is not what that name means.
     payload |= {name: value for name, value in content.items() if name not in renamed and name not in payload}
-    for name, wanted in _NEEDED[kind].items():
+    for name, expected_type in _REQUIRED[kind].items():
         if name not in content:
             return unreadable("missing-field", f"the {kind} has no {name}", payload)
-        if not isinstance(content[name], wanted):
+        if not isinstance(content[name], expected_type):
             return unreadable("wrong-type", f"{name} of the {kind} is not of the right type", payload)
     if not role:
         return unreadable("wrong-type", f"role is {_text(stored_role)[:60]!r}, none of {', '.join(_ROLES)}", payload)

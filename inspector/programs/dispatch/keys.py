@@ -38,6 +38,6 @@ def is_known(key: str) -> bool:
     return key == INDEX or any(pattern.fullmatch(key) for pattern in (CHUNK_KEY, NUMBERED_KEY, FACT_KEY, OTHER_KEY))
 
 
-def spelled_in_keys(native_id: str) -> str:
+def encoded_in_keys(native_id: str) -> str:
     """An id out of a JSON value as keys are decoded: a lone surrogate is an escape there, and three bytes that are no UTF-8 in a key."""
     return native_id.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")

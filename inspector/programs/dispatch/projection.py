@@ -38,8 +38,10 @@ def convert(name: str, thinking: str, messages: Sequence[Message]) -> Prompt:
     wire: list[WireMessage] = []
     lost: list[Dropped] = []
     for message in messages:
-        made, left_out = _MESSAGE[message.role](message, len(wire), thinking) if message.role in _MESSAGE else ([], list(message.chunks))
-        wire += made
+        converted, left_out = (
+            _MESSAGE[message.role](message, len(wire), thinking) if message.role in _MESSAGE else ([], list(message.chunks))
+        )
+        wire += converted
         by_kind: dict[Kind, list[Chunk]] = {}
         for chunk in left_out:
             by_kind.setdefault(chunk.kind, []).append(chunk)
@@ -48,16 +50,16 @@ def convert(name: str, thinking: str, messages: Sequence[Message]) -> Prompt:
     return Prompt(name, tuple(wire), tuple(lost))
 
 
-_Made = tuple[list[WireMessage], list[Chunk]]
+_Converted = tuple[list[WireMessage], list[Chunk]]
 
 
-def _joined(role: str, kinds: frozenset[Kind], message: Message, at: int, thinking: str) -> _Made:
+def _joined(role: str, kinds: frozenset[Kind], message: Message, at: int, thinking: str) -> _Converted:
     parts = [Part(f"messages.{at}.content", chunk, chunk.text) for chunk in message.chunks if chunk.kind in kinds]
     value = {"role": role, "content": "".join(part.text for part in parts)}
     return [WireMessage(value, tuple(parts), message)], [chunk for chunk in message.chunks if chunk.kind not in kinds]
 
 
-def _user(message: Message, at: int, thinking: str) -> _Made:
+def _user(message: Message, at: int, thinking: str) -> _Converted:
     if not any(chunk.kind is Kind.IMAGE for chunk in message.chunks):
         return _joined("user", frozenset({Kind.TEXT}), message, at, thinking)
     content: list[dict[str, Any]] = []
@@ -77,20 +79,20 @@ def _user(message: Message, at: int, thinking: str) -> _Made:
     return [WireMessage({"role": "user", "content": content}, tuple(parts), message)], lost
 
 
-def _assistant(message: Message, at: int, thinking: str) -> _Made:
-    spell = _THINKING[thinking][1]
+def _assistant(message: Message, at: int, thinking: str) -> _Converted:
+    wrap = _THINKING[thinking][1]
     texts: list[Part] = []
-    called: list[Part] = []
+    call_parts: list[Part] = []
     tool_calls: list[dict[str, Any]] = []
     lost: list[Chunk] = []
     for chunk in message.chunks:
         if chunk.kind is Kind.TEXT:
             texts.append(Part(f"messages.{at}.content", chunk, chunk.text))
         elif chunk.kind is Kind.THINKING and thinking != "omitted":
-            texts.append(Part(f"messages.{at}.content", chunk, spell(chunk.text)))
+            texts.append(Part(f"messages.{at}.content", chunk, wrap(chunk.text)))
         elif chunk.kind is Kind.TOOL_CALL:
             function = {"name": chunk.tool_name, "arguments": arguments(chunk.payload.get("input"))}
-            called.append(Part(f"messages.{at}.tool_calls.{len(tool_calls)}", chunk, f"{chunk.tool_name} {function['arguments']}"))
+            call_parts.append(Part(f"messages.{at}.tool_calls.{len(tool_calls)}", chunk, f"{chunk.tool_name} {function['arguments']}"))
             tool_calls.append({"id": chunk.call_id, "type": "function", "function": function})
         else:
             lost.append(chunk)
@@ -98,10 +100,10 @@ def _assistant(message: Message, at: int, thinking: str) -> _Made:
     value: dict[str, Any] = {"role": "assistant", "content": None if tool_calls and not content else content}
     if tool_calls:
         value["tool_calls"] = tool_calls
-    return [WireMessage(value, tuple(texts + called), message)], lost
+    return [WireMessage(value, tuple(texts + call_parts), message)], lost
 
 
-def _tool(message: Message, at: int, thinking: str) -> _Made:
+def _tool(message: Message, at: int, thinking: str) -> _Converted:
     wire: list[WireMessage] = []
     for chunk in message.chunks:
         if chunk.kind is Kind.TOOL_RESULT:
@@ -110,7 +112,7 @@ def _tool(message: Message, at: int, thinking: str) -> _Made:
     return wire, [chunk for chunk in message.chunks if chunk.kind is not Kind.TOOL_RESULT]
 
 
-_MESSAGE: dict[str, Callable[[Message, int, str], _Made]] = {
+_MESSAGE: dict[str, Callable[[Message, int, str], _Converted]] = {
     "system": partial(_joined, "system", frozenset({Kind.TEXT, Kind.SYSTEM})),
     "user": _user,
     "assistant": _assistant,

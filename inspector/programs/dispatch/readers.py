@@ -96,30 +96,30 @@ def group(
 
 def reconcile(messages: Sequence[Message], repair: Repair) -> tuple[tuple[Message, ...], tuple[Dropped, ...], dict[str, Any]]:
     """The messages that the client goes on with, what its repair took out, and the report as it logs it."""
-    kept: list[Message] = []
+    kept_messages: list[Message] = []
     dropped: list[Dropped] = []
     stripped = emptied = 0
     for message in messages:
         if not repair.strips_errors or message.role != "assistant":
-            kept.append(message)
+            kept_messages.append(message)
             continue
         errors = tuple(chunk for chunk in message.chunks if chunk.kind is Kind.ERROR)
-        rest = tuple(chunk for chunk in message.chunks if chunk.kind is not Kind.ERROR)
+        remaining = tuple(chunk for chunk in message.chunks if chunk.kind is not Kind.ERROR)
         if errors:
             stripped += len(errors)
             dropped.append(Dropped(errors, "error chunk, stripped by reconcile"))
         content = {Kind.TEXT, Kind.TOOL_CALL} | ({Kind.THINKING} if repair.keeps_thinking else set())
-        if any(chunk.kind in content for chunk in rest):
-            kept.append(Message(message.role, rest))
+        if any(chunk.kind in content for chunk in remaining):
+            kept_messages.append(Message(message.role, remaining))
         else:
             emptied += 1
-            if rest:
-                kinds = " and ".join(sorted({chunk.kind.value for chunk in rest}))
-                dropped.append(Dropped(rest, f"dropped by reconcile: the message holds only {kinds}"))
-    orphans = [call for _, call in queries.unanswered_calls(kept)]
-    kept += [Message("tool", (interrupted_result(call),), synthetic=True) for call in orphans]
+            if remaining:
+                kinds = " and ".join(sorted({chunk.kind.value for chunk in remaining}))
+                dropped.append(Dropped(remaining, f"dropped by reconcile: the message holds only {kinds}"))
+    orphans = [call for _, call in queries.unanswered_calls(kept_messages)]
+    kept_messages += [Message("tool", (interrupted_result(call),), synthetic=True) for call in orphans]
     values = (len(orphans), orphans[0].call_id if orphans else None, stripped, emptied)
-    return tuple(kept), tuple(dropped), {name: value for name, value in zip(_COUNTS, values, strict=True) if name in repair.report}
+    return tuple(kept_messages), tuple(dropped), {name: value for name, value in zip(_COUNTS, values, strict=True) if name in repair.report}
 
 
 def interrupted_result(call: Chunk) -> Chunk:
@@ -221,10 +221,12 @@ def _fields(repair: Repair) -> dict[str, Any]:
 def named(name: str) -> Reader | None:
     """The reader of a name that is put together of a grouping and variants; None where there is none."""
     base, *words = name.split("+")
-    grouping = next((each for each in GROUPINGS if each.name == base), None)
+    grouping = next((candidate for candidate in GROUPINGS if candidate.name == base), None)
     return variant(grouping, words) if grouping else None
 
 
-READERS = tuple(found for grouping in GROUPINGS if (found := variant(grouping, ())))
+READERS = tuple(reader for grouping in GROUPINGS if (reader := variant(grouping, ())))
 # Without r3, which every reader has already where no other version is named.
-OFFERED = tuple(name for each in READERS for name in (each.name, *(f"{each.name}+{word}" for word, _ in each.variants if word != "r3")))
+OFFERED = tuple(
+    name for reader in READERS for name in (reader.name, *(f"{reader.name}+{word}" for word, _ in reader.variants if word != "r3"))
+)

@@ -57,11 +57,11 @@ def read_chunk(record: Record, seq: int) -> Chunk:
         return unreadable("not-object", f"the row is a JSON {_name(row)}, not an object")
     payload = row.get("chunk")
     role = row.get("role") if isinstance(row.get("role"), str) else ""
-    known = payload if isinstance(payload, dict) else {}
+    members = payload if isinstance(payload, dict) else {}
     msg_idx, chunk_idx = _index(row.get("msgIdx")), _index(row.get("chunkIdx"))
 
     def damaged(damage: str, reason: str) -> Chunk:
-        return unreadable(damage, reason, known, role or "", msg_idx=msg_idx, chunk_idx=chunk_idx)
+        return unreadable(damage, reason, members, role or "", msg_idx=msg_idx, chunk_idx=chunk_idx)
 
     for name in ("chunk", "role", "msgIdx", "chunkIdx"):
         if name not in row:
@@ -78,11 +78,11 @@ def read_chunk(record: Record, seq: int) -> Chunk:
     type_ = payload.get("type")
     if not isinstance(type_, str) or type_ not in _KINDS:
         return damaged("unknown-type", f"chunk type {jsontext.compact(type_)[:60]} is not one that this store has")
-    for name, wanted, needed in _FIELDS[type_]:
+    for name, expected_type, is_required in _FIELDS[type_]:
         if name not in payload:
-            if needed:
+            if is_required:
                 return damaged("missing-field", f"the {type_} chunk has no {name}")
-        elif not isinstance(payload[name], wanted):
+        elif not isinstance(payload[name], expected_type):
             return damaged("wrong-type", f"{name} of the {type_} chunk is a JSON {_name(payload[name])}")
     if type_ == "tool-call" and "input" not in payload:
         return damaged("missing-field", "the tool-call chunk has no input")
@@ -139,8 +139,8 @@ def read_stranded(record: Record, number: int) -> Message:
     role = str(row["role"])
     chunks = []
     for at, payload in enumerate(row["chunks"]):
-        spelled = jsontext.compact({"chunk": payload, "role": role, "msgIdx": number, "chunkIdx": at})
-        chunks.append(replace(read_chunk(Record(f"{record.key}#{at}", Cell(jsontext.encode(spelled))), number), raw=raw))
+        row_json = jsontext.compact({"chunk": payload, "role": role, "msgIdx": number, "chunkIdx": at})
+        chunks.append(replace(read_chunk(Record(f"{record.key}#{at}", Cell(jsontext.encode(row_json))), number), raw=raw))
     return Message(role, tuple(chunks))
 
 

@@ -13,17 +13,17 @@ from inspector.programs.dispatch.rows import read_chunk, row_text
 from inspector.programs.formats import Cell, Change, Element, Record, Stored, WriteRefused
 
 
-def _respelled(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> bytes:
+def _encoded_row(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> bytes:
     """The row of `chunk`: its own bytes with only what differs spliced in, or a new row where it has none that can be read."""
-    wanted = replace(chunk, **{name: value for name, value in indexes.items() if value is not None})  # type: ignore[arg-type]
+    target = replace(chunk, **{name: value for name, value in indexes.items() if value is not None})  # type: ignore[arg-type]
     if base is None and chunk.raw:
         # A row of another conversation, such as the archive: its bytes are the record of what was said.
         base = read_chunk(Record(chunk.key, Cell(chunk.raw)), chunk.seq)
     if base is None:
-        return jsontext.encode(row_text(wanted))
-    asked: dict[str, Any] = {"chunk": dict(wanted.payload), "role": wanted.role, "msgIdx": wanted.msg_idx, "chunkIdx": wanted.chunk_idx}
+        return jsontext.encode(row_text(target))
+    planned: dict[str, Any] = {"chunk": dict(target.payload), "role": target.role, "msgIdx": target.msg_idx, "chunkIdx": target.chunk_idx}
     stored = {"chunk": dict(base.payload), "role": base.role, "msgIdx": base.msg_idx, "chunkIdx": base.chunk_idx}
-    values = {name: value for name, value in asked.items() if value != stored[name]}
+    values = {name: value for name, value in planned.items() if value != stored[name]}
     if not values:
         return base.raw
     try:
@@ -31,18 +31,20 @@ def _respelled(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> bytes
     except Unreadable:
         before = None
     if not isinstance(before, dict):
-        return jsontext.encode(row_text(wanted))
+        return jsontext.encode(row_text(target))
     if base.damage and not chunk.damage:
         # What was read of a damaged row is less than what stands there.
         values = {
-            name: value for name, value in asked.items() if name not in before or jsontext.compact(value) != jsontext.compact(before[name])
+            name: value
+            for name, value in planned.items()
+            if name not in before or jsontext.compact(value) != jsontext.compact(before[name])
         }
     try:
         amended = jsontext.amended(jsontext.decode(base.raw), values)
-        kept = {**before, **values} == jsontext.parse(amended)
+        reads_back = {**before, **values} == jsontext.parse(amended)
     except Unreadable as problem:
         raise WriteRefused(f"Row seq {chunk.seq} would be {problem.reason}; repair it by hand or leave it out of the plan.") from None
-    if not kept:
+    if not reads_back:
         raise WriteRefused(f"Row seq {chunk.seq} would not read back as planned; report this with the row's bytes.")
     return jsontext.encode(amended)
 
@@ -83,7 +85,7 @@ def in_place(plan: Plan, stored: Stored) -> list[Change]:
             raise WriteRefused(
                 f"Two rows would both become seq {seq}; repair the row keys first, or repair into a new conversation (--mode fork)."
             )
-        after[key] = Cell(_respelled(chunk, old), _kind_of_cell(chunk, old, before))
+        after[key] = Cell(_encoded_row(chunk, old), _kind_of_cell(chunk, old, before))
     if list(after) != sorted(after, key=lambda key: key.encode("utf-8", "surrogateescape")):
         # Rows are read in the order of their keys, and a number that is not spelled in 10 digits stands elsewhere than it counts.
         raise WriteRefused(
@@ -94,8 +96,8 @@ def in_place(plan: Plan, stored: Stored) -> list[Change]:
     ]
     counter = final.fact("counter")
     if shift:
-        known = parse_int(counter or "")
-        counter = str((known if known is not None else last - shift) + shift)
+        stored_counter = parse_int(counter or "")
+        counter = str((stored_counter if stored_counter is not None else last - shift) + shift)
     if counter is not None and counter != conversation.fact("counter"):
         key = fact_key(native, "seq")
         changes.append(Change(key, before.get(key), Cell(counter.encode())))
@@ -124,7 +126,7 @@ def fork(plan: Plan, stored: Stored) -> list[Change]:
                 # Closing a gap must not break `seq - chunkIdx`, by which the messages are told apart permanently after.
                 first_seq, first_idx = started.setdefault(id(message), (seq, 0 if readable_before else chunk.chunk_idx or 0))
                 index = first_idx + seq - first_seq
-            data, readable_before = _respelled(chunk, old, chunk_idx=index), True
+            data, readable_before = _encoded_row(chunk, old, chunk_idx=index), True
         changes.append(Change(chunk_key(target, seq), None, Cell(data, _kind_of_cell(chunk, old, before))))
     changes.append(Change(fact_key(target, "seq"), None, Cell(str(len(final.chunks)).encode())))
     meta: dict[str, Any] = {

@@ -37,11 +37,11 @@ def _then(version: Version, conversation: Conversation) -> str:
     if reading.failure:
         return f"{version.name} cannot load it still: {clipped(reading.failure, 300)[0]}."
     report = reading.report
-    again = [clipped(str(name), _SHOWN)[0] for name in report.get("wouldRun", ())]
+    rerun_tools = [clipped(str(name), _SHOWN)[0] for name in report.get("wouldRun", ())]
     if report.get("terminal"):
         runs = "returns the stored answer without asking the model"
-    elif again:
-        runs = f"runs {'tools' if len(again) > 1 else 'the tool'} {', '.join(map(repr, again[:5]))}{' and more' if len(again) > 5 else ''} again, or ends the job where that is not safe"
+    elif rerun_tools:
+        runs = f"runs {'tools' if len(rerun_tools) > 1 else 'the tool'} {', '.join(map(repr, rerun_tools[:5]))}{' and more' if len(rerun_tools) > 5 else ''} again, or ends the job where that is not safe"
     elif not judged(reading, conversation, _SDK, "ai-sdk")[1].sendable:
         runs = "runs no tool again, and the SDK refuses the request that it makes: this repair alone is not enough"
     else:

@@ -12,12 +12,12 @@ from inspector.programs.gbrain.tables import inner
 from inspector.projections.base import AI_SDK
 
 V1, V2 = "v1", "v2"
-_TOLD = {"tool_use": V1, "tool_result": V1, "thinking": V1, "redacted_thinking": V1, "tool-call": V2, "tool-result": V2}
+_VERSION_OF_TYPE = {"tool_use": V1, "tool_result": V1, "thinking": V1, "redacted_thinking": V1, "tool-call": V2, "tool-result": V2}
 """Text blocks look the same in both."""
 DOUBLE, BARE = "double", "bare"
 """How a message is spelled besides an array: the text of an array in a JSON string; a JSON string of words."""
 
-_Made = tuple[Kind, dict[str, Any]] | tuple[Kind, dict[str, Any], str, str]
+_ChunkParts = tuple[Kind, dict[str, Any]] | tuple[Kind, dict[str, Any], str, str]
 
 
 def blocks_of(content: Any) -> tuple[list[Any] | None, str]:
@@ -25,32 +25,32 @@ def blocks_of(content: Any) -> tuple[list[Any] | None, str]:
     if isinstance(content, list):
         return content, ""
     if isinstance(content, str):
-        found = inner(content)
-        if isinstance(found, list):
-            return found, DOUBLE
+        inner_value = inner(content)
+        if isinstance(inner_value, list):
+            return inner_value, DOUBLE
         return [{"type": "text", "text": content}], BARE
     return None, ""
 
 
 def version_of(block: Any) -> str:
     """`v1`, `v2`, or "" where nothing tells."""
-    return _TOLD.get(block.get("type", ""), "") if isinstance(block, dict) and isinstance(block.get("type"), str) else ""
+    return _VERSION_OF_TYPE.get(block.get("type", ""), "") if isinstance(block, dict) and isinstance(block.get("type"), str) else ""
 
 
 def message_chunks(key: str, index: int, role: str, content: Any, raw: bytes, at: int | None, first: int) -> list[Chunk]:
     """Chunks of one row, `seq` from `first`; never none. `stored` of a payload is what the block has besides, and how its row is spelled."""
-    blocks, spelled = blocks_of(content)
-    about = {"encoding": spelled} if spelled else {}
+    blocks, encoding = blocks_of(content)
+    about = {"encoding": encoding} if encoding else {}
 
     def chunk(place: int, kind: Kind, payload: dict[str, Any], damage: str = "", reason: str = "") -> Chunk:
-        rest = {**payload.pop("stored", {}), **about}
-        said = "tool" if kind is Kind.TOOL_RESULT else role
+        stored = {**payload.pop("stored", {}), **about}
+        chunk_role = "tool" if kind is Kind.TOOL_RESULT else role
         return Chunk(
             f"{key}#{place}",
             first + place,
-            said,
+            chunk_role,
             kind,
-            {**payload, **({"stored": rest} if rest else {})},
+            {**payload, **({"stored": stored} if stored else {})},
             index,
             place,
             raw,
@@ -68,10 +68,10 @@ def message_chunks(key: str, index: int, role: str, content: Any, raw: bytes, at
     return [chunk(place, *_block(block)) for place, block in enumerate(blocks)]
 
 
-def _block(block: Any) -> _Made:
+def _block(block: Any) -> _ChunkParts:
     match block:
         case {"type": "text", "text": str(text)}:
-            return Kind.TEXT, _with_rest({"type": "text", "text": text}, block, "type", "text")
+            return Kind.TEXT, _with_stored({"type": "text", "text": text}, block, "type", "text")
         case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
             payload = {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": block.get("input", {})}
             return _call(payload, block, "type", "id", "name", "input")
@@ -83,19 +83,19 @@ def _block(block: Any) -> _Made:
                 "type": "tool-result",
                 "toolCallId": call_id,
                 "toolName": "",
-                **said(block.get("content"), block.get("is_error") is True),
+                **result_members(block.get("content"), block.get("is_error") is True),
             }
-            return Kind.TOOL_RESULT, _with_rest(payload, block, "type", "tool_use_id", "content", "is_error")
+            return Kind.TOOL_RESULT, _with_stored(payload, block, "type", "tool_use_id", "content", "is_error")
         case {"type": "tool-result", "toolCallId": str(call_id)}:
             name = block.get("toolName")
             payload = {"type": "tool-result", "toolCallId": call_id, "toolName": name if isinstance(name, str) else ""}
-            payload |= said(block.get("output"), block.get("isError") is True)
-            return Kind.TOOL_RESULT, _with_rest(payload, block, "type", "toolCallId", "toolName", "output", "isError")
+            payload |= result_members(block.get("output"), block.get("isError") is True)
+            return Kind.TOOL_RESULT, _with_stored(payload, block, "type", "toolCallId", "toolName", "output", "isError")
         case {"type": "thinking", "thinking": str(text)}:
             signed = {"signature": block["signature"]} if isinstance(block.get("signature"), str) else {}
-            return Kind.THINKING, _with_rest({"type": "thinking", "text": text, **signed}, block, "type", "thinking", *signed)
+            return Kind.THINKING, _with_stored({"type": "thinking", "text": text, **signed}, block, "type", "thinking", *signed)
         case {"type": "redacted_thinking", "data": str(data)}:
-            return Kind.REDACTED_THINKING, _with_rest({"type": "redacted-thinking", "data": data}, block, "type", "data")
+            return Kind.REDACTED_THINKING, _with_stored({"type": "redacted-thinking", "data": data}, block, "type", "data")
         case {"type": "text" | "tool_use" | "tool-call" | "tool_result" | "tool-result" as kind}:
             reason = f"the {kind} block lacks its id, name or words, or has one of a wrong type: gbrain leaves it out"
             return Kind.UNREADABLE, {"stored": {"block": block}}, "wrong-type", reason
@@ -104,9 +104,9 @@ def _block(block: Any) -> _Made:
     return Kind.UNREADABLE, {"stored": {"block": block}}, "wrong-type", "a block is no object with a type: gbrain leaves it out"
 
 
-def _call(payload: dict[str, Any], block: Mapping[str, Any], *known: str) -> _Made:
+def _call(payload: dict[str, Any], block: Mapping[str, Any], *known_names: str) -> _ChunkParts:
     signature = _signature(block)
-    return Kind.TOOL_CALL, _with_rest({**payload, **({"signature": signature} if signature else {})}, block, *known)
+    return Kind.TOOL_CALL, _with_stored({**payload, **({"signature": signature} if signature else {})}, block, *known_names)
 
 
 def _signature(block: Mapping[str, Any]) -> str:
@@ -117,14 +117,14 @@ def _signature(block: Mapping[str, Any]) -> str:
     return ""
 
 
-def said(output: Any, is_error: bool) -> dict[str, Any]:
+def result_members(output: Any, is_error: bool) -> dict[str, Any]:
     """Words of a result, and the value itself where it is no text: the members that its payload has for any provider."""
     if isinstance(output, str):
         return {"content": output, "isError": is_error}
-    spelled = {"type": "error-json" if is_error else "json", "value": output}
-    return {"content": jsontext.compact(output), "isError": is_error, "blocks": [spelled], "wire": AI_SDK}
+    block = {"type": "error-json" if is_error else "json", "value": output}
+    return {"content": jsontext.compact(output), "isError": is_error, "blocks": [block], "wire": AI_SDK}
 
 
-def _with_rest(payload: dict[str, Any], block: Mapping[str, Any], *known: str) -> dict[str, Any]:
-    rest = {name: value for name, value in block.items() if name not in known}
-    return {**payload, "stored": rest} if rest else payload
+def _with_stored(payload: dict[str, Any], block: Mapping[str, Any], *known_names: str) -> dict[str, Any]:
+    remaining = {name: value for name, value in block.items() if name not in known_names}
+    return {**payload, "stored": remaining} if remaining else payload

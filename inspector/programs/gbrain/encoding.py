@@ -16,15 +16,15 @@ from inspector.text import jsonb
 
 
 @dataclass
-class Spelling:
+class BlockEncoder:
     """The stored blocks after the chunks of a job; `rows` are its message rows by index."""
 
     stored: Stored
     rows: Mapping[int | None, Row]
-    _held: dict[int | None, list[Any]] = field(default_factory=dict)
+    _row_blocks: dict[int | None, list[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._known = {chunk.key: chunk for chunk in self.stored.conversation.chunks}
+        self._stored_chunks = {chunk.key: chunk for chunk in self.stored.conversation.chunks}
         self._indexes = sorted(index for index in self.rows if index is not None)
         self._records = {record.key: record for record in self.stored.records}
 
@@ -33,23 +33,23 @@ class Spelling:
         place = bisect_left(self._indexes, index)
         return self._indexes[place - 1] if place else None
 
-    def held(self, index: int | None) -> list[Any]:
+    def row_blocks(self, index: int | None) -> list[Any]:
         """The blocks of a row with numbers exact; none where it has no list of them. Raises WriteRefused."""
-        if index not in self._held:
+        if index not in self._row_blocks:
             row = self.rows.get(index)
             try:
-                self._held[index] = [] if row is None else _blocks(row)
+                self._row_blocks[index] = [] if row is None else _blocks(row)
             except jsonb.NotKept as problem:
                 raise WriteRefused(
                     f"The message at index {index} cannot be written again, since {problem.reason}: choose other strategies."
                 ) from None
-        return self._held[index]
+        return self._row_blocks[index]
 
     def is_v1(self, index: int) -> bool:
         """Whether new blocks of the row are spelled as the direct path does: as its own blocks are, as those of the row before, or as the job ran."""
         for at in (index, self.before(index)):
-            if told := {version_of(block) for block in self.held(at)} - {""}:
-                return V1 in told
+            if versions := {version_of(block) for block in self.row_blocks(at)} - {""}:
+                return V1 in versions
         return self.stored.conversation.fact(gbrain_facts.PATH) == gbrain_facts.LEGACY
 
     def blocks(self, chunks: Sequence[Chunk], is_v1: bool) -> list[Any]:
@@ -59,24 +59,24 @@ class Spelling:
         return [self._block(chunk, is_v1) for chunk in chunks]
 
     def _block(self, chunk: Chunk, is_v1: bool) -> Any:
-        old = self._known.get(chunk.key.rpartition("moved:")[2])
+        old = self._stored_chunks.get(chunk.key.rpartition("moved:")[2])
         if old is None:
-            return self._exact(chunk, spelled(chunk, is_v1))
-        held = self.held(old.msg_idx)
-        if old.chunk_idx is None or old.chunk_idx >= len(held):
+            return self._exact(chunk, encoded_block(chunk, is_v1))
+        stored_blocks = self.row_blocks(old.msg_idx)
+        if old.chunk_idx is None or old.chunk_idx >= len(stored_blocks):
             raise WriteRefused(
                 f"The message at index {old.msg_idx} holds no list of blocks that others could stand beside: choose other strategies."
             )
-        block = held[old.chunk_idx]
+        block = stored_blocks[old.chunk_idx]
         if _plain(old) == _plain(chunk):
             return block
         version = version_of(block)
         own_v1 = version == V1 if version in (V1, V2) else is_v1
         if old.kind is not chunk.kind or not isinstance(block, dict):
-            return spelled(chunk, own_v1)
-        before, after = spelled(old, own_v1), spelled(chunk, own_v1)
-        kept = {name: value for name, value in block.items() if name in after or name not in before}
-        return {**kept, **{name: value for name, value in after.items() if name not in before or before[name] != value}}
+            return encoded_block(chunk, own_v1)
+        before, after = encoded_block(old, own_v1), encoded_block(chunk, own_v1)
+        kept_members = {name: value for name, value in block.items() if name in after or name not in before}
+        return {**kept_members, **{name: value for name, value in after.items() if name not in before or before[name] != value}}
 
     def _exact(self, chunk: Chunk, block: dict[str, Any]) -> dict[str, Any]:
         """The output of a run as its own record spells it: a number there may have more digits than a float keeps."""
@@ -108,22 +108,22 @@ def _plain(chunk: Chunk) -> tuple[object, ...]:
     return chunk.kind, chunk.role, {**{name: value for name, value in chunk.payload.items() if name != "stored"}, "stored": stored}
 
 
-def spelled(chunk: Chunk, is_v1: bool) -> dict[str, Any]:
+def encoded_block(chunk: Chunk, is_v1: bool) -> dict[str, Any]:
     """A block in the spelling of the message that it stands in or after. Raises WriteRefused for what neither path writes."""
-    rest = {name: value for name, value in (chunk.payload.get("stored") or {}).items() if name not in ("encoding", "block", "content")}
+    extra = {name: value for name, value in (chunk.payload.get("stored") or {}).items() if name not in ("encoding", "block", "content")}
     payload = chunk.payload
     match chunk.kind:
         case Kind.TEXT:
-            return {"type": "text", "text": chunk.text, **rest}
+            return {"type": "text", "text": chunk.text, **extra}
         case Kind.TOOL_CALL if is_v1:
-            return {"type": "tool_use", "id": chunk.call_id, "name": chunk.tool_name, "input": payload.get("input", {}), **rest}
+            return {"type": "tool_use", "id": chunk.call_id, "name": chunk.tool_name, "input": payload.get("input", {}), **extra}
         case Kind.TOOL_CALL:
             return {
                 "type": "tool-call",
                 "toolCallId": chunk.call_id,
                 "toolName": chunk.tool_name,
                 "input": payload.get("input", {}),
-                **rest,
+                **extra,
             }
         case Kind.TOOL_RESULT if is_v1:
             output = output_of(chunk)
@@ -133,7 +133,7 @@ def spelled(chunk: Chunk, is_v1: bool) -> dict[str, Any]:
                 "tool_use_id": chunk.call_id,
                 "content": content,
                 **({"is_error": True} if chunk.is_error else {}),
-                **rest,
+                **extra,
             }
         case Kind.TOOL_RESULT:
             failed = {"isError": True} if chunk.is_error else {}
@@ -143,7 +143,7 @@ def spelled(chunk: Chunk, is_v1: bool) -> dict[str, Any]:
                 "toolName": chunk.tool_name,
                 "output": output_of(chunk),
                 **failed,
-                **rest,
+                **extra,
             }
     raise WriteRefused(f"gbrain writes no block of the kind {chunk.kind}: choose strategies that insert none.")
 

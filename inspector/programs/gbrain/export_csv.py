@@ -34,14 +34,14 @@ def rows(data: bytes) -> Iterator[tuple[str | None, ...] | None]:
 def _start(data: bytes) -> tuple[tuple[str, ...], re.Pattern[bytes], int]:
     """The columns, how fields are parted, and where the rows begin."""
     line = re.split(rb"\r?\n|\r", data[:_HEADER], maxsplit=1)[0]
-    behind = len(line) + (2 if data[len(line) : len(line) + 2] == b"\r\n" else 1)
+    rows_start = len(line) + (2 if data[len(line) : len(line) + 2] == b"\r\n" else 1)
     names: list[bytes | None] = []
     by = _FIELDS[0]
     for field in _FIELDS:
-        for found in _rows(line, 0, field):
-            if found and len(found) > len(names):
-                names, by = found, field
-    return tuple(decoded(name or b"", "the header line").strip() for name in names), by, behind
+        for fields in _rows(line, 0, field):
+            if fields and len(fields) > len(names):
+                names, by = fields, field
+    return tuple(decoded(name or b"", "the header line").strip() for name in names), by, rows_start
 
 
 def _rows(data: bytes, at: int, field: re.Pattern[bytes]) -> Iterator[list[bytes | None] | None]:

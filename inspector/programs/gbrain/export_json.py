@@ -19,53 +19,53 @@ _SPACE = b" \t\r\n"
 _ARRAY, _OBJECT = b"[", b"{"
 
 
-class Found(NamedTuple):
+class JsonRow(NamedTuple):
     """`table` is the name that the row itself gives, or "". Values are None for what is no row, or was cut off."""
 
     table: str
     values: dict[str, str | None] | None
 
 
-def tables_of(data: bytes, known: Iterable[str]) -> dict[str, bytes]:
+def tables_of(data: bytes, table_names: Iterable[str]) -> dict[str, bytes]:
     """The arrays of an object that holds one for each table, by the table's name; nothing where it is none."""
     if data.lstrip(_SPACE)[:1] != _OBJECT:
         return {}
     first = next(_values(data), b"")
-    wanted = set(known)
-    return {name: raw for name, raw in _members(first) if name in wanted and raw[:1] == _ARRAY}
+    names = set(table_names)
+    return {name: raw for name, raw in _members(first) if name in names and raw[:1] == _ARRAY}
 
 
-def rows(data: bytes, types: Types, whole: Iterable[str]) -> Iterator[Found]:
+def rows(data: bytes, types: Types, whole: Iterable[str]) -> Iterator[JsonRow]:
     """`whole` names columns of four bytes, which every program spells as a JSON number unless it spells everything as text. Raises NotAnExport."""
     numbers = frozenset(whole)
-    held = data.strip(_SPACE)
-    first, _, behind = held.partition(b"\n")
-    if held[:1] == _ARRAY:
-        found = _elements(held)
-    elif first.rstrip().endswith(b"}") or not behind:
-        found = (line for line in held.split(b"\n") if line.strip())
+    stripped = data.strip(_SPACE)
+    first, _, tail = stripped.partition(b"\n")
+    if stripped[:1] == _ARRAY:
+        raw_rows = _elements(stripped)
+    elif first.rstrip().endswith(b"}") or not tail:
+        raw_rows = (line for line in stripped.split(b"\n") if line.strip())
     else:
-        found = _values(held)
-    for raw in found:
-        yield _found(raw, types, numbers)
+        raw_rows = _values(stripped)
+    for raw in raw_rows:
+        yield _json_row(raw, types, numbers)
 
 
 def is_doubled(data: bytes) -> bool | None:
     """Whether COPY's text format wrote it, which doubles every backslash, those of JSON too; None where it reads as JSON either way."""
-    held = data.strip(_SPACE)
-    if b"\\" not in held:
+    stripped = data.strip(_SPACE)
+    if b"\\" not in stripped:
         return False
-    if held[:1] == _ARRAY:
-        first = list(islice(_elements(held), 2))
+    if stripped[:1] == _ARRAY:
+        first = list(islice(_elements(stripped), 2))
         # The line break that json_agg puts after a comma, where no JSON has a backslash.
         if any(raw.startswith(rb"\n") for raw in first):
             return True
-    if _ODD.search(held):
+    if _ODD.search(stripped):
         return False
-    some = first if held[:1] == _ARRAY else [line for line in held.split(b"\n") if b"\\" in line][:_TRIED]
+    some = first if stripped[:1] == _ARRAY else [line for line in stripped.split(b"\n") if b"\\" in line][:_TRIED]
     if all(_parses(raw) for raw in some):
         return None
-    return any(_parses(undoubled(raw)) for raw in (some if held[:1] != _ARRAY else [held]) if not _parses(raw))
+    return any(_parses(undoubled(raw)) for raw in (some if stripped[:1] != _ARRAY else [stripped]) if not _parses(raw))
 
 
 def undoubled(data: bytes) -> bytes:
@@ -80,22 +80,22 @@ def _parses(line: bytes) -> bool:
     return True
 
 
-def _found(raw: bytes, types: Types, numbers: frozenset[str]) -> Found:
+def _json_row(raw: bytes, types: Types, numbers: frozenset[str]) -> JsonRow:
     text = decoded(raw, "a row of JSON")
     try:
         row = _parsed(text)
         if not isinstance(row, dict):
-            return Found("", None)
+            return JsonRow("", None)
         table = row.pop("table", "")
         row = row["row"] if isinstance(row.get("row"), dict) else row
-        return Found(table if isinstance(table, str) else "", _texts(row, types, numbers, of_json))
+        return JsonRow(table if isinstance(table, str) else "", _texts(row, types, numbers, of_json))
     except json.JSONDecodeError:
-        return Found("", None)
+        return JsonRow("", None)
     except (ValueError, ArithmeticError, RecursionError):
         return _by_pieces(raw, types, numbers)
 
 
-def _by_pieces(raw: bytes, types: Types, numbers: frozenset[str]) -> Found:
+def _by_pieces(raw: bytes, types: Types, numbers: frozenset[str]) -> JsonRow:
     """A row with a value that is too deep, too large or nothing that jsonb keeps: each member by itself, and such a value as it stands."""
     members = dict(_members(raw))
     table = _scalar(members.pop("table", b'""'))
@@ -103,19 +103,19 @@ def _by_pieces(raw: bytes, types: Types, numbers: frozenset[str]) -> Found:
         members = dict(_members(members["row"]))
     pieces = {name: _scalar(value) for name, value in members.items()}
 
-    def spelled(kind: str, value: Any, as_text: bool) -> str | None:
+    def printed(kind: str, value: Any, as_text: bool) -> str | None:
         if isinstance(value, bytes):
             return canonical(decoded(value, "a row of JSON"))
         return of_json(kind, value, as_text)
 
-    return Found(table if isinstance(table, str) else "", _texts(pieces, types, numbers, spelled))
+    return JsonRow(table if isinstance(table, str) else "", _texts(pieces, types, numbers, printed))
 
 
 def _texts(
-    row: dict[str, Any], types: Types, numbers: frozenset[str], spelled: Callable[[str, Any, bool], str | None]
+    row: dict[str, Any], types: Types, numbers: frozenset[str], printed: Callable[[str, Any, bool], str | None]
 ) -> dict[str, str | None]:
     as_text = any(isinstance(row.get(name), str) for name in numbers)
-    return {name: spelled(types.get(name, TEXT), value, as_text) for name, value in row.items() if name in types}
+    return {name: printed(types.get(name, TEXT), value, as_text) for name, value in row.items() if name in types}
 
 
 def _scalar(raw: bytes) -> Any:
@@ -155,8 +155,8 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
     for token, at in _top(data, 1):
         raw = data[start:at].strip(_SPACE)
         if token == b":":
-            found = _scalar(raw)
-            name = found if isinstance(found, str) else ""
+            key = _scalar(raw)
+            name = key if isinstance(key, str) else ""
         elif raw:
             yield name, raw
         if token == b"}":

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from inspector.programs.formats import NotAnExport
-from inspector.programs.gbrain.export_values import Line, Note, Other, Part, decoded
+from inspector.programs.gbrain.export_values import ExportPart, ExportRow, Note, OtherTable, decoded
 
 BEGINS, ENDS = b"-- PostgreSQL database dump", b"-- PostgreSQL database dump complete"
 _NAME = rb'(?:"(?:[^"]|"")++"|[A-Za-z_\x80-\xff][\w$\x80-\xff]*+)'
@@ -40,14 +40,14 @@ _SHORT = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v":
 _UTF8 = ("UTF8", "UTF-8", "UNICODE", "SQL_ASCII", "")
 
 
-def parts(data: bytes, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[Part]:
+def parts(data: bytes, default_columns: Mapping[str, tuple[str, ...]]) -> Iterator[ExportPart]:
     """`wanted` holds for each table the columns of one that no statement here makes. Raises NotAnExport."""
     _refuse_encoding(data)
-    made: dict[tuple[str, str], tuple[str, ...]] = {}
-    for said in _DATA_FOR.finditer(data):
-        if _named(said, "table") in wanted:
+    created: dict[tuple[str, str], tuple[str, ...]] = {}
+    for comment in _DATA_FOR.finditer(data):
+        if _named(comment, "table") in default_columns:
             # pg_dump --inserts writes nothing else for a table without rows.
-            yield Line(_named(said, "schema"), _named(said, "table"), (), None)
+            yield ExportRow(_named(comment, "schema"), _named(comment, "table"), (), None)
     at, whole = 0, True
     while at < len(data):
         gap = _GAP.match(data, at)
@@ -59,27 +59,27 @@ def parts(data: bytes, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[Part]:
             at = _line_end(data, at)
         elif match := _COPY.match(data, at):
             end, ended = _copied(data, match.end())
-            if _named(match, "table") not in wanted:
-                yield Other(_named(match, "table"))
+            if _named(match, "table") not in default_columns:
+                yield OtherTable(_named(match, "table"))
             elif match["options"].strip():
                 yield Note(
                     f"The rows of {_named(match, 'table')} are written with options of COPY that are not read here: use pg_dump without them."
                 )
             else:
-                yield from _copy_rows(data[match.end() : end], match, wanted, made, ended)
+                yield from _copy_rows(data[match.end() : end], match, default_columns, created, ended)
             at = _line_end(data, end)
         elif match := _INSERT.match(data, at):
-            if _named(match, "table") in wanted:
-                yield from _inserted(data, match, wanted, made)
+            if _named(match, "table") in default_columns:
+                yield from _inserted(data, match, default_columns, created)
             else:
-                yield Other(_named(match, "table"))
+                yield OtherTable(_named(match, "table"))
             at, whole = _statement_end(data, match.end())
         else:
             end, whole = _statement_end(data, at)
-            if (match := _CREATE.match(data, at)) and _named(match, "table") in wanted:
+            if (match := _CREATE.match(data, at)) and _named(match, "table") in default_columns:
                 columns = tuple(_unquoted(name) for name in _DEFINED.findall(data[match.end() : end]))
-                made[_named(match, "schema"), _named(match, "table")] = columns
-                yield Line(_named(match, "schema"), _named(match, "table"), columns, None)
+                created[_named(match, "schema"), _named(match, "table")] = columns
+                yield ExportRow(_named(match, "schema"), _named(match, "table"), columns, None)
             at = end
     framed = data.lstrip().startswith((BEGINS, b"--\n" + BEGINS, b"--\r\n" + BEGINS))
     # Without pg_dump's own last line only a statement that is cut in two tells.
@@ -112,29 +112,33 @@ def _line_end(data: bytes, at: int) -> int:
 
 
 def _columns(
-    match: re.Match[bytes], wanted: Mapping[str, tuple[str, ...]], made: Mapping[tuple[str, str], tuple[str, ...]]
+    match: re.Match[bytes], default_columns: Mapping[str, tuple[str, ...]], created: Mapping[tuple[str, str], tuple[str, ...]]
 ) -> tuple[tuple[str, ...], bool]:
     """The columns that a statement fills, and whether anything but our own knowledge of the program says so."""
     if match["columns"] is not None:
         return tuple(_unquoted(name) for name in re.findall(_NAME, match["columns"])), True
     table = _named(match, "schema"), _named(match, "table")
-    return (made[table], True) if table in made else (wanted[table[1]], False)
+    return (created[table], True) if table in created else (default_columns[table[1]], False)
 
 
 def _copied(data: bytes, start: int) -> tuple[int, bool]:
     r"""Where the rows of a COPY end, and whether its \. is there."""
     if data[start : start + 2] == rb"\.":
         return start, True
-    found = data.find(b"\n\\.", start)
-    return (len(data), False) if found < 0 else (found + 1, True)
+    end = data.find(b"\n\\.", start)
+    return (len(data), False) if end < 0 else (end + 1, True)
 
 
 def _copy_rows(
-    data: bytes, match: re.Match[bytes], wanted: Mapping[str, tuple[str, ...]], made: Mapping[tuple[str, str], tuple[str, ...]], ended: bool
-) -> Iterator[Part]:
+    data: bytes,
+    match: re.Match[bytes],
+    default_columns: Mapping[str, tuple[str, ...]],
+    created: Mapping[tuple[str, str], tuple[str, ...]],
+    ended: bool,
+) -> Iterator[ExportPart]:
     schema, table = _named(match, "schema"), _named(match, "table")
-    columns, told = _columns(match, wanted, made)
-    yield Line(schema, table, columns, None)
+    columns, has_names = _columns(match, default_columns, created)
+    yield ExportRow(schema, table, columns, None)
     torn, at = 0, 0
     while at < len(data):
         end = data.find(b"\n", at)
@@ -143,7 +147,7 @@ def _copy_rows(
         if end < 0 or len(fields) != len(columns):
             torn += 1
         else:
-            yield Line(schema, table, columns, tuple(_copy_field(field, table) for field in fields), told)
+            yield ExportRow(schema, table, columns, tuple(_copy_field(field, table) for field in fields), has_names)
         at = end + 1 if end >= 0 else len(data)
     if not ended:
         yield Note(f"The rows of {table} are cut off: the COPY has no end. What stood after is missing.")
@@ -160,22 +164,22 @@ def _copy_field(field: bytes, table: str) -> str | None:
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
-    said = match[0]
-    if said == b"''":
+    escape = match[0]
+    if escape == b"''":
         return b"'"
-    if len(said) > 2 and said[1:2] in b"uU":
-        return chr(min(int(said[2:], 16), 0x10FFFF)).encode("utf-8", "replace")
-    if len(said) > 2 or said[1:2] in b"01234567":
-        base = 16 if said[1:2] == b"x" else 8
-        return bytes(int(code, base) & 255 for code in _CODE.findall(said))
-    return _SHORT.get(said[1:], said[1:])
+    if len(escape) > 2 and escape[1:2] in b"uU":
+        return chr(min(int(escape[2:], 16), 0x10FFFF)).encode("utf-8", "replace")
+    if len(escape) > 2 or escape[1:2] in b"01234567":
+        base = 16 if escape[1:2] == b"x" else 8
+        return bytes(int(code, base) & 255 for code in _CODE.findall(escape))
+    return _SHORT.get(escape[1:], escape[1:])
 
 
 def _inserted(
-    data: bytes, match: re.Match[bytes], wanted: Mapping[str, tuple[str, ...]], made: Mapping[tuple[str, str], tuple[str, ...]]
-) -> Iterator[Part]:
+    data: bytes, match: re.Match[bytes], default_columns: Mapping[str, tuple[str, ...]], created: Mapping[tuple[str, str], tuple[str, ...]]
+) -> Iterator[ExportPart]:
     schema, table = _named(match, "schema"), _named(match, "table")
-    columns, told = _columns(match, wanted, made)
+    columns, has_names = _columns(match, default_columns, created)
     at, more = match.end(), True
     while more:
         row, at = _row(data, at)
@@ -185,7 +189,7 @@ def _inserted(
             return
         if len(row) != len(columns):
             raise unnamed(table)
-        yield Line(schema, table, columns, row, told)
+        yield ExportRow(schema, table, columns, row, has_names)
         comma = _GAP.match(data, at)
         at = comma.end() if comma else at
         more = data[at : at + 1] == b","
@@ -194,8 +198,8 @@ def _inserted(
 
 def unnamed(table: str) -> NotAnExport:
     """Rows whose values cannot be told apart."""
-    said = f"holds rows of {table} without the names of their columns, and they are not those of the schema that is known here"
-    return NotAnExport(f"{said}; make it again with pg_dump --column-inserts.")
+    problem = f"holds rows of {table} without the names of their columns, and they are not those of the schema that is known here"
+    return NotAnExport(f"{problem}; make it again with pg_dump --column-inserts.")
 
 
 def _row(data: bytes, at: int) -> tuple[tuple[str | None, ...] | None, int]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from inspector.programs.formats import NotAnExport
 from inspector.text import jsonb
 
-JSONB, KEPT, TIME, NUMBER, UUID, TEXT = "jsonb", "jsonb not null", "timestamptz", "number", "uuid", "text"
+JSONB, JSONB_NOT_NULL, TIME, NUMBER, UUID, TEXT = "jsonb", "jsonb not null", "timestamptz", "number", "uuid", "text"
 Types = Mapping[str, str]
 """A column's type, one of those above, by its name."""
 _DIGITS = 19
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-?\d{1,19}", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-class Line(NamedTuple):
+class ExportRow(NamedTuple):
     """A row of a table, or with None for its values only the word that the table is there. `schema` is "" where the export names none.
 
     `told`: the export names the columns; otherwise they are those of the program's present schema.
@@ -30,7 +30,7 @@ class Line(NamedTuple):
     table: str
     columns: tuple[str, ...]
     values: tuple[str | None, ...] | None
-    told: bool = True
+    has_names: bool = True
 
 
 class Note(NamedTuple):
@@ -39,13 +39,13 @@ class Note(NamedTuple):
     text: str
 
 
-class Other(NamedTuple):
+class OtherTable(NamedTuple):
     """A table that is none of those that are read."""
 
     table: str
 
 
-Part = Line | Note | Other
+ExportPart = ExportRow | Note | OtherTable
 
 
 def decoded(data: bytes, what: str) -> str:
@@ -53,15 +53,15 @@ def decoded(data: bytes, what: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        said = f"holds bytes that are not UTF-8 (0x{data[error.start]:02x} in {what})"
-        raise NotAnExport(f"{said}; export it again in UTF-8: pg_dump --encoding=UTF8, or PGCLIENTENCODING=UTF8 for psql.") from None
+        problem = f"holds bytes that are not UTF-8 (0x{data[error.start]:02x} in {what})"
+        raise NotAnExport(f"{problem}; export it again in UTF-8: pg_dump --encoding=UTF8, or PGCLIENTENCODING=UTF8 for psql.") from None
 
 
 def normal(kind: str, text: str | None) -> str | None:
     """`text` as the server prints a value of this type; what is none of it stays as it is."""
     if text is None or kind == TEXT:
         return text
-    if kind in (JSONB, KEPT):
+    if kind in (JSONB, JSONB_NOT_NULL):
         return canonical(text)
     if kind == TIME:
         return _time(text)
@@ -92,17 +92,17 @@ def _time(text: str) -> str:
         # Printed under UTC already; or `infinity`, or what somebody wrote there.
         return text
     year, day, clock, fraction, zone, before_christ = match.groups()
-    known = 1 - int(year) if before_christ else int(year)
+    stored_year = 1 - int(year) if before_christ else int(year)
     # The calendar repeats itself every 400 years, and Python knows only those to 9999.
-    cycles = (known - 2000) // 400
+    cycles = (stored_year - 2000) // 400
     try:
-        moment = datetime.fromisoformat(f"{known - 400 * cycles:04d}{day}T{clock}") - _offset(zone)
+        moment = datetime.fromisoformat(f"{stored_year - 400 * cycles:04d}{day}T{clock}") - _offset(zone)
     except (ValueError, OverflowError):
         return text
-    found = moment.year + 400 * cycles
-    behind = (fraction or "").rstrip("0")
-    spelled = f"{found if found > 0 else 1 - found:04d}-{moment:%m-%d %H:%M:%S}{f'.{behind}' if behind else ''}+00"
-    return spelled if found > 0 else f"{spelled} BC"
+    utc_year = moment.year + 400 * cycles
+    digits = (fraction or "").rstrip("0")
+    printed = f"{utc_year if utc_year > 0 else 1 - utc_year:04d}-{moment:%m-%d %H:%M:%S}{f'.{digits}' if digits else ''}+00"
+    return printed if utc_year > 0 else f"{printed} BC"
 
 
 def _offset(zone: str) -> timedelta:
@@ -110,16 +110,16 @@ def _offset(zone: str) -> timedelta:
     if zone in ("", "Z"):
         return timedelta()
     digits = f"{zone[1:].replace(':', ''):0<6}"
-    found = timedelta(hours=int(digits[:2]), minutes=int(digits[2:4]), seconds=int(digits[4:]))
-    return -found if zone[0] == "-" else found
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:4]), seconds=int(digits[4:]))
+    return -offset if zone[0] == "-" else offset
 
 
 def of_json(kind: str, value: Any, as_text: bool) -> str | None:
     """A JSON value of a row as the text of its column. `as_text`: the export spells every value as a string, those of jsonb too. Raises ValueError."""
     if value is None:
         # The two look alike in JSON: a jsonb that is null, and none.
-        return "null" if kind == KEPT else None
-    if isinstance(value, str) and (as_text or kind not in (JSONB, KEPT)):
+        return "null" if kind == JSONB_NOT_NULL else None
+    if isinstance(value, str) and (as_text or kind not in (JSONB, JSONB_NOT_NULL)):
         return normal(kind, value)
     if kind == NUMBER and isinstance(value, Decimal) and value == value.to_integral_value() and value.adjusted() < _DIGITS:
         return str(int(value))

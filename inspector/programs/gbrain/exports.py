@@ -12,7 +12,7 @@ from inspector.programs.gbrain import export_csv, export_json, export_rows, expo
 from inspector.programs.gbrain import script as gbrain_script
 from inspector.programs.gbrain import writing as gbrain_writing
 from inspector.programs.gbrain.export_rows import Gathered
-from inspector.programs.gbrain.export_values import JSONB, KEPT, NUMBER, TIME, UUID, Line, Note, Other, Part
+from inspector.programs.gbrain.export_values import JSONB, JSONB_NOT_NULL, NUMBER, TIME, UUID, ExportPart, ExportRow, Note, OtherTable
 from inspector.programs.gbrain.format import read_jobs
 from inspector.programs.gbrain.tables import EXECUTIONS, IN_FULL, JOBS, LEASES, MESSAGES, RELATIONS
 from inspector.programs.relation_rows import row_of
@@ -29,7 +29,7 @@ _TYPES = export_rows.types_of(
     RELATIONS,
     {
         **dict.fromkeys(("result", "output"), JSONB),
-        **dict.fromkeys(("data", "content_blocks", "input"), KEPT),
+        **dict.fromkeys(("data", "content_blocks", "input"), JSONB_NOT_NULL),
         **dict.fromkeys(("lock_until", "delay_until", "created_at", "started_at", "finished_at", "updated_at"), TIME),
         **dict.fromkeys(("ended_at", "acquired_at", "expires_at"), TIME),
         **dict.fromkeys(("schema_version", "tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_create", "ordinal"), NUMBER),
@@ -104,20 +104,24 @@ class GbrainExport:
 
     def unpack(self, files: Iterable[Record]) -> Unpacked:
         """The rows of the four tables. Raises NotAnExport."""
-        found = Gathered()
+        gathered = Gathered()
         for name, data, note in _plain(files):
-            found.put(_parts(name, data), _TYPES)
-            found.notes += note
-        tables = export_rows.chosen(found, MESSAGES)
-        notes = [*found.notes, *export_rows.left_out(found.others)]
-        held = {each.name: list(export_rows.records(each, tables[each.name], notes)) for each in RELATIONS if each.name in tables}
-        if JOBS in held:
-            held[JOBS] = list(_subagents(held[JOBS], held[MESSAGES]))
+            gathered.add(_parts(name, data), _TYPES)
+            gathered.notes += note
+        tables = export_rows.chosen(gathered, MESSAGES)
+        notes = [*gathered.notes, *export_rows.left_out(gathered.others)]
+        by_table = {
+            relation.name: list(export_rows.records(relation, tables[relation.name], notes))
+            for relation in RELATIONS
+            if relation.name in tables
+        }
+        if JOBS in by_table:
+            by_table[JOBS] = list(_subagents(by_table[JOBS], by_table[MESSAGES]))
         if EXECUTIONS not in tables:
             notes.append(f"The export holds no {EXECUTIONS}: results that stand only there are missing here. Export that table too.")
         if JOBS not in tables:
             notes.append(f"The export holds no {JOBS}: status, error and lock of the jobs are not known. Export that table too.")
-        return Unpacked(tuple(record for records in held.values() for record in records), tuple(notes))
+        return Unpacked(tuple(record for records in by_table.values() for record in records), tuple(notes))
 
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         """Jobs in the order of their numbers."""
@@ -159,8 +163,8 @@ def _table_named(name: str) -> str:
 
 
 def _table_with(columns: Iterable[str]) -> str:
-    held = set(columns)
-    return next((table for table, telling in _TELLING.items() if held.issuperset(telling)), "")
+    names = set(columns)
+    return next((table for table, telling in _TELLING.items() if names.issuperset(telling)), "")
 
 
 def _is_rows(head: bytes) -> bool:
@@ -176,13 +180,13 @@ def _is_rows(head: bytes) -> bool:
 
 def _plain(files: Iterable[Record]) -> Iterator[tuple[str, bytes, list[str]]]:
     """Each file by its name, without a mark of its encoding and with the backslashes that its program meant; and what is to be said of it."""
-    held = [(file.key.rpartition("/")[2], file.value.data.removeprefix(b"\xef\xbb\xbf")) for file in files]
-    for _, data in held:
+    contents = [(file.key.rpartition("/")[2], file.value.data.removeprefix(b"\xef\xbb\xbf")) for file in files]
+    for _, data in contents:
         _refuse_packed(data)
-    verdicts = [_is_json(name, data) and export_json.is_doubled(data) for name, data in held]
+    verdicts = [_is_json(name, data) and export_json.is_doubled(data) for name, data in contents]
     # One program wrote them all, and not every file holds what tells.
     is_doubled = True in verdicts
-    for (name, data), verdict in zip(held, verdicts, strict=True):
+    for (name, data), verdict in zip(contents, verdicts, strict=True):
         doubled = verdict is True or (verdict is None and is_doubled)
         note = f"Every backslash of {name} is doubled: read as they stand. If COPY's text format wrote it, write it with psql -At instead."
         yield name, export_json.undoubled(data) if doubled else data, [note] if verdict is None and not doubled else []
@@ -193,7 +197,7 @@ def _is_json(place: str, data: bytes) -> bool:
     return start in (b"{", b"[") or (not start and place.endswith(_JSON))
 
 
-def _parts(place: str, data: bytes) -> Iterator[Part]:
+def _parts(place: str, data: bytes) -> Iterator[ExportPart]:
     if _is_json(place, data):
         yield from _json_parts(data, place)
     elif columns := _csv_columns(data, place):
@@ -226,41 +230,41 @@ def _csv_columns(data: bytes, place: str) -> tuple[str, ...]:
     return ()
 
 
-def _csv_parts(data: bytes, place: str, columns: tuple[str, ...]) -> Iterator[Part]:
+def _csv_parts(data: bytes, place: str, columns: tuple[str, ...]) -> Iterator[ExportPart]:
     table = _table_with(columns) or _table_named(place)
-    yield Line("", table, columns, None)
+    yield ExportRow("", table, columns, None)
     broken = 0
     for values in export_csv.rows(data):
         if values is None:
             broken += 1
         else:
-            yield Line("", table, columns, values)
+            yield ExportRow("", table, columns, values)
     if broken:
         yield Note(_broken(broken, place, "have not as many fields as the first line has names, or end inside quotes"))
 
 
-def _json_parts(data: bytes, place: str) -> Iterator[Part]:
+def _json_parts(data: bytes, place: str) -> Iterator[ExportPart]:
     if by_table := export_json.tables_of(data, _TELLING):
         for table, array in by_table.items():
-            yield Line("", table, (), None)
+            yield ExportRow("", table, (), None)
             yield from _json_rows(array, table, f"{place} ({table})")
         return
     if named := _table_named(place):
-        yield Line("", named, (), None)
+        yield ExportRow("", named, (), None)
     yield from _json_rows(data, named, place)
 
 
-def _json_rows(data: bytes, table: str, place: str) -> Iterator[Part]:
+def _json_rows(data: bytes, table: str, place: str) -> Iterator[ExportPart]:
     broken = 0
     numbers = _FOUR_BYTES[table] if table else ("message_idx", "max_attempts", "attempts_made")
-    for found in export_json.rows(data, _TYPES, numbers):
-        name = (found.table.rpartition(".")[2] or _table_with(found.values) or table) if found.values is not None else ""
-        if found.values is None or not name:
+    for row in export_json.rows(data, _TYPES, numbers):
+        name = (row.table.rpartition(".")[2] or _table_with(row.values) or table) if row.values is not None else ""
+        if row.values is None or not name:
             broken += 1
         elif name in _TELLING:
-            yield Line("", name, tuple(found.values), tuple(found.values.values()))
+            yield ExportRow("", name, tuple(row.values), tuple(row.values.values()))
         else:
-            yield Other(name)
+            yield OtherTable(name)
     if broken:
         yield Note(_broken(broken, place, "are no whole JSON object with the columns of one of the tables"))
 

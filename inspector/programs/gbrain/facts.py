@@ -27,29 +27,29 @@ _Rows = Sequence[tuple[Record, Row]]
 
 def facts(job: tuple[Record, Row] | None, messages: _Rows, ledger: Sequence[Execution], leases: _Rows) -> dict[str, Fact]:
     """Named facts; times are epoch milliseconds as text, lists of indexes are parted by commas."""
-    found: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     key = job[0].key if job else ""
     if job:
         row = job[1]
         data, result = _object(row.get("data")), _object(row.get("result"))
-        found[STATUS] = row.get("status")
-        found["model"] = _text(data.get("model"))
-        found[ERROR] = row.get("error_text")
-        found["stopReason"] = _text(result.get("stop_reason"))
-        made, most = row.get("attempts_made"), row.get("max_attempts")
-        found["attempts"] = f"{made} of {most}" if made is not None and most is not None else made
-        found[LOCK] = _time(row.get("lock_until"))
+        values[STATUS] = row.get("status")
+        values["model"] = _text(data.get("model"))
+        values[ERROR] = row.get("error_text")
+        values["stopReason"] = _text(result.get("stop_reason"))
+        attempts, most = row.get("attempts_made"), row.get("max_attempts")
+        values["attempts"] = f"{attempts} of {most}" if attempts is not None and most is not None else attempts
+        values[LOCK] = _time(row.get("lock_until"))
     # A live lease is a call in flight, whatever the job's status says.
-    found[LEASE] = _latest([milliseconds(row.get("expires_at")) for _, row in leases])
-    found["lastActivityAt"] = _latest(
+    values[LEASE] = _latest([milliseconds(row.get("expires_at")) for _, row in leases])
+    values["lastActivityAt"] = _latest(
         [
             *(milliseconds(row.get("ended_at")) for _, row in messages),
-            *(each for run in ledger for each in (run.started_at, run.ended_at)),
+            *(moment for run in ledger for moment in (run.started_at, run.ended_at)),
             *(milliseconds(job[1].get(name)) for name in ("finished_at", "started_at", "created_at") if job),
         ]
     )
-    found |= _layout(messages, ledger)
-    return {name: Fact(name, text, key) for name, text in found.items() if text is not None}
+    values |= _layout(messages, ledger)
+    return {name: Fact(name, text, key) for name, text in values.items() if text is not None}
 
 
 def title(job: Row, chunks: Sequence[Chunk]) -> str:
@@ -69,10 +69,10 @@ def _layout(messages: _Rows, ledger: Sequence[Execution]) -> dict[str, str]:
         index = whole(row.get("message_idx")) or 0
         indexes.append(index)
         try:
-            blocks, spelled = blocks_of(value(row.get("content_blocks")))
+            blocks, encoding = blocks_of(value(row.get("content_blocks")))
         except Unreadable:
             continue
-        (doubled if spelled == DOUBLE else bare if spelled == BARE else []).append(index)
+        (doubled if encoding == DOUBLE else bare if encoding == BARE else []).append(index)
         kinds = [block.get("type") for block in blocks or () if isinstance(block, dict)]
         versions |= {version_of(block) for block in blocks or ()} - {""}
         answered = answered or "tool-result" in kinds
@@ -81,40 +81,40 @@ def _layout(messages: _Rows, ledger: Sequence[Execution]) -> dict[str, str]:
     present = set(indexes)
     highest = max(indexes, default=-1)
     gaps = [index + 1 for index in calling if index + 1 not in present and index < highest]
-    found = {}
+    layout = {}
     # Rows of the gateway carry a uuid of their own since schema 82; only the blocks tell where there is no ledger.
     if versions == {V1, V2}:
-        found[PATH] = MIXED
+        layout[PATH] = MIXED
     elif versions == {V1}:
-        found[PATH] = LEGACY
+        layout[PATH] = LEGACY
     elif versions == {V2}:
-        found[PATH] = GATEWAY_GAPPED if gaps else GATEWAY_BALANCED if answered else GATEWAY
+        layout[PATH] = GATEWAY_GAPPED if gaps else GATEWAY_BALANCED if answered else GATEWAY
     if gaps:
-        found[GAPS] = ",".join(map(str, gaps))
+        layout[GAPS] = ",".join(map(str, gaps))
     if doubled:
-        found[ENCODED] = ",".join(map(str, doubled))
-    return found
+        layout[ENCODED] = ",".join(map(str, doubled))
+    return layout
 
 
 def _object(text: str | None) -> Mapping[str, Any]:
     try:
-        found = jsontext.parse(text) if text is not None else None
+        parsed = jsontext.parse(text) if text is not None else None
     except Unreadable:
         return {}
-    if isinstance(found, str):
-        return _object(found)
-    return found if isinstance(found, dict) else {}
+    if isinstance(parsed, str):
+        return _object(parsed)
+    return parsed if isinstance(parsed, dict) else {}
 
 
-def _text(found: Any) -> str | None:
-    return found if isinstance(found, str) else None
+def _text(member: Any) -> str | None:
+    return member if isinstance(member, str) else None
 
 
 def _time(text: str | None) -> str | None:
-    found = milliseconds(text)
-    return None if found is None else str(found)
+    moment = milliseconds(text)
+    return None if moment is None else str(moment)
 
 
 def _latest(times: Sequence[int | None]) -> str | None:
-    known = [time for time in times if time is not None]
-    return str(max(known)) if known else None
+    present = [time for time in times if time is not None]
+    return str(max(present)) if present else None

@@ -22,7 +22,7 @@ NAME = "gbrain"
 
 
 @dataclass(slots=True)
-class Held:
+class JobRows:
     """The rows of one job, in the order of their keys."""
 
     rows: dict[str, list[tuple[Record, Row]]] = field(default_factory=lambda: {JOBS: [], MESSAGES: [], EXECUTIONS: [], LEASES: []})
@@ -85,35 +85,36 @@ class Gbrain:
 
 def read_jobs(name: str, records: Iterable[Record]) -> Iterator[Stored]:
     """Jobs in the order of their numbers, whatever the order of the records: an export has one of its own."""
-    jobs: dict[str, Held] = {}
+    jobs: dict[str, JobRows] = {}
     relations = {relation.name: relation for relation in RELATIONS}
     for record in records:
         table = record.key.partition(":")[0]
         row = row_of(record.value)
-        held = jobs.setdefault(row.get(relations[table].conversation) or "", Held())
-        held.rows[table].append((record, row))
-        held.records.append(record)
+        job_rows = jobs.setdefault(row.get(relations[table].conversation) or "", JobRows())
+        job_rows.rows[table].append((record, row))
+        job_rows.records.append(record)
     for number in sorted(jobs, key=lambda number: (whole(number) or 0, number)):
         for table, rows in jobs[number].rows.items():
             key = relations[table].key
             # Not by the text of the key: -1 comes after -2.
-            rows.sort(key=lambda found: (*(whole(found[1].get(column)) or 0 for column in key), found[0].key))
+            rows.sort(key=lambda pair: (*(whole(pair[1].get(column)) or 0 for column in key), pair[0].key))
         yield _read_job(name, number, jobs[number])
 
 
-def _read_job(name: str, number: str, held: Held) -> Stored:
+def _read_job(name: str, number: str, job_rows: JobRows) -> Stored:
     chunks: list[Chunk] = []
-    for record, row in held.of(MESSAGES):
+    for record, row in job_rows.of(MESSAGES):
         chunks += _message(record, row, len(chunks) + 1)
     ledger = tuple(
         sorted(
-            (_execution(record, row) for record, row in held.of(EXECUTIONS)), key=lambda run: (run.message_idx, run.ordinal or 0, run.key)
+            (_execution(record, row) for record, row in job_rows.of(EXECUTIONS)),
+            key=lambda run: (run.message_idx, run.ordinal or 0, run.key),
         )
     )
-    job = held.of(JOBS)
-    facts = gbrain_facts.facts(job[0] if job else None, held.of(MESSAGES), ledger, held.of(LEASES))
+    job = job_rows.of(JOBS)
+    facts = gbrain_facts.facts(job[0] if job else None, job_rows.of(MESSAGES), ledger, job_rows.of(LEASES))
     conversation = Conversation(number, name, tuple(chunks), facts, gbrain_facts.title(job[0][1] if job else {}, chunks), ledger=ledger)
-    return Stored(conversation, tuple(sorted(held.records, key=lambda record: record.key)))
+    return Stored(conversation, tuple(sorted(job_rows.records, key=lambda record: record.key)))
 
 
 def _message(record: Record, row: Row, first: int) -> list[Chunk]:

@@ -11,40 +11,44 @@ from inspector.reports.visible import clipped
 _ERROR_SHOWN = 400
 
 
-def job_facts(found: Conversation, taken_at: int | None) -> tuple[JobLine, ...]:
+def job_facts(conversation: Conversation, taken_at: int | None) -> tuple[JobLine, ...]:
     """`taken_at`: epoch milliseconds of the moment that the rows were read at. () for other stores."""
-    status, attempts = found.fact(STATUS), found.fact("attempts")
+    status, attempts = conversation.fact(STATUS), conversation.fact("attempts")
     rests = status in RESTING
     lines = [
-        JobLine("job", f"{found.native_id}, {status or 'no row of it in the jobs'}{_rest(status, rests)}", status in ("failed", "dead"))
+        JobLine(
+            "job",
+            f"{conversation.native_id}, {status or 'no row of it in the jobs'}{_status_note(status, rests)}",
+            status in ("failed", "dead"),
+        )
     ]
     if attempts:
         lines.append(JobLine("attempts", f"{attempts} used"))
-    if stop := found.fact("stopReason"):
+    if stop := conversation.fact("stopReason"):
         lines.append(JobLine("stop reason", stop))
-    lines.append(JobLine("path", found.fact(PATH) or "not told by any block"))
-    if gaps := found.fact(GAPS):
+    lines.append(JobLine("path", conversation.fact(PATH) or "not told by any block"))
+    if gaps := conversation.fact(GAPS):
         lines.append(JobLine("gaps", f"no row at index {_indexes(gaps)}, where the results of a turn belong", True))
-    if encoded := found.fact(ENCODED):
+    if encoded := conversation.fact(ENCODED):
         lines.append(JobLine("encoded twice", f"the blocks at index {_indexes(encoded)} are a text that holds an array", True))
-    lines += _held(found, taken_at)
-    lines.append(JobLine("ledger", _ledger(found)))
-    if error := found.fact(ERROR):
-        text, left = clipped(error, _ERROR_SHOWN)
-        lines.append(JobLine("error_text", f"{text}{f' … {left:,} characters more' if left else ''}", True))
+    lines += _claims(conversation, taken_at)
+    lines.append(JobLine("ledger", _ledger(conversation)))
+    if error := conversation.fact(ERROR):
+        text, omitted = clipped(error, _ERROR_SHOWN)
+        lines.append(JobLine("error_text", f"{text}{f' … {omitted:,} characters more' if omitted else ''}", True))
     return tuple(lines)
 
 
-def _rest(status: str | None, rests: bool) -> str:
+def _status_note(status: str | None, rests: bool) -> str:
     if status is None:
         return ""
     return ": at rest, nobody takes it up by itself" if rests else ": a worker may take it up at any moment"
 
 
-def _held(found: Conversation, taken_at: int | None) -> list[JobLine]:
+def _claims(conversation: Conversation, taken_at: int | None) -> list[JobLine]:
     lines = []
     for name, what, over in ((LOCK, "lock", "was over"), (LEASE, "call in flight", "its lease was over")):
-        text = found.fact(name)
+        text = conversation.fact(name)
         if text is None or not text.lstrip("-").isdecimal():
             continue
         until = int(text)
@@ -57,8 +61,8 @@ def _indexes(text: str) -> str:
     return ", ".join(text.split(",")[:12]) + (" and more" if text.count(",") > 11 else "")
 
 
-def _ledger(found: Conversation) -> str:
-    if not found.ledger:
+def _ledger(conversation: Conversation) -> str:
+    if not conversation.ledger:
         return "no runs of tools"
-    counts = Counter(run.status[:20] or "without status" for run in found.ledger)
-    return f"{len(found.ledger):,} run{'s' if len(found.ledger) > 1 else ''} of tools: {', '.join(f'{count:,} {status}' for status, count in counts.most_common(5))}"
+    counts = Counter(run.status[:20] or "without status" for run in conversation.ledger)
+    return f"{len(conversation.ledger):,} run{'s' if len(conversation.ledger) > 1 else ''} of tools: {', '.join(f'{count:,} {status}' for status, count in counts.most_common(5))}"

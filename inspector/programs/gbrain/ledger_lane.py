@@ -18,53 +18,53 @@ CELLS_SHOWN = 20
 _TONES = {"complete": "ok", "failed": "", "pending": "warn"}
 _NONE = "no row in the ledger: whether the tool ran is not known"
 _NO_CALL = "no message holds its call"
-_AGAIN = "another run of a call above"
+_REPEATED = "another run of a call above"
 _BY_DESIGN = "oneshot: written without a call of the model, by design"
 
 
 def lane(case: Case) -> Lane | None:
     """None for a store without a ledger, and where neither it nor the messages hold anything of tools."""
-    found = case.conversation
-    if not (found.ledger or any(chunk.kind is Kind.TOOL_CALL for chunk in found.chunks)):
+    conversation = case.conversation
+    if not (conversation.ledger or any(chunk.kind is Kind.TOOL_CALL for chunk in conversation.chunks)):
         return None
     runs: dict[str, Execution | None] = {}
     called: dict[int, set[str]] = {}
     for row in rows_with_calls(case):
         runs |= {call.key: run for call, run in row.runs}
         called[row.index] = {call.call_id for call, _ in row.runs}
-    taken = {run.key for run in runs.values() if run is not None}
-    last = sorted((index, held[-1].key) for index, held in by_row(found.chunks) if index is not None)
+    matched_keys = {run.key for run in runs.values() if run is not None}
+    last = sorted((index, group[-1].key) for index, group in by_row(conversation.chunks) if index is not None)
     others: dict[str, list[tuple[Execution, str]]] = {}
     loose: list[tuple[Execution, str]] = []
     anchors = iter([*last, None])
     following, anchor = next(anchors), ""
-    for index, held in by_message(found.ledger).items():
+    for index, group in by_message(conversation.ledger).items():
         while following is not None and following[0] <= index:
             anchor, following = following[1], next(anchors)
-        left = [(run, _what(run, called.get(index, set()))) for run in held if run.key not in taken]
-        (others.setdefault(anchor, []) if anchor else loose).extend(left)
-    count = sum(what == _NO_CALL for held in (loose, *others.values()) for _, what in held)
+        unmatched = [(run, _what(run, called.get(index, set()))) for run in group if run.key not in matched_keys]
+        (others.setdefault(anchor, []) if anchor else loose).extend(unmatched)
+    count = sum(what == _NO_CALL for group in (loose, *others.values()) for _, what in group)
     shown = tuple(_cells(loose))
-    return Lane(runs, {key: tuple(held) for key, held in others.items() if held}, shown, len(found.ledger), count)
+    return Lane(runs, {key: tuple(group) for key, group in others.items() if group}, shown, len(conversation.ledger), count)
 
 
 def _what(run: Execution, called: set[str]) -> str:
-    return _BY_DESIGN if run.call_id.startswith(ONESHOT) else _AGAIN if run.call_id in called else _NO_CALL
+    return _BY_DESIGN if run.call_id.startswith(ONESHOT) else _REPEATED if run.call_id in called else _NO_CALL
 
 
-def with_ledger(shown: Timeline, found: Lane | None) -> Timeline:
+def with_ledger(shown: Timeline, ledger: Lane | None) -> Timeline:
     """The visible rows, each with the runs that stand beside it."""
-    if found is None:
+    if ledger is None:
         return shown
-    return replace(shown, rows=tuple(replace(row, ledger=tuple(_beside(row, found))) for row in shown.rows))
+    return replace(shown, rows=tuple(replace(row, ledger=tuple(_row_cells(row, ledger))) for row in shown.rows))
 
 
-def _beside(row: Row, found: Lane) -> Iterator[LedgerCell]:
+def _row_cells(row: Row, ledger: Lane) -> Iterator[LedgerCell]:
     key = row.chunk.key
-    if key in found.runs:
-        run = found.runs[key]
+    if key in ledger.runs:
+        run = ledger.runs[key]
         yield LedgerCell(note=_NONE) if run is None else _cell(run, _otherwise(row, run))
-    yield from _cells(found.others.get(key, ()))
+    yield from _cells(ledger.others.get(key, ()))
 
 
 def _cells(runs: Sequence[tuple[Execution, str]]) -> Iterator[LedgerCell]:

@@ -27,7 +27,7 @@ _AS_ERRORS = {FAILED: "gbrain, for a failed run without words"}
 _UNREGISTERED = re.compile(r'tool "[^"]{0,200}" is not (?:in the registry for this subagent|available)')
 
 
-def wrote(result: Chunk) -> str:
+def placeholder_author(result: Chunk) -> str:
     """gbrain, where the result is its placeholder."""
     text = result.text.strip()
     if result.is_error and _UNREGISTERED.fullmatch(text):

@@ -11,7 +11,7 @@ def at_free_indexes(conversation: Conversation) -> Conversation:
 
     Where that is taken too it keeps its number, and the format refuses the place.
     """
-    rows = [list(held) for _, held in groupby(conversation.chunks, key=lambda chunk: chunk.msg_idx)]
+    rows = [list(group) for _, group in groupby(conversation.chunks, key=lambda chunk: chunk.msg_idx)]
     following: list[int | None] = []
     nearest: int | None = None
     for row in reversed(rows):

@@ -6,12 +6,12 @@ from inspector.programs.gbrain.after_repair import after_repair
 from inspector.programs.gbrain.exports import GBRAIN_EXPORT
 from inspector.programs.gbrain.format import GBRAIN
 from inspector.programs.gbrain.job_lines import job_facts
-from inspector.programs.gbrain.notes import notes, wrote
+from inspector.programs.gbrain.notes import notes, placeholder_author
 from inspector.programs.gbrain.numbering import at_free_indexes
 from inspector.programs.gbrain.strategies.insert_ledger_results import ledger_result, settled_runs
 from inspector.programs.gbrain.strategies.result_rows import placed_in_rows
 
-_NAMES = tuple(each.name for each in readers.READERS)
+_NAMES = tuple(reader.name for reader in readers.READERS)
 
 PROGRAM = Program(
     name="gbrain",
@@ -36,8 +36,8 @@ PROGRAM = Program(
     error_rules={"SDK-1": ("TOOL601", "TOOL602", "TOOL603"), "GB-1": ("TOOL602",), "GB-2": ("TOOL602", "TOOL601")},
     error_facts=((facts.ERROR, "the job's error_text"),),
     numbering=Numbering(at_free_indexes),
-    wrote=wrote,
-    is_given=readers.is_given,
+    placeholder_author=placeholder_author,
+    is_from_tool=readers.is_from_tool,
     job_lines=job_facts,
     ledger_lane=ledger_lane.lane,
     with_ledger=ledger_lane.with_ledger,

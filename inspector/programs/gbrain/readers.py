@@ -26,7 +26,9 @@ SETTLED = ("complete", "failed")
 _WORDS = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT)
 HEAD = "gbrain-head"
 UNKNOWN = "gbrain's gateway keeps text, calls and results only: the block never reaches the model"
-BESIDE = "text beside results: the conversion to the SDK keeps only the results of such a message, so that the words never reach the model"
+TEXT_WITH_RESULTS = (
+    "text beside results: the conversion to the SDK keeps only the results of such a message, so that the words never reach the model"
+)
 
 
 @dataclass(slots=True)
@@ -41,31 +43,31 @@ class Draft:
 
 def rows(conversation: Conversation, draft: Draft) -> list[Message]:
     """The 1:1 map: a message for each row, of the block kinds that the shim knows; a row of results is a tool message."""
-    found: list[Message] = []
-    for _, held in by_row(conversation.chunks):
-        known = [_adapted(chunk) for chunk in held if chunk.kind in _WORDS]
-        if strange := tuple(chunk for chunk in held if chunk.kind not in _WORDS and chunk.payload.get("empty") is None):
+    messages: list[Message] = []
+    for _, chunks in by_row(conversation.chunks):
+        supported = [_adapted(chunk) for chunk in chunks if chunk.kind in _WORDS]
+        if strange := tuple(chunk for chunk in chunks if chunk.kind not in _WORDS and chunk.payload.get("empty") is None):
             draft.dropped.append(Dropped(strange, UNKNOWN))
-        row_role = next((chunk.role for chunk in held if chunk.role != "tool"), "user")
-        if row_role == "user" and any(chunk.kind is Kind.TOOL_RESULT for chunk in known):
-            if lost := tuple(chunk for chunk in known if chunk.kind is not Kind.TOOL_RESULT):
-                draft.dropped.append(Dropped(lost, BESIDE))
-            found.append(Message("tool", tuple(chunk for chunk in known if chunk.kind is Kind.TOOL_RESULT)))
+        row_role = next((chunk.role for chunk in chunks if chunk.role != "tool"), "user")
+        if row_role == "user" and any(chunk.kind is Kind.TOOL_RESULT for chunk in supported):
+            if lost := tuple(chunk for chunk in supported if chunk.kind is not Kind.TOOL_RESULT):
+                draft.dropped.append(Dropped(lost, TEXT_WITH_RESULTS))
+            messages.append(Message("tool", tuple(chunk for chunk in supported if chunk.kind is Kind.TOOL_RESULT)))
         else:
-            found.append(Message(row_role, tuple(known)))
-    return found
+            messages.append(Message(row_role, tuple(supported)))
+    return messages
 
 
 def by_row(chunks: Sequence[Chunk]) -> Iterator[tuple[int | None, list[Chunk]]]:
     """The chunks of each stored message, with its index."""
-    held: list[Chunk] = []
+    row: list[Chunk] = []
     for chunk in chunks:
-        if held and held[-1].msg_idx != chunk.msg_idx:
-            yield held[-1].msg_idx, held
-            held = []
-        held.append(chunk)
-    if held:
-        yield held[-1].msg_idx, held
+        if row and row[-1].msg_idx != chunk.msg_idx:
+            yield row[-1].msg_idx, row
+            row = []
+        row.append(chunk)
+    if row:
+        yield row[-1].msg_idx, row
 
 
 def unparsed(conversation: Conversation) -> Iterator[Chunk]:
@@ -112,7 +114,7 @@ def settled(call: Chunk, run: Execution) -> Chunk:
     return result(call, words, False, run.output, key)
 
 
-def is_given(result: Chunk) -> bool:
+def is_from_tool(result: Chunk) -> bool:
     """Whether a result that a reader put in is one that a tool gave, or is to give, and no text that was made up."""
     return result.key.startswith((HEALED, WOULD_RUN))
 
@@ -127,12 +129,12 @@ def _pr1934(conversation: Conversation, messages: list[Message], draft: Draft) -
     out: list[Message] = []
     for message in messages:
         out.append(message)
-        made = []
+        results = []
         for call in calls(message):
             run = runs.get((call.msg_idx or 0, call.call_id))
-            made.append(settled(call, run) if run is not None and run.status in SETTLED else result(call, UNAVAILABLE, True))
-        if made:
-            out.append(Message("tool", tuple(made), synthetic=True))
+            results.append(settled(call, run) if run is not None and run.status in SETTLED else result(call, UNAVAILABLE, True))
+        if results:
+            out.append(Message("tool", tuple(results), synthetic=True))
     return out
 
 
@@ -141,30 +143,30 @@ def runs_of(message: Message, ledger: Sequence[Execution]) -> list[tuple[Chunk, 
 
     `ledger` is all of it or the message's own part, in the order of the store; of several rows that fit the last one counts.
     """
-    made = calls(message)
-    index = made[0].msg_idx if made else None
+    own_calls = calls(message)
+    index = own_calls[0].msg_idx if own_calls else None
     own = [run for run in ledger if run.message_idx == index]
     by_place = {(run.ordinal, run.call_id): run for run in own if run.ordinal is not None}
     by_id = {run.call_id: run for run in own}
     older = [run for run in own if run.ordinal is None]
-    times = Counter(call.call_id for call in made)
-    found: list[tuple[Chunk, Execution | None]] = []
-    for place, call in enumerate(made):
+    times = Counter(call.call_id for call in own_calls)
+    pairs: list[tuple[Chunk, Execution | None]] = []
+    for place, call in enumerate(own_calls):
         run = by_place.get((place, call.call_id))
         if run is None and times[call.call_id] == 1:
             run = by_id.get(call.call_id)
         if run is None and place < len(older) and older[place].tool_name == call.tool_name:
             run = older[place]
-        found.append((call, run))
-    return found
+        pairs.append((call, run))
+    return pairs
 
 
 def by_message(ledger: Sequence[Execution]) -> dict[int, list[Execution]]:
     """The ledger by message, in the order in which gbrain loads it."""
-    found: dict[int, list[Execution]] = {}
+    by_index: dict[int, list[Execution]] = {}
     for run in sorted(ledger, key=lambda run: (run.message_idx, run.ordinal or 0)):
-        found.setdefault(run.message_idx, []).append(run)
-    return found
+        by_index.setdefault(run.message_idx, []).append(run)
+    return by_index
 
 
 def _head(conversation: Conversation, messages: list[Message], draft: Draft) -> list[Message]:
@@ -178,16 +180,16 @@ def _head(conversation: Conversation, messages: list[Message], draft: Draft) -> 
         if not calls(message) or (following is not None and following.role == "tool"):
             continue
         index = calls(message)[0].msg_idx or 0
-        made = []
+        results = []
         for call, run in runs_of(message, ledger.get(index, ())):
             if run is not None and run.status in SETTLED:
-                made.append(settled(call, run))
+                results.append(settled(call, run))
                 continue
             draft.would_run.append(call.tool_name)
             draft.warnings.append(_open(call, run))
             # Open on purpose: what a run gives nobody knows.
-            made.append(result(call, "", False, "", f"{WOULD_RUN}{call.key}"))
-        out.append(Message("tool", tuple(made), synthetic=True))
+            results.append(result(call, "", False, "", f"{WOULD_RUN}{call.key}"))
+        out.append(Message("tool", tuple(results), synthetic=True))
         draft.healed.append(index + 1)
     return paired(out)
 
@@ -206,8 +208,8 @@ def paired(messages: Sequence[Message]) -> list[Message]:
     waiting: list[Chunk] = []
     for message in messages:
         if message.role == "tool" and waiting:
-            given = {chunk.call_id for chunk in message.chunks}
-            stubs = tuple(result(call, RECOVERED, True) for call in waiting if call.call_id not in given)
+            answered_ids = {chunk.call_id for chunk in message.chunks}
+            stubs = tuple(result(call, RECOVERED, True) for call in waiting if call.call_id not in answered_ids)
             out.append(Message("tool", message.chunks + stubs, synthetic=message.synthetic) if stubs else message)
         else:
             if waiting:

@@ -58,8 +58,8 @@ def literal(text: str | None) -> str:
     """An SQL constant of any type, in ASCII quotes that mean the same whatever standard_conforming_strings is; what cannot be seen is an escape."""
     if text is None:
         return "NULL"
-    spelled = "".join(_ESCAPES.get(sign) or (sign if sign.isprintable() else _code(sign)) for sign in text)
-    return f"E'{spelled}'" if "\\" in spelled else f"'{spelled}'"
+    escaped = "".join(_ESCAPES.get(sign) or (sign if sign.isprintable() else _code(sign)) for sign in text)
+    return f"E'{escaped}'" if "\\" in escaped else f"'{escaped}'"
 
 
 def _code(sign: str) -> str:
@@ -104,12 +104,12 @@ def _look(job: int, stored: Stored) -> Iterable[str]:
 
 
 def _compared(job: int, table: str, types: Mapping[str, str], rows: Sequence[Row]) -> Iterable[str]:
-    known = [name for name in types if all(name in row for row in rows)] if rows else list(types)[:1]
-    values = ",\n      ".join(f"({', '.join(f'{literal(row[name])}::{types[name]}' for name in known)})" for row in rows)
-    none = f"SELECT {', '.join(f'NULL::{types[name]}' for name in known)} WHERE false"
-    named = f"concat({literal(f'{known[0]} ')}, string_agg(DISTINCT found.{known[0]}::text, ', '))"
-    yield f"  WITH wanted ({', '.join(known)}) AS ({f'VALUES{chr(10)}      {values}' if rows else none}),"
-    yield f"    held AS (SELECT {', '.join(f'{name}::{types[name]}' for name in known)} FROM {table} WHERE job_id = {job})"
+    columns = [name for name in types if all(name in row for row in rows)] if rows else list(types)[:1]
+    values = ",\n      ".join(f"({', '.join(f'{literal(row[name])}::{types[name]}' for name in columns)})" for row in rows)
+    none = f"SELECT {', '.join(f'NULL::{types[name]}' for name in columns)} WHERE false"
+    named = f"concat({literal(f'{columns[0]} ')}, string_agg(DISTINCT found.{columns[0]}::text, ', '))"
+    yield f"  WITH wanted ({', '.join(columns)}) AS ({f'VALUES{chr(10)}      {values}' if rows else none}),"
+    yield f"    held AS (SELECT {', '.join(f'{name}::{types[name]}' for name in columns)} FROM {table} WHERE job_id = {job})"
     yield f"  SELECT {named} INTO moved FROM ("
     yield "    (TABLE held EXCEPT ALL TABLE wanted) UNION ALL (TABLE wanted EXCEPT ALL TABLE held)) AS found HAVING count(*) > 0;"
     yield "  IF moved IS NOT NULL THEN"

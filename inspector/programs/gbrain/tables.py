@@ -92,12 +92,12 @@ IN_FULL = {
 def milliseconds(text: str | None) -> int | None:
     """Epoch milliseconds of a timestamptz as PostgreSQL prints it in ISO style, or of an ISO text; None for what is none (`infinity` too)."""
     try:
-        found = datetime.fromisoformat(text or "")
+        moment = datetime.fromisoformat(text or "")
     except ValueError:
         return None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=UTC)
-    return round(found.timestamp() * 1000)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
 
 
 def value(text: str | None) -> Any:

@@ -12,7 +12,7 @@ from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Change, Stored, WriteRefused
 from inspector.programs.gbrain import facts as gbrain_facts
-from inspector.programs.gbrain.encoding import Spelling
+from inspector.programs.gbrain.encoding import BlockEncoder
 from inspector.programs.gbrain.tables import EXECUTIONS, MESSAGES, RELATIONS, whole
 from inspector.programs.relation_rows import Row, cell_of, key_of, relation_of, row_of
 from inspector.text import jsonb
@@ -26,9 +26,9 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
     """Raises WriteRefused, EditMismatch."""
     if refusal := not_at_rest(stored):
         raise WriteRefused(refusal)
-    if found := next((edit for edit in plan.edits if isinstance(edit, edits.Set)), None):
+    if unsupported := next((edit for edit in plan.edits if isinstance(edit, edits.Set)), None):
         raise WriteRefused(
-            f"gbrain keeps no {found.field} beside its messages: it counts its rows again on each start. Choose other strategies."
+            f"gbrain keeps no {unsupported.field} beside its messages: it counts its rows again on each start. Choose other strategies."
         )
     final = edits.apply(stored.conversation, plan.edits)
     rows = {
@@ -39,15 +39,15 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
     }
     refuse_unfit(stored.conversation, final)
     before, after = _by_index(stored.conversation.chunks), _by_index(final.chunks)
-    spelling = Spelling(stored, rows)
+    encoder = BlockEncoder(stored, rows)
     ended = _times(stored)
     changes: list[Change] = []
     for index, chunks in after.items():
         row = rows.get(index)
         if row is None:
-            changes.append(_inserted(rows, index, chunks, ended, spelling))
+            changes.append(_inserted(rows, index, chunks, ended, encoder))
         elif [_content(chunk) for chunk in chunks] != [_content(chunk) for chunk in before.get(index, ())]:
-            blocks = _printed(spelling.blocks(chunks, spelling.is_v1(index)))
+            blocks = _printed(encoder.blocks(chunks, encoder.is_v1(index)))
             assert _MESSAGES is not None
             changes.append(Change(key_of(_MESSAGES, row), cell_of(row), cell_of({**row, "content_blocks": blocks})))
     if not changes:
@@ -63,9 +63,9 @@ def refuse_unfit(base: Conversation, final: Conversation) -> None:
     _refuse_disorder([chunk.msg_idx for chunk in final.chunks if chunk.msg_idx is not None])
     for index, chunks in after.items():
         _refuse_unfit(index, before.get(index, []), chunks, base.fact(gbrain_facts.PATH))
-    if gone := sorted(before.keys() - after.keys()):
+    if removed := sorted(before.keys() - after.keys()):
         raise WriteRefused(
-            f"This plan leaves nothing of the message at index {gone[0]}, and no row of gbrain is removed: its program counts on every index. "
+            f"This plan leaves nothing of the message at index {removed[0]}, and no row of gbrain is removed: its program counts on every index. "
             "Choose strategies that add results instead of removing messages."
         )
     _refuse_lost_runs(base.chunks, final.chunks)
@@ -89,11 +89,11 @@ def at_work(stored: Stored, now: int) -> str:
 
 
 def _by_index(chunks: Sequence[Chunk]) -> dict[int, list[Chunk]]:
-    found: dict[int, list[Chunk]] = {}
+    by_index: dict[int, list[Chunk]] = {}
     for chunk in chunks:
         if chunk.msg_idx is not None:
-            found.setdefault(chunk.msg_idx, []).append(chunk)
-    return found
+            by_index.setdefault(chunk.msg_idx, []).append(chunk)
+    return by_index
 
 
 def _refuse_disorder(indexes: Sequence[int]) -> None:
@@ -148,18 +148,20 @@ def _content(chunk: Chunk) -> tuple[object, ...]:
 
 def _times(stored: Stored) -> dict[int, str]:
     """When the runs of each message's calls had ended, as the server prints it: what a result row that is put in is dated with."""
-    found: dict[int, str] = {}
+    times: dict[int, str] = {}
     for record in stored.records:
         if record.key.startswith(f"{EXECUTIONS}:"):
             row = row_of(record.value)
             index, time = whole(row.get("message_idx")), row.get("ended_at") or row.get("started_at")
             if index is not None and time:
-                found[index] = max(found.get(index, ""), time)
-    return found
+                times[index] = max(times.get(index, ""), time)
+    return times
 
 
-def _inserted(rows: Mapping[int | None, Row], index: int, chunks: Sequence[Chunk], ended: Mapping[int, str], spelling: Spelling) -> Change:
-    calling = spelling.before(index)
+def _inserted(
+    rows: Mapping[int | None, Row], index: int, chunks: Sequence[Chunk], ended: Mapping[int, str], encoder: BlockEncoder
+) -> Change:
+    calling = encoder.before(index)
     like = rows.get(calling) if calling is not None else next(iter(rows.values()), None)
     if like is None or _MESSAGES is None:
         raise WriteRefused("The job has no message yet, so that there is nothing to repair: let gbrain run it first.")
@@ -172,7 +174,7 @@ def _inserted(rows: Mapping[int | None, Row], index: int, chunks: Sequence[Chunk
         "job_id": like["job_id"],
         "message_idx": str(index),
         "role": roles.pop(),
-        "content_blocks": _printed(spelling.blocks(chunks, spelling.is_v1(index))),
+        "content_blocks": _printed(encoder.blocks(chunks, encoder.is_v1(index))),
         # What the program's own default is, and what its rows of both paths hold.
         **({"schema_version": "1"} if "schema_version" in like else {}),
         "ended_at": (ended.get(calling or 0) if results else None) or like.get("ended_at"),

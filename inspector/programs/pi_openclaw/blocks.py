@@ -12,7 +12,7 @@ _RESULT_IDS = ("toolCallId", "toolUseId", "tool_call_id", "tool_use_id", "callId
 _SIGNATURES = ("thinkingSignature", "signature", "thought_signature")
 _CALL_SIGNATURES = ("thoughtSignature", "thought_signature")
 _ROLES = {"toolResult": "tool", "tool": "tool", "assistant": "assistant", "user": "user", "system": "system"}
-_SAID_TO_MODEL = ("custom", "hookMessage", "bashExecution", "branchSummary", "compactionSummary")
+_SENT_AS_USER = ("custom", "hookMessage", "bashExecution", "branchSummary", "compactionSummary")
 """Roles that pi turns into user messages; hookMessage is how version 2 spelled custom."""
 _SUMMARY = {
     "compactionSummary": "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>",
@@ -23,21 +23,21 @@ _SUMMARY = {
 def message_blocks(message: Mapping[str, Any]) -> Iterator[Block]:
     """The blocks of a message; never none. `damage` is set where one is of a wrong type."""
     stored = message.get("role")
-    role = _ROLES.get(stored, "user" if stored in _SAID_TO_MODEL else "") if isinstance(stored, str) else ""
+    role = _ROLES.get(stored, "user" if stored in _SENT_AS_USER else "") if isinstance(stored, str) else ""
     if role == "tool":
         yield _result(message)
     elif stored == "bashExecution":
-        yield Block(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _rest(message, "role", "timestamp"))
+        yield Block(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _other_members(message, "role", "timestamp"))
     elif stored in ("branchSummary", "compactionSummary"):
         # No entry but a message: what the model gets of it stands in no other place, as with a command.
         words = _SUMMARY[stored].format(_str(message.get("summary")))
-        yield Block(role, Kind.TEXT, {"type": "text", "text": words} | _rest(message, "role", "timestamp"))
+        yield Block(role, Kind.TEXT, {"type": "text", "text": words} | _other_members(message, "role", "timestamp"))
     else:
         blocks = list(_content(role, message.get("content"))) or [empty(role, message.get("content"), (), "content" in message)]
         if not isinstance(stored, str) or stored not in _ROLES:
-            beside = _rest(message, "content", "timestamp").get("extra", {})
+            about = _other_members(message, "content", "timestamp").get("extra", {})
             first = blocks[0]
-            payload = {**first.payload, "extra": {**first.payload.get("extra", {}), "message": beside}, "wire": WIRE}
+            payload = {**first.payload, "extra": {**first.payload.get("extra", {}), "message": about}, "wire": WIRE}
             blocks[0] = Block(first.role, first.kind, payload, first.at, first.whole, first.damage, first.reason)
         yield from blocks
 
@@ -45,14 +45,14 @@ def message_blocks(message: Mapping[str, Any]) -> Iterator[Block]:
 def bash_text(message: Mapping[str, Any]) -> str:
     """What pi says to the model of a command that the user ran."""
     output, code = message.get("output"), message.get("exitCode")
-    said = f"```\n{output}\n```" if isinstance(output, str) and output else "(no output)"
+    text = f"```\n{output}\n```" if isinstance(output, str) and output else "(no output)"
     if message.get("cancelled") is True:
-        said += "\n\n(command cancelled)"
+        text += "\n\n(command cancelled)"
     elif isinstance(code, int) and code:
-        said += f"\n\nCommand exited with code {code}"
+        text += f"\n\nCommand exited with code {code}"
     if message.get("truncated") is True and isinstance(message.get("fullOutputPath"), str):
-        said += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
-    return f"Ran `{message.get('command')}`\n{said}"
+        text += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
+    return f"Ran `{message.get('command')}`\n{text}"
 
 
 def plain_text(content: Any) -> str:
@@ -63,8 +63,8 @@ def plain_text(content: Any) -> str:
     return "\n".join(block["text"] for block in blocks if isinstance(block, dict) and text_in(block, "text"))
 
 
-def _rest(value: Mapping[str, Any], *known: str) -> dict[str, Any]:
-    return extra(value, WIRE, *known)
+def _other_members(value: Mapping[str, Any], *known_names: str) -> dict[str, Any]:
+    return extra(value, WIRE, *known_names)
 
 
 def _content(role: str, content: Any) -> Iterator[Block]:
@@ -88,14 +88,16 @@ def _text(role: str, value: Mapping[str, Any], more: Mapping[str, Any], at: tupl
 def _block(role: str, value: dict[str, Any], at: tuple[str | int, ...]) -> Block:
     kind = value.get("type")
     if kind == "text" and text_in(value, "text"):
-        return _text(role, value, _rest(value, "type", "text"), at)
+        return _text(role, value, _other_members(value, "type", "text"), at)
     if kind == "thinking" and text_in(value, "thinking"):
         return _thinking(role, value, at)
     if kind == "redacted_thinking" and text_in(value, "data"):
-        return Block(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value["data"]} | _rest(value, "type", "data"), at)
+        return Block(
+            role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value["data"]} | _other_members(value, "type", "data"), at
+        )
     if kind == "image" and text_in(value, "data", "mimeType"):
         url = f"data:{value['mimeType']};base64,{value['data']}"
-        return Block(role, Kind.IMAGE, {"type": "image", "url": url} | _rest(value, "type", "data", "mimeType"), at)
+        return Block(role, Kind.IMAGE, {"type": "image", "url": url} | _other_members(value, "type", "data", "mimeType"), at)
     if isinstance(kind, str) and kind in _CALLS:
         return _call(role, value, at)
     if kind in ("text", "thinking", "redacted_thinking", "image"):
@@ -107,29 +109,35 @@ def _thinking(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) ->
     name = _first(value, _SIGNATURES)
     if value.get("redacted") is True and name:
         # Pi keeps what is redacted where others have the signature.
-        return Block(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value[name]} | _rest(value, "type", name), at)
+        return Block(
+            role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value[name]} | _other_members(value, "type", name), at
+        )
     signed = {"signature": value[name]} if name else {}
-    rest = _rest(value, "type", "thinking", name)
-    return Block(role, Kind.THINKING, {"type": "thinking", "text": value["thinking"], **signed, **rest, **_spelled(name, _SIGNATURES)}, at)
+    members = _other_members(value, "type", "thinking", name)
+    return Block(
+        role, Kind.THINKING, {"type": "thinking", "text": value["thinking"], **signed, **members, **_stored_name(name, _SIGNATURES)}, at
+    )
 
 
 def _call(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Block:
     """A call; where its arguments are no object and no text, `noInput` says what they are and input is {}: half-written calls look so."""
     name = "arguments" if "arguments" in value else "input"
-    given = value.get(name)
+    arguments = value.get(name)
     payload: dict[str, Any] = {"type": "tool-call", "toolCallId": _str(value.get("id")), "toolName": _str(value.get("name"))}
-    is_input = isinstance(given, dict | str)
-    payload["input"] = given if is_input else {}
+    is_input = isinstance(arguments, dict | str)
+    payload["input"] = arguments if is_input else {}
     if not is_input:
-        payload["noInput"] = "missing" if name not in value else "null" if given is None else "wrong-type"
+        payload["noInput"] = "missing" if name not in value else "null" if arguments is None else "wrong-type"
     signature = _first(value, _CALL_SIGNATURES)
     if signature:
         payload["signature"] = value[signature]
-    known = [each for each in ("id", "name") if isinstance(value.get(each), str)]
+    text_members = [member for member in ("id", "name") if isinstance(value.get(member), str)]
     return Block(
         role,
         Kind.TOOL_CALL,
-        payload | _rest(value, "type", signature, *known, name if is_input else "") | _spelled(str(value.get("type")), _CALLS),
+        payload
+        | _other_members(value, "type", signature, *text_members, name if is_input else "")
+        | _stored_name(str(value.get("type")), _CALLS),
         at,
     )
 
@@ -143,7 +151,7 @@ def _result(message: Mapping[str, Any]) -> Block:
         "toolName": _str(message.get("toolName")),
         "content": plain_text(content),
         "isError": message.get("isError") is True,
-    } | _spelled(name, _RESULT_IDS)
+    } | _stored_name(name, _RESULT_IDS)
     if isinstance(content, str):
         payload |= {"extra": {"string": True}, "wire": WIRE}
     elif isinstance(content, list):
@@ -163,7 +171,7 @@ def _first(value: Mapping[str, Any], names: Sequence[str]) -> str:
     return next((name for name in names if isinstance(value.get(name), str)), "")
 
 
-def _spelled(name: str, names: Sequence[str]) -> dict[str, str]:
+def _stored_name(name: str, names: Sequence[str]) -> dict[str, str]:
     """Pi knows only the first of the names; OpenClaw reads them all."""
     return {"spelling": name} if name and name != names[0] else {}
 

@@ -36,19 +36,19 @@ def spliced(text: str, new: Any) -> str:
     return stringify(new)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(first: Any, second: Any) -> bool:
     # True == 1 in Python; in JSON they are two values.
-    return bool(one == other) and stringify(one) == stringify(other)
+    return bool(first == second) and stringify(first) == stringify(second)
 
 
 def block(chunk: Chunk, old: Chunk | None, text: str | None) -> str:
     """A block of a content list; `text` is that of the stored block which `old` was read from. Raises WriteRefused."""
-    held = jsontext.parse(text) if text is not None else None
-    if text is None or old is None or not isinstance(held, dict) or old.kind is not chunk.kind:
+    stored = jsontext.parse(text) if text is not None else None
+    if text is None or old is None or not isinstance(stored, dict) or old.kind is not chunk.kind:
         return stringify(_fresh(chunk))
-    before, after = _members(old, held), _members(chunk, held)
-    values, gone = _differences(before, after)
-    whole = {name: value for name, value in held.items() if name not in gone} | values
+    before, after = _members(old, stored), _members(chunk, stored)
+    values, removed = _differences(before, after)
+    whole = {name: value for name, value in stored.items() if name not in removed} | values
     return spliced(text, whole)
 
 
@@ -60,35 +60,35 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[d
 
 
 def _fresh(chunk: Chunk) -> dict[str, Any]:
-    made = _members(chunk, {})
+    members = _members(chunk, {})
     kinds = {Kind.TEXT: "text", Kind.SYSTEM: "text", Kind.THINKING: "thinking", Kind.TOOL_CALL: "toolCall", Kind.IMAGE: "image"}
     if chunk.kind is Kind.REDACTED_THINKING:
-        return {"type": "thinking", "thinking": ""} | made | {"redacted": True}
+        return {"type": "thinking", "thinking": ""} | members | {"redacted": True}
     if chunk.kind in kinds:
-        return {"type": kinds[chunk.kind]} | made
-    return made
+        return {"type": kinds[chunk.kind]} | members
+    return members
 
 
-def _members(chunk: Chunk, held: Mapping[str, Any]) -> dict[str, Any]:
+def _members(chunk: Chunk, stored: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a block that its payload stands for, under the names that the stored block `held` has."""
-    payload, beside = chunk.payload, _beside(chunk.payload)
+    payload, extra = chunk.payload, _extra(chunk.payload)
     match chunk.kind:
         case Kind.TEXT | Kind.SYSTEM:
-            return {"text": chunk.text} | beside
+            return {"text": chunk.text} | extra
         case Kind.THINKING:
-            return {"thinking": chunk.text} | _signature(payload, held, _SIGNATURES, "signature") | beside
+            return {"thinking": chunk.text} | _signature(payload, stored, _SIGNATURES, "signature") | extra
         case Kind.REDACTED_THINKING:
-            if held.get("type") == "redacted_thinking":
-                return {"data": payload.get("data")} | beside
-            return _signature(payload, held, _SIGNATURES, "data") | beside
+            if stored.get("type") == "redacted_thinking":
+                return {"data": payload.get("data")} | extra
+            return _signature(payload, stored, _SIGNATURES, "data") | extra
         case Kind.TOOL_CALL:
-            given = "input" if "input" in held and "arguments" not in held else "arguments"
-            made: dict[str, Any] = {"id": chunk.call_id, "name": chunk.tool_name}
+            arguments_name = "input" if "input" in stored and "arguments" not in stored else "arguments"
+            members: dict[str, Any] = {"id": chunk.call_id, "name": chunk.tool_name}
             if not payload.get("noInput"):
-                made[given] = payload.get("input")
-            return {**beside, **made, **_signature(payload, held, _CALL_SIGNATURES, "signature")}
+                members[arguments_name] = payload.get("input")
+            return {**extra, **members, **_signature(payload, stored, _CALL_SIGNATURES, "signature")}
         case Kind.IMAGE:
-            return _image(chunk) | beside
+            return _image(chunk) | extra
         case Kind.CONTROL | Kind.UNREADABLE if isinstance(payload.get("block"), dict):
             return dict(payload["block"])
     raise WriteRefused(
@@ -96,25 +96,25 @@ def _members(chunk: Chunk, held: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _beside(payload: Mapping[str, Any]) -> dict[str, Any]:
+def _extra(payload: Mapping[str, Any]) -> dict[str, Any]:
     if payload.get("wire") != "pi" or not isinstance(payload.get("extra"), Mapping):
         return {}
     return {name: value for name, value in payload["extra"].items() if name not in ("string", "message")}
 
 
-def _signature(payload: Mapping[str, Any], held: Mapping[str, Any], names: tuple[str, ...], field: str) -> dict[str, Any]:
+def _signature(payload: Mapping[str, Any], stored: Mapping[str, Any], names: tuple[str, ...], field: str) -> dict[str, Any]:
     if field not in payload:
         return {}
-    return {next((name for name in names if isinstance(held.get(name), str)), names[0]): payload[field]}
+    return {next((name for name in names if isinstance(stored.get(name), str)), names[0]): payload[field]}
 
 
 def _image(chunk: Chunk) -> dict[str, Any]:
-    found = _DATA_URL.fullmatch(chunk.text)
-    if found is None:
+    match = _DATA_URL.fullmatch(chunk.text)
+    if match is None:
         raise WriteRefused(
             f"A session file holds images as base64 only ({chunk.key}); leave the strategy that puts another one there out of the plan."
         )
-    return {"data": found[2], "mimeType": found[1]}
+    return {"data": match[2], "mimeType": match[1]}
 
 
 def id_name(result: Chunk) -> str:
@@ -125,20 +125,20 @@ def id_name(result: Chunk) -> str:
 def result(chunk: Chunk, old: Chunk | None, message: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a toolResult message that the chunk stands for; of a stored one only those that differ."""
     name = id_name(chunk)
-    made: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     if old is None or old.call_id != chunk.call_id or id_name(old) != name:
-        made[name] = chunk.call_id
+        members[name] = chunk.call_id
     if old is None or old.tool_name != chunk.tool_name:
-        made["toolName"] = chunk.tool_name
+        members["toolName"] = chunk.tool_name
     before = None if old is None else (old.text, old.payload.get("blocks"))
     if before != (chunk.text, chunk.payload.get("blocks")):
-        made["content"] = _result_content(chunk, old, message.get("content"))
-    details = _beside(chunk.payload).get("details")
-    if details is not None and (old is None or _beside(old.payload).get("details") != details):
-        made["details"] = details
+        members["content"] = _result_content(chunk, old, message.get("content"))
+    details = _extra(chunk.payload).get("details")
+    if details is not None and (old is None or _extra(old.payload).get("details") != details):
+        members["details"] = details
     if old is None or old.is_error != chunk.is_error:
-        made["isError"] = chunk.is_error
-    return made
+        members["isError"] = chunk.is_error
+    return members
 
 
 def _result_content(chunk: Chunk, old: Chunk | None, stored: Any) -> Any:
@@ -147,6 +147,8 @@ def _result_content(chunk: Chunk, old: Chunk | None, stored: Any) -> Any:
         return blocks
     if isinstance(stored, str):
         return chunk.text
-    held = [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) and old is not None else []
+    stored_blocks = (
+        [stored_block for stored_block in stored if isinstance(stored_block, dict)] if isinstance(stored, list) and old is not None else []
+    )
     # Of other words than stored one text block is made; images beside them stay.
-    return [{"type": "text", "text": chunk.text}, *(each for each in held if each.get("type") != "text")]
+    return [{"type": "text", "text": chunk.text}, *(stored_block for stored_block in stored_blocks if stored_block.get("type") != "text")]

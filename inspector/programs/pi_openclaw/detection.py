@@ -35,9 +35,9 @@ def of_head(head: bytes) -> tuple[str, float]:
 
 def of_heads(heads: Sequence[bytes]) -> tuple[str, float]:
     """The same of a folder from the beginnings of some of its files: a little less sure than what their names say; OpenClaw where one is."""
-    found = [of_head(head) for head in heads]
-    name = OPENCLAW if any(name == OPENCLAW for name, _ in found) else PI
-    sure = max((sure for _, sure in found), default=0.0)
+    guesses = [of_head(head) for head in heads]
+    name = OPENCLAW if any(name == OPENCLAW for name, _ in guesses) else PI
+    sure = max((sure for _, sure in guesses), default=0.0)
     return (name, 0.8 * sure) if sure else ("", 0.0)
 
 
@@ -60,14 +60,14 @@ def of_names(keys: tuple[str, ...]) -> tuple[str, float]:
     folders = {key.rpartition("/")[0] for key in keys if key.rpartition("/")[2] == INDEX}
     for key in keys:
         folder, _, name = key.rpartition("/")
-        found = ("", 0.0)
+        guess = ("", 0.0)
         if not is_session(key):
-            found = (OPENCLAW, 0.65) if name.endswith(LOCK) else found
+            guess = (OPENCLAW, 0.65) if name.endswith(LOCK) else guess
         elif folder in folders or re.search(r"(?:^|/)agents/[^/]+/sessions$", folder):
-            found = (OPENCLAW, 0.9)
+            guess = (OPENCLAW, 0.9)
         elif _STAMPED.fullmatch(name):
-            found = (PI, 0.85 if folder.rpartition("/")[2].startswith("--") else 0.7)
+            guess = (PI, 0.85 if folder.rpartition("/")[2].startswith("--") else 0.7)
         elif re.search(r"(?:^|/)(?:\.openclaw|\.clawdbot|\.moltbot)/sessions$", folder):
-            found = (OPENCLAW, 0.8)
-        best = max(best, found, key=lambda each: each[1])
+            guess = (OPENCLAW, 0.8)
+        best = max(best, guess, key=lambda candidate: candidate[1])
     return best

@@ -12,7 +12,7 @@ from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
 from inspector.programs.pi_openclaw import content as session_content
 from inspector.programs.pi_openclaw.entries import moment
-from inspector.programs.pi_openclaw.file import File, Stood, block_of
+from inspector.programs.pi_openclaw.file import File, StoredEntry, block_of
 from inspector.programs.pi_openclaw.path import FIRST_KEPT, Step
 from inspector.text import json_pieces
 
@@ -44,27 +44,29 @@ def stored_line(file: File, step: Step, place: Place) -> str:
     if base is None:
         raise ValueError("the step has no stored entry")
     text = file.text(base)
-    held = jsontext.parse(text)
-    wanted: dict[str, Any] = {"id": place.id, "parentId": place.parent} | dict(place.references)
-    if place.timestamp is not None and held.get("timestamp") != place.timestamp:
-        wanted["timestamp"] = place.timestamp
-    values = {name: stringify(value) for name, value in wanted.items() if name not in held or held[name] != value}
+    stored = jsontext.parse(text)
+    members: dict[str, Any] = {"id": place.id, "parentId": place.parent} | dict(place.references)
+    if place.timestamp is not None and stored.get("timestamp") != place.timestamp:
+        members["timestamp"] = place.timestamp
+    values = {name: stringify(value) for name, value in members.items() if name not in stored or stored[name] != value}
     message = json_pieces.value_of(text, "message") if base.type == "message" else None
     if not step.same:
         changed = _controls(base, step.chunks[0])
-        values |= {name: stringify(value) for name, value in changed.items() if name in held and name not in values}
-        inner = {name: value for name, value in changed.items() if name not in held}
+        values |= {name: stringify(value) for name, value in changed.items() if name in stored and name not in values}
+        inner = {name: value for name, value in changed.items() if name not in stored}
         if message is not None:
             values["message"] = _message(message, file, step, inner)
         elif inner:
             values |= {name: stringify(value) for name, value in inner.items()}
         else:
             values |= _words(base, step.chunks[0])
-    gone = frozenset(("appendMode", "appendParentId")) & held.keys() if place.on_its_own and held.get("type") != "leaf" else frozenset()
-    return json_pieces.amended(text, values, gone) if values or gone else text
+    dropped_names = (
+        frozenset(("appendMode", "appendParentId")) & stored.keys() if place.on_its_own and stored.get("type") != "leaf" else frozenset()
+    )
+    return json_pieces.amended(text, values, dropped_names) if values or dropped_names else text
 
 
-def _controls(base: Stood, chunk: Chunk) -> dict[str, Any]:
+def _controls(base: StoredEntry, chunk: Chunk) -> dict[str, Any]:
     """What a plan changed of what an entry keeps beside its message."""
     new = chunk.payload.get("entry")
     if not isinstance(new, Mapping) or new == base.entry:
@@ -72,7 +74,7 @@ def _controls(base: Stood, chunk: Chunk) -> dict[str, Any]:
     return {name: value for name, value in new.items() if name not in _PLACES and (name not in base.entry or base.entry[name] != value)}
 
 
-def _words(base: Stood, chunk: Chunk) -> dict[str, str]:
+def _words(base: StoredEntry, chunk: Chunk) -> dict[str, str]:
     """The member that holds the words of an entry which is no message, where they changed."""
     names = {"compaction": "summary", "branch_summary": "summary", "custom_message": "content"}
     text, old = chunk.payload.get("text"), base.chunks[0].payload.get("text")
@@ -86,42 +88,42 @@ def _words(base: Stood, chunk: Chunk) -> dict[str, str]:
 
 
 def _message(text: str, file: File, step: Step, inner: Mapping[str, Any]) -> str:
-    held = jsontext.parse(text)
-    if not isinstance(held, dict):
+    message = jsontext.parse(text)
+    if not isinstance(message, dict):
         raise WriteRefused(f"The message of {step.chunks[0].key} is no object, so no part of it can be changed; leave it as it is.")
-    values: dict[str, Any] = {name: value for name, value in inner.items() if name in held}
+    values: dict[str, Any] = {name: value for name, value in inner.items() if name in message}
     first = step.chunks[0]
     old = block_of(first, file)
     if first.kind is Kind.TOOL_RESULT:
         stored = _stored_chunk(old)
-        made = session_content.result(first, stored, held) | values
+        members = session_content.result(first, stored, message) | values
         renamed = {session_content.id_name(stored)} - {session_content.id_name(first)}
-        return session_content.spliced(text, {name: value for name, value in held.items() if name not in renamed} | made)
+        return session_content.spliced(text, {name: value for name, value in message.items() if name not in renamed} | members)
     if old is not None and old[0] is step.base and _stored_chunk(old).role != first.role:
         values["role"] = _ROLES[first.role]
-    spelled = {name: stringify(value) for name, value in values.items()}
+    texts = {name: stringify(value) for name, value in values.items()}
     content = json_pieces.value_of(text, "content")
     if content is None and not all(chunk.kind is Kind.CONTROL for chunk in step.chunks):
         raise WriteRefused(f"The words of {first.key} are put together from other fields, so they cannot be changed; leave it as it is.")
     if content is not None:
-        spelled["content"] = _content(content, held["content"], file, step)
-    return json_pieces.amended(text, spelled)
+        texts["content"] = _content(content, message["content"], file, step)
+    return json_pieces.amended(text, texts)
 
 
-def _stored_chunk(found: tuple[Stood, int] | None) -> Chunk:
-    if found is None:
+def _stored_chunk(block: tuple[StoredEntry, int] | None) -> Chunk:
+    if block is None:
         raise ValueError("no stored block")
-    return found[0].chunks[found[1]]
+    return block[0].chunks[block[1]]
 
 
-def _content(text: str, held: Any, file: File, step: Step) -> str:
+def _content(text: str, stored: Any, file: File, step: Step) -> str:
     chunks = [chunk for chunk in step.chunks if "empty" not in chunk.payload]
     if not chunks:
         return text
-    if isinstance(held, str) and len(chunks) == 1 and chunks[0].kind in (Kind.TEXT, Kind.SYSTEM):
+    if isinstance(stored, str) and len(chunks) == 1 and chunks[0].kind in (Kind.TEXT, Kind.SYSTEM):
         return session_content.spliced(text, chunks[0].text)
     pieces = [_piece(chunk, file) for chunk in chunks]
-    if not isinstance(held, list):
+    if not isinstance(stored, list):
         return f"[{','.join(pieces)}]"
     spans = json_pieces.elements(text)
     comma = text[spans[0][1] : spans[1][0]] if len(spans) > 1 else ","
@@ -131,12 +133,12 @@ def _content(text: str, held: Any, file: File, step: Step) -> str:
 
 def _piece(chunk: Chunk, file: File) -> str:
     """The text of one block: a stored one keeps its characters, wherever it came from."""
-    found = block_of(chunk, file)
-    if found is None:
+    origin = block_of(chunk, file)
+    if origin is None:
         return session_content.block(chunk, None, None)
-    stood, number = found
-    old = stood.chunks[number]
-    content = json_pieces.value_of(json_pieces.value_of(file.text(stood), "message") or "{}", "content") or ""
+    entry, number = origin
+    old = entry.chunks[number]
+    content = json_pieces.value_of(json_pieces.value_of(file.text(entry), "message") or "{}", "content") or ""
     if not content.startswith("["):
         return session_content.block(chunk, None, None)
     spans = json_pieces.elements(content)
@@ -175,15 +177,15 @@ def _new_message(chunks: Sequence[Chunk], at: int, speaker: Mapping[str, Any]) -
     content = [jsontext.parse(session_content.block(chunk, None, None)) for chunk in chunks if "empty" not in chunk.payload]
     if first.role == "user":
         return {"role": "user", "content": content, "timestamp": at}
-    made = {name: speaker.get(name) or "inspector" for name in ("api", "provider", "model")}
+    model = {name: speaker.get(name) or "inspector" for name in ("api", "provider", "model")}
     stop = "toolUse" if any(chunk.kind is Kind.TOOL_CALL for chunk in chunks) else "stop"
-    return {"role": "assistant", "content": content, **made, "usage": {**_NO_USAGE, "cost": _NO_COST}, "stopReason": stop, "timestamp": at}
+    return {"role": "assistant", "content": content, **model, "usage": {**_NO_USAGE, "cost": _NO_COST}, "stopReason": stop, "timestamp": at}
 
 
 def iso(milliseconds: int) -> str:
     """As JavaScript's toISOString."""
     try:
-        found = datetime.fromtimestamp(milliseconds / 1000, UTC)
+        time = datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return "1970-01-01T00:00:00.000Z"
-    return f"{found:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+    return f"{time:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"

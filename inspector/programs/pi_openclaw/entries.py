@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.pi_openclaw.blocks import message_blocks, plain_text
-from inspector.programs.pi_openclaw.lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, Line, Part, keeps_ids, scan
+from inspector.programs.pi_openclaw.lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, RecordPart, SessionLine, keeps_ids, scan
 
 _NEVER_ABOUT = ("content", "output", "command", "summary")
 _WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
@@ -73,14 +73,14 @@ def moment(value: Any) -> int | None:
     if not isinstance(value, str):
         return None
     try:
-        found = datetime.fromisoformat(value)
-        since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH
+        time = datetime.fromisoformat(value)
+        since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
     except (ValueError, OverflowError):
         return None
     return since // timedelta(milliseconds=1) if since >= timedelta(0) else None
 
 
-def _chunks(line: Line, part: Part, progress: _Progress) -> list[Chunk]:
+def _chunks(line: SessionLine, part: RecordPart, progress: _Progress) -> list[Chunk]:
     session, value = progress.session, part.value
     place = f"line:{line.index}" + (f"/{part.number}" if part.number else "")
     first = len(session.chunks) + 1
@@ -111,13 +111,13 @@ def _chunks(line: Line, part: Part, progress: _Progress) -> list[Chunk]:
     return _of_entry(entry, value, _key(entry, place, part, progress), first, line)
 
 
-def _unreadable(place: str, seq: int, line: Line, part: Part) -> Chunk:
+def _unreadable(place: str, seq: int, line: SessionLine, part: RecordPart) -> Chunk:
     torn = "" if line.ended else "; the file ends in it, without a line end"
     reason = f"{part.reason}, in the line at byte {line.offset:,}{torn}"
     return Chunk(f"{place}.0", seq, "", Kind.UNREADABLE, {}, line.index, None, line.raw, part.damage, reason)
 
 
-def _entry(value: Mapping[str, Any], place: str, part: Part, progress: _Progress) -> dict[str, Any]:
+def _entry(value: Mapping[str, Any], place: str, part: RecordPart, progress: _Progress) -> dict[str, Any]:
     message = value.get("message")
     is_message = value.get("type") == "message" and isinstance(message, dict)
     entry: dict[str, Any] = {name: item for name, item in value.items() if not (is_message and name == "message")}
@@ -149,7 +149,7 @@ def _id(entry: Mapping[str, Any]) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _key(entry: Mapping[str, Any], place: str, part: Part, progress: _Progress) -> str:
+def _key(entry: Mapping[str, Any], place: str, part: RecordPart, progress: _Progress) -> str:
     """The id; `#2` after it for the second entry that has it. Ids may be spelled like that themselves, so that every key is tried."""
     key = base = place if part.number else _id(entry) or place
     while key in progress.keys:
@@ -159,7 +159,7 @@ def _key(entry: Mapping[str, Any], place: str, part: Part, progress: _Progress) 
     return key
 
 
-def _of_entry(entry: Mapping[str, Any], value: Mapping[str, Any], key: str, first: int, line: Line) -> list[Chunk]:
+def _of_entry(entry: Mapping[str, Any], value: Mapping[str, Any], key: str, first: int, line: SessionLine) -> list[Chunk]:
     parent = entry.get("parentId")
     at = moment(entry.get("messageTimestamp"))
     at = moment(entry.get("timestamp")) if at is None else at

@@ -48,7 +48,7 @@ def facts_of(session: Session, key: str, control_rows: bool, place: str = "line"
     tree = tree_of(session.entries, control_rows)
     entries, header = session.entries, session.header
     path = [entries[index] for index in tree.path]
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "id": header.get("id"),
         "version": _version(header) if header else None,
         "cwd": header.get("cwd"),
@@ -62,25 +62,25 @@ def facts_of(session: Session, key: str, control_rows: bool, place: str = "line"
         "pathEnds": tree.why or None,
         "lines": session.lines,
     }
-    found["lastActivityAt"] = found["lastActivityAt"] or found["createdAt"]
+    values["lastActivityAt"] = values["lastActivityAt"] or values["createdAt"]
     counts = (("roots", tree.roots), ("danglingParents", tree.dangling), ("leaves", tree.leaves), ("entriesInCycles", tree.in_cycles))
-    found |= {name: count for name, count in counts if count}
-    found |= {f"lines-{state}": _listed(lines, place, first) for state, lines in session.states.items()}
-    found |= _spelling(session)
-    return {name: Fact(name, _text(value), key) for name, value in found.items() if value is not None and value != ""}
+    values |= {name: count for name, count in counts if count}
+    values |= {f"lines-{state}": _listed(lines, place, first) for state, lines in session.states.items()}
+    values |= _byte_notes(session)
+    return {name: Fact(name, _text(value), key) for name, value in values.items() if value is not None and value != ""}
 
 
-def _spelling(session: Session) -> dict[str, str]:
+def _byte_notes(session: Session) -> dict[str, str]:
     """What of the bytes is not as the programs write it; all of it is kept."""
     problem = header_problem(session)
-    said = {"headerProblem": problem} if problem else {}
+    notes = {"headerProblem": problem} if problem else {}
     if session.bom:
-        said["byteOrderMark"] = "the file begins with a byte order mark, which neither program writes"
+        notes["byteOrderMark"] = "the file begins with a byte order mark, which neither program writes"
     if session.crlf:
-        said["carriageReturns"] = f"{session.crlf:,} of {session.lines:,} lines end with CR LF"
+        notes["carriageReturns"] = f"{session.crlf:,} of {session.lines:,} lines end with CR LF"
     if not session.ended:
-        said["noLastLf"] = "the last line has no LF: pi before 0.84.4 would put its next record on the same line"
-    return said
+        notes["noLastLf"] = "the last line has no LF: pi before 0.84.4 would put its next record on the same line"
+    return notes
 
 
 def header_problem(session: Session) -> str:
@@ -136,15 +136,15 @@ def _leaf(entries: Sequence[Entry], by_id: Mapping[str, int], control_rows: bool
 
 def _walk(entries: Sequence[Entry], by_id: Mapping[str, int], leaf: str | None) -> tuple[tuple[int, ...], str]:
     path: list[int] = []
-    seen: set[int] = set()
+    visited: set[int] = set()
     at: Any = leaf
     while isinstance(at, str):
         index = by_id.get(at)
         if index is None:
             return tuple(reversed(path)), "dangling" if path else ""
-        if index in seen:
+        if index in visited:
             return tuple(reversed(path)), "cycle"
-        seen.add(index)
+        visited.add(index)
         path.append(index)
         at = entries[index].get("parentId")
     return tuple(reversed(path)), ""
@@ -169,21 +169,23 @@ def _in_cycles(entries: Sequence[Entry], by_id: Mapping[str, int]) -> int:
 
 def _setting(header: Mapping[str, Any], path: Sequence[Entry]) -> dict[str, Any]:
     """Model, provider, api and thinking level: the last on the path wins. Version 1 names the first ones in its header."""
-    found = {"provider": header.get("provider"), "model": header.get("modelId"), "thinking": header.get("thinkingLevel"), "api": None}
+    setting = {"provider": header.get("provider"), "model": header.get("modelId"), "thinking": header.get("thinkingLevel"), "api": None}
     apis: dict[Any, Any] = {}
     for entry in path:
         kind = entry.get("type")
         if kind == "thinking_level_change":
-            found["thinking"] = entry.get("thinkingLevel")
+            setting["thinking"] = entry.get("thinkingLevel")
         elif kind == "model_change":
-            found |= {"provider": entry.get("provider"), "model": entry.get("modelId")}
+            setting |= {"provider": entry.get("provider"), "model": entry.get("modelId")}
             # The entry does not say it: it is that by which the model answered before, if it did.
-            found["api"] = apis.get((found["provider"], found["model"])) if _are_words(found["provider"], found["model"]) else None
+            setting["api"] = (
+                apis.get((setting["provider"], setting["model"])) if _are_words(setting["provider"], setting["model"]) else None
+            )
         elif entry.get("role") == "assistant" and kind == "message" and entry.get("provider") != _HIDDEN_PROVIDER:
-            found |= {name: entry[name] for name in ("provider", "model", "api") if isinstance(entry.get(name), str)}
-            if _are_words(found["provider"], found["model"]):
-                apis[found["provider"], found["model"]] = found["api"]
-    return found
+            setting |= {name: entry[name] for name in ("provider", "model", "api") if isinstance(entry.get(name), str)}
+            if _are_words(setting["provider"], setting["model"]):
+                apis[setting["provider"], setting["model"]] = setting["api"]
+    return setting
 
 
 def _are_words(*values: Any) -> bool:
@@ -203,12 +205,12 @@ def title_of(session: Session) -> str:
     for entry in session.entries:
         if entry.get("type") == "session_info":
             name = entry.get("name")
-    words = name if isinstance(name, str) and name.strip() else next(_said(session.chunks), "")
+    words = name if isinstance(name, str) and name.strip() else next(_user_texts(session.chunks), "")
     line = " ".join(words[: _TITLE * 20].split())
     return line if len(line) <= _TITLE else f"{line[:_TITLE]}…"
 
 
-def _said(chunks: Sequence[Chunk]) -> Iterator[str]:
+def _user_texts(chunks: Sequence[Chunk]) -> Iterator[str]:
     for chunk in chunks:
         if chunk.role == "user" and chunk.kind is Kind.TEXT and chunk.payload["entry"].get("role") == "user" and chunk.text.strip():
             yield chunk.text

@@ -20,7 +20,7 @@ _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Stood:
+class StoredEntry:
     """An entry of the file. `line` counts from 0 with the header; `number` is above 0 for a record that shares its line, which no program reads."""
 
     key: str
@@ -40,56 +40,56 @@ class File:
     data: bytes
     session: Session
     lines: tuple[bytes, ...]
-    stood: Mapping[str, Stood]
-    origin: Mapping[str, tuple[Stood, int]]
+    entries: Mapping[str, StoredEntry]
+    origin: Mapping[str, tuple[StoredEntry, int]]
     ids: Counter[str]
 
     @property
-    def last(self) -> Stood | None:
+    def last(self) -> StoredEntry | None:
         """The last row that a program can parse: its leaf."""
-        return next((each for each in reversed(tuple(self.stood.values())) if not each.number), None)
+        return next((entry for entry in reversed(tuple(self.entries.values())) if not entry.number), None)
 
     @property
     def eol(self) -> str:
         return "\r\n" if self.session.crlf * 2 > self.session.lines else "\n"
 
-    def text(self, stood: Stood) -> str:
+    def text(self, entry: StoredEntry) -> str:
         """The JSON text of an entry. Raises WriteRefused where its bytes cannot be spelled again."""
-        raw = self.lines[stood.line]
+        raw = self.lines[entry.line]
         try:
-            text = jsontext.decode(raw.removeprefix(BOM) if stood.line == 0 else raw).strip(" \t\r")
+            text = jsontext.decode(raw.removeprefix(BOM) if entry.line == 0 else raw).strip(" \t\r")
         except Unreadable as problem:
             raise WriteRefused(
-                f"The line of entry {spoken(stood.key, stood.line)} is {problem.reason}, so it cannot be written again; leave it as it is, or repair it by hand."
+                f"The line of entry {spoken(entry.key, entry.line)} is {problem.reason}, so it cannot be written again; leave it as it is, or repair it by hand."
             ) from None
-        return _piece(text, stood) if stood.number else text
+        return _piece(text, entry) if entry.number else text
 
 
-def _piece(text: str, stood: Stood) -> str:
+def _piece(text: str, entry: StoredEntry) -> str:
     at = text.find("{")
     while at >= 0:
         try:
             value, end = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             value, end = None, at + 1
-        if isinstance(value, dict) and value.get("id") == stood.id and value.get("type") == stood.type:
+        if isinstance(value, dict) and value.get("id") == entry.id and value.get("type") == entry.type:
             return text[at:end]
         at = text.find("{", end)
-    raise WriteRefused(f"The record {spoken(stood.key, stood.line)} cannot be found again in its line; repair that line by hand.")
+    raise WriteRefused(f"The record {spoken(entry.key, entry.line)} cannot be found again in its line; repair that line by hand.")
 
 
 def opened(data: bytes) -> File:
     session = read_session(data)
-    stood: dict[str, Stood] = {}
-    origin: dict[str, tuple[Stood, int]] = {}
-    held: dict[str, list[Chunk]] = {}
+    by_key: dict[str, StoredEntry] = {}
+    origin: dict[str, tuple[StoredEntry, int]] = {}
+    chunks_of: dict[str, list[Chunk]] = {}
     for chunk in session.chunks:
         if isinstance(chunk.payload.get("entry"), Mapping):
-            held.setdefault(entry_key(chunk), []).append(chunk)
-    for key, chunks in held.items():
+            chunks_of.setdefault(entry_key(chunk), []).append(chunk)
+    for key, chunks in chunks_of.items():
         entry = chunks[0].payload["entry"]
         id_, parent, type_, number = (entry.get(name) for name in ("id", "parentId", "type", "fused"))
-        found = Stood(
+        stored_entry = StoredEntry(
             key,
             id_ if isinstance(id_, str) else "",
             parent if isinstance(parent, str) else None,
@@ -99,17 +99,17 @@ def opened(data: bytes) -> File:
             entry,
             tuple(chunks),
         )
-        stood[key] = found
-        origin |= {chunk.key: (found, index) for index, chunk in enumerate(chunks)}
-    ids = Counter(each.id for each in stood.values() if each.id and not each.number)
-    return File(data, session, tuple(data.split(b"\n")), stood, origin, ids)
+        by_key[key] = stored_entry
+        origin |= {chunk.key: (stored_entry, index) for index, chunk in enumerate(chunks)}
+    ids = Counter(item.id for item in by_key.values() if item.id and not item.number)
+    return File(data, session, tuple(data.split(b"\n")), by_key, origin, ids)
 
 
 def entry_key(chunk: Chunk) -> str:
     return chunk.key.rpartition(".")[0]
 
 
-def block_of(chunk: Chunk, file: File) -> tuple[Stood, int] | None:
+def block_of(chunk: Chunk, file: File) -> tuple[StoredEntry, int] | None:
     """The stored block that a chunk is, or was moved from."""
     key = chunk.key
     while key.startswith(MOVED) and key not in file.origin:

@@ -31,7 +31,7 @@ class SessionFiles:
         if not shape.files:
             name, sure = of_head(shape.head)
         else:
-            name, sure = max(of_names(shape.files), of_heads(shape.heads), key=lambda found: found[1])
+            name, sure = max(of_names(shape.files), of_heads(shape.heads), key=lambda guess: guess[1])
         return sure if name == self.name else 0.0
 
     def wants(self, key: str) -> bool:

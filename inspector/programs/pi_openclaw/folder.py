@@ -59,17 +59,17 @@ def is_session(key: str) -> bool:
 
 def copies(keys: Iterable[str]) -> dict[str, list[str]]:
     """Keys of files that OpenClaw sets aside when it deletes, resets, repairs or compacts a session, by kind; none of them is a session."""
-    found: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for key in keys:
         kind = _kind(key)
         if kind in _COPIES:
-            found.setdefault(kind, []).append(key)
-    return found
+            by_kind.setdefault(kind, []).append(key)
+    return by_kind
 
 
-def counted(found: Mapping[str, Sequence[str]]) -> str:
+def counted(by_kind: Mapping[str, Sequence[str]]) -> str:
     """Such copies as `2 of deleted sessions, 1 backup`."""
-    return ", ".join(f"{len(keys):,} {_COPIES[kind][len(keys) > 1]}" for kind, keys in found.items())
+    return ", ".join(f"{len(keys):,} {_COPIES[kind][len(keys) > 1]}" for kind, keys in by_kind.items())
 
 
 def trajectories(keys: Iterable[str]) -> list[str]:
@@ -80,16 +80,16 @@ def unread(keys: Sequence[str], format_name: str) -> Iterator[str]:
     """A sentence for each kind of file next to sessions that is not read."""
     folders = {key.rpartition("/")[0] for key in keys if is_session(key)}
     if kinds := copies(keys):
-        left = [key for names in kinds.values() for key in names]
-        are = "is a copy of a session" if len(left) == 1 else "are copies of sessions"
-        read = "is not read" if len(left) == 1 else "are not read"
-        yield f"{_files(left)} {are} that the program set aside ({counted(kinds)}), and {read}: {_first(left)}. A copy is read by its path."
-    if left := trajectories(keys):
-        are = f"is {not_read.TRAJECTORY}" if len(left) == 1 else "are runtime traces of OpenClaw"
-        yield f"{_files(left)} {are}, which Inspector does not read yet: {_first(left)}."
-    if left := [key for key in keys if key.rpartition("/")[0] in folders and not is_wanted(key)]:
-        are = "is not read, since its name is" if len(left) == 1 else "are not read, since their names are"
-        yield f"{_files(left)} {are} no session's: {_first(left)}. Its own path with --format {format_name} reads one."
+        files = [key for names in kinds.values() for key in names]
+        are = "is a copy of a session" if len(files) == 1 else "are copies of sessions"
+        read = "is not read" if len(files) == 1 else "are not read"
+        yield f"{_files(files)} {are} that the program set aside ({counted(kinds)}), and {read}: {_first(files)}. A copy is read by its path."
+    if files := trajectories(keys):
+        are = f"is {not_read.TRAJECTORY}" if len(files) == 1 else "are runtime traces of OpenClaw"
+        yield f"{_files(files)} {are}, which Inspector does not read yet: {_first(files)}."
+    if files := [key for key in keys if key.rpartition("/")[0] in folders and not is_wanted(key)]:
+        are = "is not read, since its name is" if len(files) == 1 else "are not read, since their names are"
+        yield f"{_files(files)} {are} no session's: {_first(files)}. Its own path with --format {format_name} reads one."
 
 
 def _files(keys: Sequence[str]) -> str:
@@ -110,8 +110,8 @@ def read_folders(records: Iterable[Record], format_name: str, control_rows: bool
     """Sessions in the order of their files; then, without any line, those that only a sessions.json names."""
     folders: dict[str, Folder] = {}
     for record in records:
-        _put(folders.setdefault(record.key.rpartition("/")[0], Folder()), record)
-    found: list[tuple[str, Folder, Record, Conversation]] = []
+        _add(folders.setdefault(record.key.rpartition("/")[0], Folder()), record)
+    sessions: list[tuple[str, Folder, Record, Conversation]] = []
     for folder in folders.values():
         for record in folder.sessions:
             session = read_session(record.value.data)
@@ -119,20 +119,20 @@ def read_folders(records: Iterable[Record], format_name: str, control_rows: bool
             stem = record.key.rpartition("/")[2].removesuffix(".jsonl")
             native = facts["id"].value if "id" in facts and isinstance(session.header.get("id"), str) else None
             conversation = Conversation(native or stem, format_name, tuple(session.chunks), facts, title_of(session))
-            found.append((stem, folder, record, conversation))
-    natives = _natives([(conversation.native_id, record.key) for _, _, record, conversation in found])
+            sessions.append((stem, folder, record, conversation))
+    natives = _natives([(conversation.native_id, record.key) for _, _, record, conversation in sessions])
     indexes = {id(folder): _index(folder.index) for folder in folders.values()}
-    for native, (stem, folder, record, conversation) in zip(natives, found, strict=True):
+    for native, (stem, folder, record, conversation) in zip(natives, sessions, strict=True):
         entries, problem = indexes[id(folder)]
-        facts = {**conversation.facts, **_beside(stem, folder), **_indexed(stem, conversation.native_id, folder, entries, problem)}
+        facts = {**conversation.facts, **_companions(stem, folder), **_indexed(stem, conversation.native_id, folder, entries, problem)}
         yield Stored(Conversation(native, format_name, conversation.chunks, facts, conversation.title), (record,))
     for folder in folders.values():
-        known = {stem for stem, held, _, _ in found if held is folder}
-        known |= {conversation.native_id for _, held, _, conversation in found if held is folder}
-        yield from _gone(folder, indexes[id(folder)][0], known, format_name, set(natives))
+        names = {stem for stem, owner, _, _ in sessions if owner is folder}
+        names |= {conversation.native_id for _, owner, _, conversation in sessions if owner is folder}
+        yield from _without_file(folder, indexes[id(folder)][0], names, format_name, set(natives))
 
 
-def _put(folder: Folder, record: Record) -> None:
+def _add(folder: Folder, record: Record) -> None:
     name = record.key.rpartition("/")[2]
     if name == INDEX:
         folder.index = record
@@ -147,12 +147,12 @@ def _put(folder: Folder, record: Record) -> None:
 def _natives(ids: Sequence[tuple[str, str]]) -> list[str]:
     """Ids, with the file after those that several files have: the id of a conversation names one thing."""
     counts = Counter(native for native, _ in ids)
-    made = [native if counts[native] == 1 else f"{native} {key.rpartition('/')[2]}" for native, key in ids]
-    again = Counter(made)
-    return [name if again[name] == 1 else f"{native} {key}" for name, (native, key) in zip(made, ids, strict=True)]
+    names = [native if counts[native] == 1 else f"{native} {key.rpartition('/')[2]}" for native, key in ids]
+    counts_by_name = Counter(names)
+    return [name if counts_by_name[name] == 1 else f"{native} {key}" for name, (native, key) in zip(names, ids, strict=True)]
 
 
-def _beside(stem: str, folder: Folder) -> dict[str, Fact]:
+def _companions(stem: str, folder: Folder) -> dict[str, Fact]:
     """The lock, and the names of copies: of this session, and on each session those of sessions that are gone."""
     facts: dict[str, Fact] = {}
     if lock := folder.locks.get(stem):
@@ -171,10 +171,10 @@ def _names(keys: Sequence[str]) -> str:
 
 
 def _lock(record: Record) -> dict[str, str]:
-    found = _object(record)
-    if isinstance(found, str):
-        return {"lock": f"there is a lock file that cannot be read ({found}); OpenClaw takes it for stale"}
-    pid, since = found.get("pid"), found.get("createdAt")
+    lock = _object(record)
+    if isinstance(lock, str):
+        return {"lock": f"there is a lock file that cannot be read ({lock}); OpenClaw takes it for stale"}
+    pid, since = lock.get("pid"), lock.get("createdAt")
     if not isinstance(pid, int) or isinstance(pid, bool):
         return {"lock": "there is a lock file that names no process; OpenClaw takes it for stale"}
     return {"lock": f"held by process {pid} since {since if isinstance(since, str) else 'an unknown time'}", "lockPid": str(pid)}
@@ -183,18 +183,18 @@ def _lock(record: Record) -> dict[str, str]:
 def _object(record: Record) -> dict[str, Any] | str:
     """The object of a JSON file, or why there is none."""
     try:
-        found = jsontext.parse(jsontext.decode(record.value.data))
+        value = jsontext.parse(jsontext.decode(record.value.data))
     except Unreadable as problem:
         return problem.reason
-    return found if isinstance(found, dict) else "JSON, but no object"
+    return value if isinstance(value, dict) else "JSON, but no object"
 
 
 def _index(record: Record | None) -> tuple[Mapping[str, Any], str]:
     """The entries of sessions.json by session key, and what is wrong with the file."""
     if record is None:
         return {}, ""
-    found = _object(record)
-    return ({}, f"{INDEX_UNREADABLE} ({found}): OpenClaw's list of sessions is empty.") if isinstance(found, str) else (found, "")
+    value = _object(record)
+    return ({}, f"{INDEX_UNREADABLE} ({value}): OpenClaw's list of sessions is empty.") if isinstance(value, str) else (value, "")
 
 
 def _indexed(stem: str, native: str, folder: Folder, entries: Mapping[str, Any], problem: str) -> dict[str, Fact]:
@@ -211,8 +211,8 @@ def _indexed(stem: str, native: str, folder: Folder, entries: Mapping[str, Any],
     updated = entry.get("updatedAt")
     if isinstance(updated, int | float) and not isinstance(updated, bool):
         facts["indexUpdatedAt"] = Fact("indexUpdatedAt", jsontext.compact(updated), key)
-    if said := " ".join(_disagreements(own, stem, native)):
-        facts["index"] = Fact("index", said, key)
+    if text := " ".join(_disagreements(own, stem, native)):
+        facts["index"] = Fact("index", text, key)
     return facts
 
 
@@ -227,33 +227,36 @@ def _file(entry: Mapping[str, Any]) -> str:
 
 def _disagreements(own: Mapping[str, Mapping[str, Any]], stem: str, native: str) -> Iterator[str]:
     for name, entry in own.items():
-        given = entry.get("sessionId")
-        if given != native:
-            yield f"sessions.json ({name}) says sessionId {_shown(given)}, the header of the file {native}."
+        session_id = entry.get("sessionId")
+        if session_id != native:
+            yield f"sessions.json ({name}) says sessionId {_shown(session_id)}, the header of the file {native}."
         if _file(entry) and _file(entry) != stem:
             yield f"sessions.json ({name}) names the file {_file(entry)}.jsonl, this one is {stem}.jsonl."
-        if not isinstance(given, str) or not SAFE_ID.fullmatch(given):
-            yield f"sessions.json ({name}): OpenClaw drops an entry whose sessionId is {_shown(given)}."
+        if not isinstance(session_id, str) or not SAFE_ID.fullmatch(session_id):
+            yield f"sessions.json ({name}): OpenClaw drops an entry whose sessionId is {_shown(session_id)}."
 
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else jsontext.compact(value)
 
 
-def _gone(folder: Folder, entries: Mapping[str, Any], known: set[str], format_name: str, taken: set[str]) -> Iterator[Stored]:
+def _without_file(folder: Folder, entries: Mapping[str, Any], names: set[str], format_name: str, used_ids: set[str]) -> Iterator[Stored]:
     """What sessions.json lists without a file. Such a conversation has no records: only the index names it."""
     if folder.index is None:
         return
     for name, entry in entries.items():
         if not isinstance(entry, dict):
             continue
-        given, file = entry.get("sessionId"), _file(entry)
-        native = given if isinstance(given, str) and given else file or name
-        if {given if isinstance(given, str) else "", file} & known or native in taken:
+        session_id, file = entry.get("sessionId"), _file(entry)
+        native = session_id if isinstance(session_id, str) and session_id else file or name
+        if {session_id if isinstance(session_id, str) else "", file} & names or native in used_ids:
             continue
-        taken.add(native)
-        said = f"sessions.json ({name}) names this session; its file {file or native}.jsonl is not among the files that were read."
-        facts = {"index": said, "sessionKey": name, "reachable": "0/0"}
+        used_ids.add(native)
+        text = f"sessions.json ({name}) names this session; its file {file or native}.jsonl is not among the files that were read."
+        facts = {"index": text, "sessionKey": name, "reachable": "0/0"}
         yield Stored(
-            Conversation(native, format_name, (), {each: Fact(each, value, folder.index.key) for each, value in facts.items()}, name), ()
+            Conversation(
+                native, format_name, (), {fact_name: Fact(fact_name, value, folder.index.key) for fact_name, value in facts.items()}, name
+            ),
+            (),
         )

@@ -12,20 +12,20 @@ from inspector.programs.pi_openclaw.verifying import verified
 def replayed(writing: Ledger) -> bytes:
     """The file with the steps from the first change on after its last line."""
     file, steps = writing.file, writing.path.steps
-    kept, parent = 0, None
-    while kept < len(steps) and writing.stands(steps[kept], parent, kept == 0):
-        base = steps[kept].base
+    unchanged, parent = 0, None
+    while unchanged < len(steps) and writing.is_in_place(steps[unchanged], parent, unchanged == 0):
+        base = steps[unchanged].base
         parent = base.id if base else None
-        kept += 1
+        unchanged += 1
     # Where only the end of the path goes, nothing new would tell the programs so: its last row is said again.
-    kept = min(kept, len(steps) - 1)
-    if writing.in_openclaw and any(step.base and step.base.type == "reset" for step in steps[kept:]):
+    unchanged = min(unchanged, len(steps) - 1)
+    if writing.in_openclaw and any(step.base and step.base.type == "reset" for step in steps[unchanged:]):
         raise WriteRefused(
             "After a reset OpenClaw hangs rows that lead before it onto its own leaf; write --mode insert-and-reparent, or a new session."
         )
-    ids = [each.base.id for each in steps[:kept] if each.base]
+    ids = [later.base.id for later in steps[:unchanged] if later.base]
     written: list[str] = []
-    for step in steps[kept:]:
+    for step in steps[unchanged:]:
         parent = ids[-1] if ids else None
         id_ = writing.fresh()
         text = writing.line(step, id_, parent, writing.now, writing.now, on_its_own=True)
@@ -64,7 +64,7 @@ def inserted(writing: Ledger) -> bytes:
         is_row = base is not None and not step.copied and not base.number and bool(base.id)
         if base is not None and is_row:
             id_ = base.id
-            if not writing.stands(step, parent, number == 0):
+            if not writing.is_in_place(step, parent, number == 0):
                 own = base.parent if writing.follows(base, parent, number == 0) else parent
                 texts[base.line] = writing.line(step, id_, own, None, before, on_its_own=writing.in_openclaw)
             if waiting:
@@ -73,7 +73,7 @@ def inserted(writing: Ledger) -> bytes:
         else:
             # A record that shared its line with another was never read, so that its own id is free.
             id_ = base.id if base and base.number and base.id not in file.ids and base.id not in ids else writing.fresh()
-            is_last = all(each.base is None or each.copied for each in steps[number:])
+            is_last = all(later.base is None or later.copied for later in steps[number:])
             time = writing.now if is_last else before
             waiting.append(writing.line(step, id_, parent, time, before))
         if base is not None and not step.copied:
@@ -90,10 +90,10 @@ def inserted(writing: Ledger) -> bytes:
     return data
 
 
-def _rebuilt(file: File, texts: Mapping[int, str], ahead: Mapping[int, Sequence[str]], behind: Sequence[str]) -> bytes:
+def _rebuilt(file: File, texts: Mapping[int, str], ahead: Mapping[int, Sequence[str]], tail: Sequence[str]) -> bytes:
     lines: list[bytes] = []
     for number, line in enumerate(file.lines):
         lines += [jsontext.encode(text + file.eol[:-1]) for text in ahead.get(number, ())]
         lines.append(jsontext.encode(texts[number]) + (b"\r" if line.endswith(b"\r") else b"") if number in texts else line)
     data = b"\n".join(lines)
-    return data + _line_end(data) + jsontext.encode("".join(text + file.eol for text in behind))
+    return data + _line_end(data) + jsontext.encode("".join(text + file.eol for text in tail))

@@ -9,7 +9,7 @@ from inspector.conversation.edits import Plan
 from inspector.programs.formats import Stored
 from inspector.programs.pi_openclaw.encoding import REFERENCES, Place, iso, new_line, stored_line
 from inspector.programs.pi_openclaw.entries import moment
-from inspector.programs.pi_openclaw.file import File, Stood, entry_key
+from inspector.programs.pi_openclaw.file import File, StoredEntry, entry_key
 from inspector.programs.pi_openclaw.path import FIRST_KEPT, Planned, Step
 
 
@@ -22,52 +22,52 @@ class Ledger:
     now: str
     seed: str
     in_openclaw: bool
-    taken: set[str]
+    used_ids: set[str]
     after_removed: Mapping[str, str]
     names: dict[str, str] = field(default_factory=dict)
-    spoken: Mapping[str, Any] = field(default_factory=dict)
+    speaker: Mapping[str, Any] = field(default_factory=dict)
     count: int = 0
 
     @classmethod
     def of(cls, plan: Plan, stored: Stored, file: File, path: Planned) -> "Ledger":
-        taken = {str(each.entry.get(name)) for each in file.stood.values() for name in ("id", "storedId")}
-        times = [each for stood in file.stood.values() if (each := time_of(stood.entry)) is not None]
+        used_ids = {str(entry.entry.get(name)) for entry in file.entries.values() for name in ("id", "storedId")}
+        times = [entry for item in file.entries.values() if (entry := time_of(item.entry)) is not None]
         now = iso(max(moment(plan.options.get("now")) or 0, *times, 0))
-        made = cls(
+        ledger = cls(
             file,
             path,
             now,
             plan.options.get("fresh_id", ""),
             stored.conversation.format == "openclaw",
-            taken,
+            used_ids,
             _after_removed(stored, file, path.steps),
         )
         speakers = [step.chunks[0].payload.get("entry") for step in path.steps if step.chunks[0].role == "assistant"]
-        made.spoken = next((each for each in speakers if isinstance(each, Mapping) and each.get("model")), {})
-        return made
+        ledger.speaker = next((entry for entry in speakers if isinstance(entry, Mapping) and entry.get("model")), {})
+        return ledger
 
     def fresh(self) -> str:
         """The next new id: 8 hexadecimal digits, as pi draws them, that the file does not hold."""
         while True:
             self.count += 1
-            made = hashlib.sha256(f"{self.seed} {self.count}".encode()).hexdigest()[:8]
-            if made not in self.taken:
-                self.taken.add(made)
-                return made
+            id_ = hashlib.sha256(f"{self.seed} {self.count}".encode()).hexdigest()[:8]
+            if id_ not in self.used_ids:
+                self.used_ids.add(id_)
+                return id_
 
     def named(self, step: Step, own: str) -> dict[str, str]:
         """The references of a step that name another id than they did."""
         if step.base is None:
             return {}
-        told = step.chunks[0].payload.get("entry")
-        entry = told if isinstance(told, Mapping) else step.base.entry
-        found = {name: value for name in REFERENCES if isinstance(value := entry.get(name), str)}
+        planned_entry = step.chunks[0].payload.get("entry")
+        entry = planned_entry if isinstance(planned_entry, Mapping) else step.base.entry
+        references = {name: value for name in REFERENCES if isinstance(value := entry.get(name), str)}
         if step.first_kept is not None:
-            found[FIRST_KEPT] = step.first_kept
+            references[FIRST_KEPT] = step.first_kept
         changed: dict[str, str] = {}
-        for name, value in found.items():
-            kept = self.after_removed.get(value, value) if name == FIRST_KEPT else value
-            new = own if kept in ("", step.base.id) and name == FIRST_KEPT else self.names.get(kept, kept)
+        for name, value in references.items():
+            target = self.after_removed.get(value, value) if name == FIRST_KEPT else value
+            new = own if target in ("", step.base.id) and name == FIRST_KEPT else self.names.get(target, target)
             if new != step.base.entry.get(name):
                 changed[name] = new
         return changed
@@ -75,13 +75,13 @@ class Ledger:
     def line(self, step: Step, id_: str, parent: str | None, timestamp: str | None, before: str, on_its_own: bool = False) -> str:
         """The text of a step; a new row, which has no time of its own, takes that of the row `before` it."""
         if step.chunks[0].role == "assistant" and isinstance(entry := step.chunks[0].payload.get("entry"), Mapping) and entry.get("model"):
-            self.spoken = entry
+            self.speaker = entry
         place = Place(id_, parent, timestamp, self.named(step, id_), on_its_own)
         if step.base is None:
-            return new_line(step, replace(place, timestamp=timestamp or before), self.spoken)
+            return new_line(step, replace(place, timestamp=timestamp or before), self.speaker)
         return stored_line(self.file, step, place)
 
-    def stands(self, step: Step, parent: str | None, is_first: bool) -> bool:
+    def is_in_place(self, step: Step, parent: str | None, is_first: bool) -> bool:
         """Whether the stored row of a step is already what the path needs."""
         base = step.base
         if base is None or step.copied or not step.same or base.number or not base.id or self.file.ids[base.id] != 1:
@@ -90,12 +90,12 @@ class Ledger:
             return False
         return self.follows(base, parent, is_first) and not self.named(step, base.id)
 
-    def follows(self, base: Stood, parent: str | None, is_first: bool) -> bool:
+    def follows(self, base: StoredEntry, parent: str | None, is_first: bool) -> bool:
         """A root may name a parent that is nowhere: pi begins the path there, OpenClaw hangs the row onto what is its leaf by then."""
         if base.parent == parent:
             return True
         is_root = is_first and base.parent is not None and self.file.ids[base.parent] == 0
-        return is_root and (not self.in_openclaw or base is next(iter(self.file.stood.values())))
+        return is_root and (not self.in_openclaw or base is next(iter(self.file.entries.values())))
 
 
 def time_of(entry: Any) -> int | None:
@@ -109,15 +109,15 @@ def row_time(step: Step, before: str) -> str:
 
 def _after_removed(stored: Stored, file: File, steps: Sequence[Step]) -> dict[str, str]:
     """For each entry that leaves the path the next one that stays ("" = none): where a compaction's pointer goes that named it."""
-    kept = {step.base.key for step in steps if step.base}
-    found: dict[str, str] = {}
+    path_keys = {step.base.key for step in steps if step.base}
+    next_ids: dict[str, str] = {}
     following = ""
     for key in reversed(list(dict.fromkeys(entry_key(chunk) for chunk in stored.conversation.chunks))):
-        stood = file.stood.get(key)
-        if stood is None or not stood.id:
+        entry = file.entries.get(key)
+        if entry is None or not entry.id:
             continue
-        if key in kept:
-            following = stood.id
+        if key in path_keys:
+            following = entry.id
         else:
-            found[stood.id] = following
-    return found
+            next_ids[entry.id] = following
+    return next_ids

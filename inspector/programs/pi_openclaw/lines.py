@@ -30,7 +30,7 @@ _TRIES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RecordPart:
     """One record of a line, or a fragment of one (`value` None, `damage` and `reason` say why). `number` counts from 1 on a fused line, else 0."""
 
     value: dict[str, Any] | None
@@ -40,7 +40,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SessionLine:
     """`index` counts every line of the file from 0, `offset` is in bytes; `raw` is without LF (a CR and a byte order mark stay).
 
     `states` says what is wrong with it: () = ok. A blank line has no parts. `ended`: an LF follows it.
@@ -50,20 +50,20 @@ class Line:
     offset: int
     raw: bytes
     ended: bool
-    parts: tuple[Part, ...]
+    parts: tuple[RecordPart, ...]
     states: tuple[str, ...] = ()
 
 
-def scan(data: bytes) -> Iterator[Line]:
+def scan(data: bytes) -> Iterator[SessionLine]:
     """The lines in order, one at a time. Joined by LF (and one more where the last is `ended`) their `raw` are the file.
 
     A missing id counts as damage from version 2 on; a file without a header is of version 1 where its first record has no id.
     """
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     first, has_ids = True, True
     for index, offset, raw, ended in _split(data):
         parts, states = _read(raw.removeprefix(BOM) if offset == 0 else raw)
-        found = list(states)
+        line_states = list(states)
         for part in parts:
             if part.value is None:
                 continue
@@ -72,8 +72,8 @@ def scan(data: bytes) -> Iterator[Line]:
                 has_ids = _has_ids(part.value)
                 if part.value.get("type") == HEADER:
                     continue
-            found += _states(part.value, seen, has_ids)
-        yield Line(index, offset, raw, ended, parts, tuple(dict.fromkeys(found)))
+            line_states += _states(part.value, seen_ids, has_ids)
+        yield SessionLine(index, offset, raw, ended, parts, tuple(dict.fromkeys(line_states)))
 
 
 def _split(data: bytes) -> Iterator[tuple[int, int, bytes, bool]]:
@@ -107,7 +107,7 @@ def keeps_ids(header: Mapping[str, Any]) -> bool:
     return not version_of(header) < _FIRST_WITH_IDS
 
 
-def _states(value: dict[str, Any], seen: set[str], has_ids: bool) -> Iterator[str]:
+def _states(value: dict[str, Any], seen_ids: set[str], has_ids: bool) -> Iterator[str]:
     kind, id_ = value.get("type"), value.get("id")
     if kind == HEADER:
         yield SECOND_HEADER
@@ -118,18 +118,18 @@ def _states(value: dict[str, Any], seen: set[str], has_ids: bool) -> Iterator[st
         return
     if not isinstance(id_, str) or not id_:
         yield NO_ID
-    elif id_ in seen:
+    elif id_ in seen_ids:
         yield DUPLICATE_ID
     else:
-        seen.add(id_)
+        seen_ids.add(id_)
 
 
-def _read(raw: bytes) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+def _read(raw: bytes) -> tuple[tuple[RecordPart, ...], tuple[str, ...]]:
     if not raw.strip():
         return (), (BLANK,)
     if b"\0" in raw:
         count = raw.count(b"\0")
-        return (Part(None, 0, NUL, f"{count:,} of its {len(raw):,} bytes are NUL, as a loss of power leaves them"),), (NUL,)
+        return (RecordPart(None, 0, NUL, f"{count:,} of its {len(raw):,} bytes are NUL, as a loss of power leaves them"),), (NUL,)
     states: tuple[str, ...] = ()
     try:
         text = jsontext.decode(raw)
@@ -142,7 +142,7 @@ def _read(raw: bytes) -> tuple[tuple[Part, ...], tuple[str, ...]]:
     return (part,), (*states, part.damage) if part.damage else states
 
 
-def _part(text: str, number: int = 0) -> Part:
+def _part(text: str, number: int = 0) -> RecordPart:
     """The record that `text` is. The plain decoder comes first: what jsontext does to tell depths is slow on text that is no JSON."""
     try:
         value = _DECODER.decode(text)
@@ -150,21 +150,21 @@ def _part(text: str, number: int = 0) -> Part:
             value = jsontext.parse(text)
     except json.JSONDecodeError as error:
         damage = TORN if text.lstrip()[:1] == "{" else NOT_JSON
-        return Part(None, number, damage, f"not JSON: {error.msg} at character {error.pos:,} of {len(text):,}")
+        return RecordPart(None, number, damage, f"not JSON: {error.msg} at character {error.pos:,} of {len(text):,}")
     except RecursionError:
-        return Part(None, number, "too-deep", f"nested more than {jsontext.MAX_DEPTH} levels deep, which is over what is read here")
+        return RecordPart(None, number, "too-deep", f"nested more than {jsontext.MAX_DEPTH} levels deep, which is over what is read here")
     except Unreadable as problem:
-        return Part(None, number, problem.damage, problem.reason)
+        return RecordPart(None, number, problem.damage, problem.reason)
     except ValueError:
-        return Part(None, number, "huge-integer", "holds an integer of over 4,300 digits, which is over what is read here")
+        return RecordPart(None, number, "huge-integer", "holds an integer of over 4,300 digits, which is over what is read here")
     if not isinstance(value, dict):
-        return Part(None, number, NOT_OBJECT, "JSON, but no object")
-    return Part(value, number)
+        return RecordPart(None, number, NOT_OBJECT, "JSON, but no object")
+    return RecordPart(value, number)
 
 
-def _pieces(text: str) -> tuple[Part, ...]:
+def _pieces(text: str) -> tuple[RecordPart, ...]:
     """The records and fragments of a line on which several stand without LF between them; () where it is one torn record."""
-    parts: list[Part] = []
+    parts: list[RecordPart] = []
     at = _skip(text, 0)
     while at < len(text) and len(parts) < _TRIES:
         end = _record_end(text, at)
@@ -183,8 +183,10 @@ def _pieces(text: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _fragment(text: str, at: int, end: int, number: int) -> Part:
-    return Part(None, number, TORN, f"a fragment of {end - at:,} characters, from character {at:,} of the line on, is no whole record")
+def _fragment(text: str, at: int, end: int, number: int) -> RecordPart:
+    return RecordPart(
+        None, number, TORN, f"a fragment of {end - at:,} characters, from character {at:,} of the line on, is no whole record"
+    )
 
 
 def _record_end(text: str, at: int) -> int:
@@ -212,8 +214,8 @@ def _next_start(text: str, at: int) -> int | None:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def _no_constant(name: str) -> Any:

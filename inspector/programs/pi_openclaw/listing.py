@@ -35,7 +35,7 @@ def options(mode: str, now: int) -> dict[str, str]:
 def index_of(conversation: Conversation, key: str) -> str:
     """The sessions.json in which a new session next to the file `key` can be listed; "" where there is none that can be read."""
     listing = [conversation.fact(name) for name in FACTS if name in conversation.facts]
-    if not listing or any((said or "").startswith(INDEX_UNREADABLE) for said in listing):
+    if not listing or any((text or "").startswith(INDEX_UNREADABLE) for text in listing):
         return ""
     return f"{key.rpartition('/')[0]}/{INDEX}"
 
@@ -58,7 +58,7 @@ def follow_up(plan: Plan, conversation: Conversation, key: str) -> str:
     reason = (fact.value or "").rstrip(".") if fact else "There is no sessions.json next to the file"
     return (
         f"{reason}: OpenClaw does not list the new session until you write its entry. Stop the gateway and put this member into the object in sessions.json: "
-        f"{_spelled(plan, name)}. From 2026.8 on, OpenClaw keeps sessions in SQLite: then also run `openclaw doctor --session-sqlite import`."
+        f"{_inline_member(plan, name)}. From 2026.8 on, OpenClaw keeps sessions in SQLite: then also run `openclaw doctor --session-sqlite import`."
     )
 
 
@@ -67,11 +67,11 @@ def follow_up_of_a_store(plan: Plan, conversation: Conversation) -> str:
     name = _name(plan, conversation, "")
     return (
         f"OpenClaw does not read the new file before it is imported. Stop the gateway, put the file into agents/{name.split(':')[1]}/sessions as "
-        f"{plan.options['fork_id']}.jsonl, write a sessions.json next to it that holds {{{_spelled(plan, name)}}}, and run `openclaw doctor --session-sqlite import`."
+        f"{plan.options['fork_id']}.jsonl, write a sessions.json next to it that holds {{{_inline_member(plan, name)}}}, and run `openclaw doctor --session-sqlite import`."
     )
 
 
-def _spelled(plan: Plan, name: str) -> str:
+def _inline_member(plan: Plan, name: str) -> str:
     return f"{jsontext.compact(name)}: {json.dumps(_entry(plan))}"
 
 
@@ -89,16 +89,16 @@ def _entry(plan: Plan) -> dict[str, object]:
 def _name(plan: Plan, conversation: Conversation, key: str) -> str:
     """The folder says whose sessions these are; in a folder of another name, the old session's own key does."""
     above = plan.source.rstrip("/").rpartition("/")[0]
-    found = _AGENT_FOLDER.search(f"{above}/{key}") or _AGENT_KEY.match(conversation.fact("sessionKey") or "")
-    return f"agent:{found[1].lower() if found else _DEFAULT_AGENT}:explicit:{plan.options['fork_id']}"
+    match = _AGENT_FOLDER.search(f"{above}/{key}") or _AGENT_KEY.match(conversation.fact("sessionKey") or "")
+    return f"agent:{match[1].lower() if match else _DEFAULT_AGENT}:explicit:{plan.options['fork_id']}"
 
 
 def _listed_at(plan: Plan) -> int:
     """Raises WriteRefused: a plan may come from a file."""
-    given = plan.options.get(LISTED_AT, "0")
-    if not _TIME.fullmatch(given):
+    time = plan.options.get(LISTED_AT, "0")
+    if not _TIME.fullmatch(time):
         raise WriteRefused("The time that the plan has for the new session in OpenClaw's list is no time; make the plan again.")
-    return int(given)
+    return int(time)
 
 
 def _shown(plan: Plan) -> str:

@@ -49,22 +49,22 @@ def _has_ids(file: File) -> bool:
 
 def _header(plan: Plan, key: str, writing: Ledger) -> str:
     """The header again, in pi's order of keys; what another one had beside them stays behind. A file of version 1 gets the ids of version 2."""
-    held = dict(writing.file.session.header)
+    stored = dict(writing.file.session.header)
     above = plan.source.rstrip("/").rpartition("/")[0]
-    version = held.get("version") if held and keeps_ids(held) else 2 if held else 3
-    own = {"type": "session", "version": version, "id": plan.options["fork_id"], "timestamp": writing.now, "cwd": held.get("cwd", "")}
-    rest = {name: value for name, value in held.items() if name not in (*own, "parentSession", "branchedFrom")}
-    return stringify({**own, "parentSession": f"{above}/{key}" if above else key, **rest})
+    version = stored.get("version") if stored and keeps_ids(stored) else 2 if stored else 3
+    own = {"type": "session", "version": version, "id": plan.options["fork_id"], "timestamp": writing.now, "cwd": stored.get("cwd", "")}
+    other_members = {name: value for name, value in stored.items() if name not in (*own, "parentSession", "branchedFrom")}
+    return stringify({**own, "parentSession": f"{above}/{key}" if above else key, **other_members})
 
 
 def _labels(writing: Ledger, ids: Sequence[str]) -> Iterator[str]:
     """Labels that stand beside the path, of rows that are on it, once more: beside the path too, so that no label is its end."""
     labels: dict[str, tuple[str, bool]] = {}
     on_path = {step.base.key for step in writing.path.steps if step.base}
-    for each in writing.file.stood.values():
-        of, label = each.entry.get("targetId"), each.entry.get("label")
-        if each.type == "label" and isinstance(of, str):
-            labels[of] = (label if isinstance(label, str) else "", each.key in on_path)
+    for entry in writing.file.entries.values():
+        of, label = entry.entry.get("targetId"), entry.entry.get("label")
+        if entry.type == "label" and isinstance(of, str):
+            labels[of] = (label if isinstance(label, str) else "", entry.key in on_path)
     for of, (label, is_there) in labels.items():
         new = writing.names.get(of)
         if label and not is_there and new in ids[:-1]:

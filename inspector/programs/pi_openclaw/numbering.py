@@ -11,8 +11,8 @@ def after_the_file(conversation: Conversation) -> Conversation:
     """What is stored keeps its numbers; what is put in is numbered after it, or as a further block of the message that it joins."""
     spare = max((chunk.seq for chunk in conversation.chunks), default=0)
     chunks: list[Chunk] = []
-    for _, held in groupby(conversation.chunks, key=lambda chunk: (chunk.msg_idx, chunk.role)):
-        run = tuple(held)
+    for _, group in groupby(conversation.chunks, key=lambda chunk: (chunk.msg_idx, chunk.role)):
+        run = tuple(group)
         start = next((chunk.seq - chunk.chunk_idx for chunk in run if is_stored(chunk) and chunk.chunk_idx is not None), spare + 1)
         stays = [chunk for chunk in run if is_stored(chunk) and (chunk.chunk_idx is None or chunk.seq - chunk.chunk_idx == start)]
         own = {chunk.key for chunk in stays}

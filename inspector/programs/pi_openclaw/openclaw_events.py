@@ -9,7 +9,7 @@ import zstandard
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.formats import Record
 from inspector.programs.pi_openclaw.entries import Session, read_session
-from inspector.programs.pi_openclaw.openclaw_tables import Row, text, whole
+from inspector.programs.pi_openclaw.openclaw_tables import SqlRow, text, whole
 
 MOST = 4 << 20
 """Bytes of an event that is packed with zstd: the program packs none that is larger."""
@@ -33,7 +33,7 @@ class Unpacker:
     """Unpacks the events of one store, no more than MOST_OF_ALL bytes of them."""
 
     def __init__(self) -> None:
-        self._left = MOST_OF_ALL
+        self._remaining = MOST_OF_ALL
 
     def unpacked(self, data: bytes) -> bytes:
         """The content of one zstd frame. Raises NoEvent."""
@@ -42,17 +42,17 @@ class Unpacker:
             if size > MOST:
                 raise NoEvent("bad-zstd", f"event_zstd says that it unpacks to {size:,} bytes, and no event has more than {MOST:,}")
             # The limit counts only where the frame does not say its size itself.
-            found: bytes = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(
+            content: bytes = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(
                 data, max_output_size=MOST, allow_extra_data=False
             )
         except zstandard.ZstdError as error:
             raise NoEvent("bad-zstd", f"event_zstd cannot be unpacked ({error})") from None
-        self._left -= len(found)
-        if self._left < 0:
+        self._remaining -= len(content)
+        if self._remaining < 0:
             raise NoEvent(
                 "bad-zstd", f"the packed events of this store have over {MOST_OF_ALL:,} bytes, which is over what is unpacked here"
             )
-        return found
+        return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ class Events:
     gaps: str
 
 
-def read_events(rows: Iterable[tuple[Row, Record]], unpacker: Unpacker) -> Events:
+def read_events(rows: Iterable[tuple[SqlRow, Record]], unpacker: Unpacker) -> Events:
     """In the order of seq; rows whose seq is none, or is there already, come last and hold no event. Linear in their bytes."""
-    placed: dict[int, tuple[Row, Record]] = {}
-    stray: list[tuple[Row, Record]] = []
+    placed: dict[int, tuple[SqlRow, Record]] = {}
+    stray: list[tuple[SqlRow, Record]] = []
     for row, record in rows:
         seq = whole(row.get("seq"))
         if seq is None or seq < 0 or seq in placed:
@@ -97,7 +97,7 @@ def read_events(rows: Iterable[tuple[Row, Record]], unpacker: Unpacker) -> Event
     return Events(data, session, seqs[-1] if seqs else None, _gaps(seqs))
 
 
-def _event(row: Row, unpacker: Unpacker) -> bytes:
+def _event(row: SqlRow, unpacker: Unpacker) -> bytes:
     """The bytes of the event. Raises NoEvent."""
     plain, packed = row.get("event_json"), row.get("event_zstd")
     if plain is not None and packed is not None:
@@ -113,11 +113,11 @@ def _event(row: Row, unpacker: Unpacker) -> bytes:
     blob = packed.get("blob") if isinstance(packed, Mapping) else None
     if plain is not None or not isinstance(blob, str):
         raise NoEvent("wrong-type", "event_json is no text" if plain is not None else "event_zstd is no blob")
-    found = unpacker.unpacked(bytes.fromhex(blob))
+    content = unpacker.unpacked(bytes.fromhex(blob))
     size = row.get("event_utf8_bytes")
-    if size is not None and size != len(found):
-        raise NoEvent("bad-zstd", f"event_zstd unpacks to {len(found):,} bytes, and event_utf8_bytes says {text(size)[:20]}")
-    return found
+    if size is not None and size != len(content):
+        raise NoEvent("bad-zstd", f"event_zstd unpacks to {len(content):,} bytes, and event_utf8_bytes says {text(size)[:20]}")
+    return content
 
 
 def _line(event: bytes) -> bytes:
@@ -138,37 +138,37 @@ def _placed(chunk: Chunk, numbers: Sequence[int | None], raws: Sequence[bytes], 
     place = chunk.msg_idx or 0
     problem = damaged.get(place)
     if problem is not None:
-        chunk = replace(chunk, kind=Kind.UNREADABLE, payload={}, damage=problem.damage, reason=_said(problem.reason, numbers[place]))
+        chunk = replace(chunk, kind=Kind.UNREADABLE, payload={}, damage=problem.damage, reason=_with_row(problem.reason, numbers[place]))
     elif chunk.kind is Kind.UNREADABLE:
         # Rows have no offset in a file.
-        chunk = replace(chunk, reason=_said(chunk.reason.partition(", in the line at byte ")[0], numbers[place]))
+        chunk = replace(chunk, reason=_with_row(chunk.reason.partition(", in the line at byte ")[0], numbers[place]))
     if chunk.msg_idx != numbers[place] or chunk.raw != raws[place]:
         chunk = replace(chunk, msg_idx=numbers[place], raw=raws[place])
     return chunk
 
 
-def _said(reason: str, seq: int | None) -> str:
+def _with_row(reason: str, seq: int | None) -> str:
     return reason if seq is None else f"{reason} (row {seq:,} of transcript_events)"
 
 
 def _states(session: Session, numbers: Sequence[int | None], damaged: Mapping[int, NoEvent]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    states: dict[str, list[int]] = {}
     for state, places in session.states.items():
         for place in places:
             if place not in damaged and (seq := numbers[place]) is not None:
-                found.setdefault(state, []).append(seq)
+                states.setdefault(state, []).append(seq)
     for place, problem in damaged.items():
         # A row without a number has its place after all others.
-        found.setdefault(problem.damage, []).append(place if (seq := numbers[place]) is None else seq)
-    return found
+        states.setdefault(problem.damage, []).append(place if (seq := numbers[place]) is None else seq)
+    return states
 
 
 def _gaps(seqs: Sequence[int]) -> str:
     """The seqs from 0 on that no row has: "3, 7-9"."""
-    found: list[str] = []
+    gaps: list[str] = []
     expected = 0
     for seq in seqs:
         if seq > expected:
-            found.append(str(expected) if seq == expected + 1 else f"{expected}-{seq - 1}")
+            gaps.append(str(expected) if seq == expected + 1 else f"{expected}-{seq - 1}")
         expected = seq + 1
-    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else "")
+    return ", ".join(gaps[:_NAMED]) + (f" and {len(gaps) - _NAMED:,} more" if len(gaps) > _NAMED else "")

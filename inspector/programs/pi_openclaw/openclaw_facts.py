@@ -11,7 +11,7 @@ from inspector.programs.formats import USER_VERSION, Record
 from inspector.programs.pi_openclaw import openclaw_tables as tables
 from inspector.programs.pi_openclaw.facts import facts_of
 from inspector.programs.pi_openclaw.openclaw_events import Events
-from inspector.programs.pi_openclaw.openclaw_tables import Held, Row, text, whole
+from inspector.programs.pi_openclaw.openclaw_tables import SessionRows, SqlRow, text, whole
 
 KNOWN_SCHEMA = 23
 _NO_HEADER = "The first event that can be read is no session header, which OpenClaw writes at seq 0: the version and folder of the session are unknown."
@@ -38,89 +38,89 @@ _NODE = {
 }
 
 
-def facts(held: Held, events: Events) -> dict[str, Fact]:
+def facts(session: SessionRows, events: Events) -> dict[str, Fact]:
     """All of one session. `status` is the window's or the key's; how the last answer ended is `stopReason`."""
-    found = _of_events(held, events)
-    stored = {fact.name: fact for fact in (*_of_window(held), *_of_node(held), *_of_index(held, events), *_of_archives(held))}
-    if said := " ".join(_disagreements(held, events, found)):
-        stored["index"] = Fact("index", said, _key(held))
+    by_name = _of_events(session, events)
+    stored = {fact.name: fact for fact in (*_of_window(session), *_of_node(session), *_of_index(session, events), *_of_archives(session))}
+    if disagreements := " ".join(_disagreements(session, events, by_name)):
+        stored["index"] = Fact("index", disagreements, _key(session))
     for name in ("model", "provider"):
         # What the last answer on the path names comes before what the window was begun with.
-        if name in found:
+        if name in by_name:
             stored.pop(name, None)
-    return found | stored
+    return by_name | stored
 
 
-def of_store(rows: list[tuple[Row, Record]]) -> dict[str, Fact]:
+def of_store(rows: list[tuple[SqlRow, Record]]) -> dict[str, Fact]:
     """The schema of the file, and whether the two places that name it agree; the same for all its sessions."""
     user = next(((whole(row.get("user_version")), record) for row, record in rows if record.key == USER_VERSION), None)
     meta = next(((whole(row.get("schema_version")), record) for row, record in rows if record.key.startswith(tables.META)), None)
     version, record = meta or user or (None, None)
     if record is None or version is None:
         return {}
-    found = {"schema": Fact("schema", str(version), record.key)}
+    by_name = {"schema": Fact("schema", str(version), record.key)}
     if user and meta and user[0] != meta[0]:
-        said = f"schema_meta says schema {meta[0]}, and user_version says {user[0]}: OpenClaw refuses a store in which they differ."
-        found["schemaProblem"] = Fact("schemaProblem", said, record.key)
+        problem = f"schema_meta says schema {meta[0]}, and user_version says {user[0]}: OpenClaw refuses a store in which they differ."
+        by_name["schemaProblem"] = Fact("schemaProblem", problem, record.key)
     elif version > KNOWN_SCHEMA:
-        said = f"Schema {version} is newer than {KNOWN_SCHEMA}, the last one known here: what it stores elsewhere is not read."
-        found["schemaProblem"] = Fact("schemaProblem", said, record.key)
-    return found
+        problem = f"Schema {version} is newer than {KNOWN_SCHEMA}, the last one known here: what it stores elsewhere is not read."
+        by_name["schemaProblem"] = Fact("schemaProblem", problem, record.key)
+    return by_name
 
 
-def title(held: Held) -> str:
+def title(session: SessionRows) -> str:
     """The label or the name that the store shows; "" where it has none."""
-    window = held.one(tables.WINDOWS, tables.OLD_WINDOWS)
-    sources = (held.node if held.is_current else None, window)
-    names = (each[0].get(name) for each in sources if each for name in ("label", "display_name"))
+    window = session.first(tables.WINDOWS, tables.OLD_WINDOWS)
+    sources = (session.node if session.is_current else None, window)
+    names = (source[0].get(name) for source in sources if source for name in ("label", "display_name"))
     return next((name for name in names if isinstance(name, str) and name.strip()), "")
 
 
-def _key(held: Held) -> str:
-    return next((record.key for table in held.rows for _, record in held.rows[table]), held.node[1].key if held.node else "")
+def _key(session: SessionRows) -> str:
+    return next((record.key for table in session.rows for _, record in session.rows[table]), session.node[1].key if session.node else "")
 
 
-def _of_events(held: Held, events: Events) -> dict[str, Fact]:
-    first = held.one(tables.EVENTS)
-    key = first[1].key if first else _key(held)
-    found = {name: fact for name, fact in facts_of(events.session, key, True, "row", 0).items() if name not in _OF_FILES}
-    if "status" in found:
-        found["stopReason"] = Fact("stopReason", found.pop("status").value, key)
-    if not held.of(tables.EVENTS):
-        found["headerProblem"] = Fact("headerProblem", _NO_EVENTS, key)
+def _of_events(session: SessionRows, events: Events) -> dict[str, Fact]:
+    first = session.first(tables.EVENTS)
+    key = first[1].key if first else _key(session)
+    by_name = {name: fact for name, fact in facts_of(events.session, key, True, "row", 0).items() if name not in _OF_FILES}
+    if "status" in by_name:
+        by_name["stopReason"] = Fact("stopReason", by_name.pop("status").value, key)
+    if not session.of(tables.EVENTS):
+        by_name["headerProblem"] = Fact("headerProblem", _NO_EVENTS, key)
     elif not events.session.begins_with_header:
-        found["headerProblem"] = Fact("headerProblem", _NO_HEADER, key)
+        by_name["headerProblem"] = Fact("headerProblem", _NO_HEADER, key)
     if events.gaps:
-        found["gaps"] = Fact("gaps", f"no row has seq {events.gaps}: OpenClaw leaves none out", key)
-    return found
+        by_name["gaps"] = Fact("gaps", f"no row has seq {events.gaps}: OpenClaw leaves none out", key)
+    return by_name
 
 
-def _columns(found: tuple[Row, Record] | None, names: Mapping[str, str]) -> Iterator[Fact]:
-    if found:
-        row, record = found
+def _columns(pair: tuple[SqlRow, Record] | None, names: Mapping[str, str]) -> Iterator[Fact]:
+    if pair:
+        row, record = pair
         yield from (Fact(name, text(row[column]), record.key) for column, name in names.items() if row.get(column) is not None)
 
 
-def _of_window(held: Held) -> Iterator[Fact]:
-    yield from _columns(held.one(tables.WINDOWS, tables.OLD_WINDOWS), _WINDOW)
+def _of_window(session: SessionRows) -> Iterator[Fact]:
+    yield from _columns(session.first(tables.WINDOWS, tables.OLD_WINDOWS), _WINDOW)
 
 
-def _of_node(held: Held) -> Iterator[Fact]:
+def _of_node(session: SessionRows) -> Iterator[Fact]:
     """What the session key says is said of its current session; of an earlier one, which that is."""
-    if not held.node:
+    if not session.node:
         return
-    row, record = held.node
-    if not held.is_current:
+    row, record = session.node
+    if not session.is_current:
         yield Fact("currentSession", tables.current_of(row), record.key)
         return
-    yield from _columns(held.node, _NODE)
+    yield from _columns(session.node, _NODE)
     if row.get("status") is not None:
         yield Fact("status", text(row["status"]), record.key)
     if problem := _entry_problem(row):
         yield Fact("entryProblem", problem, record.key)
 
 
-def _entry_problem(row: Row) -> str:
+def _entry_problem(row: SqlRow) -> str:
     if row.get("entry_valid") == -1:
         return "entry_valid is -1: OpenClaw has found the entry of this session invalid and leaves it out."
     try:
@@ -130,62 +130,62 @@ def _entry_problem(row: Row) -> str:
     return "" if is_object else "entry_json is no object, and it is the session's own record."
 
 
-def _of_index(held: Held, events: Events) -> Iterator[Fact]:
+def _of_index(session: SessionRows, events: Events) -> Iterator[Fact]:
     """The leaf as the index has it, never as a choice: that is a fact of another name."""
     names = {"leaf_event_id": "storedLeaf", "needs_rebuild": "needsRebuild", "indexed_seq": "indexedSeq"}
-    yield from _columns(held.one(tables.INDEX), names)
-    yield from _columns(held.one(tables.WATERMARKS), {"generation": "generation"})
+    yield from _columns(session.first(tables.INDEX), names)
+    yield from _columns(session.first(tables.WATERMARKS), {"generation": "generation"})
     for table, name in ((tables.IDENTITIES, "identities"), (tables.ACTIVE, "activeEvents")):
-        if rows := held.of(table):
+        if rows := session.of(table):
             yield Fact(name, str(len(rows)), rows[0][1].key)
-    if rows := held.of(tables.PENDING):
+    if rows := session.of(tables.PENDING):
         states = Counter(text(row.get("state")) for row, _ in rows)
-        said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-        yield Fact("pendingInputs", f"{len(rows):,} ({said}): accepted from the user, and not in the transcript", rows[0][1].key)
+        counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+        yield Fact("pendingInputs", f"{len(rows):,} ({counts}): accepted from the user, and not in the transcript", rows[0][1].key)
 
 
-def _of_archives(held: Held) -> Iterator[Fact]:
-    if cold := held.one(tables.COLD):
+def _of_archives(session: SessionRows) -> Iterator[Fact]:
+    if cold := session.first(tables.COLD):
         row, record = cold
         place = "inside the store" if row.get("storage") == "sqlite" else "in the folder sessions/cold beside it"
         count = whole(row.get("event_count"))
-        said = f"{text(row.get('archive_name'))}, {'' if count is None else f'{count:,} events '}{place}: OpenClaw unpacks it when it is opened there"
-        yield Fact("coldArchive", said, record.key)
-    if rows := held.of(tables.ARCHIVES):
+        archive = f"{text(row.get('archive_name'))}, {'' if count is None else f'{count:,} events '}{place}: OpenClaw unpacks it when it is opened there"
+        yield Fact("coldArchive", archive, record.key)
+    if rows := session.of(tables.ARCHIVES):
         names = [f"{text(row.get('archive_name'))} ({text(row.get('reason'))})" for row, _ in rows]
         more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
         yield Fact("archives", ", ".join(names[:10]) + more, rows[0][1].key)
 
 
-def _disagreements(held: Held, events: Events, found: Mapping[str, Fact]) -> Iterator[str]:
+def _disagreements(session: SessionRows, events: Events, by_name: Mapping[str, Fact]) -> Iterator[str]:
     """Where the tables beside the events say something else than these; an index that waits to be rebuilt may."""
-    has_events = bool(held.of(tables.EVENTS))
-    if not held.of(tables.WINDOWS, tables.OLD_WINDOWS):
+    has_events = bool(session.of(tables.EVENTS))
+    if not session.of(tables.WINDOWS, tables.OLD_WINDOWS):
         yield "No row of session_windows names this session: OpenClaw's own list does not show it."
-    if (header := events.session.header.get("id")) is not None and has_events and header != _session(held):
+    if (header := events.session.header.get("id")) is not None and has_events and header != _session(session):
         yield f"The header of the session says id {text(header)[:60]}."
-    yield from _identities(held, events)
-    state = held.one(tables.INDEX)
+    yield from _identities(session, events)
+    state = session.first(tables.INDEX)
     if state is None or state[0].get("needs_rebuild") or not has_events:
         return
     row = state[0]
     if row.get("indexed_seq") != events.last_seq:
         yield f"The index ends at seq {text(row.get('indexed_seq'))}, the events at {events.last_seq}, and no rebuild is due."
         return
-    last, leaf = found.get("lastLeaf"), row.get("leaf_event_id")
+    last, leaf = by_name.get("lastLeaf"), row.get("leaf_event_id")
     if (last.value if last else None) != leaf:
         yield f"The index names the leaf {text(leaf)[:60] or 'none'}, the events end with {last.value if last else 'none'}, and no rebuild is due."
-    active = len(held.of(tables.ACTIVE))
+    active = len(session.of(tables.ACTIVE))
     if active != row.get("active_event_count", active):
         yield f"The index counts {text(row['active_event_count'])} active events, and there are {active:,} rows of them."
 
 
-def _session(held: Held) -> Any:
-    return held.of(tables.EVENTS)[0][0].get("session_id")
+def _session(session: SessionRows) -> Any:
+    return session.of(tables.EVENTS)[0][0].get("session_id")
 
 
-def _identities(held: Held, events: Events) -> Iterator[str]:
-    rows = held.of(tables.IDENTITIES)
+def _identities(session: SessionRows, events: Events) -> Iterator[str]:
+    rows = session.of(tables.IDENTITIES)
     if not rows:
         return
     ids = {chunk.msg_idx: chunk.payload["entry"].get("id") for chunk in events.session.chunks if "entry" in chunk.payload}

@@ -18,7 +18,7 @@ from inspector.programs.pi_openclaw import writing as session_writing
 from inspector.programs.pi_openclaw.facts import title_of
 from inspector.programs.pi_openclaw.lines import version_of
 from inspector.programs.pi_openclaw.openclaw_events import Events, Unpacker, read_events
-from inspector.programs.pi_openclaw.openclaw_tables import EVENTS, TABLES, Held, sorted_rows
+from inspector.programs.pi_openclaw.openclaw_tables import EVENTS, TABLES, SessionRows, sorted_rows
 
 NAME = "openclaw-sqlite"
 NEVER_IN_PLACE = (
@@ -61,14 +61,14 @@ class OpenClawSqlite:
                 else:
                     yield record
 
-        found = sorted_rows(rows())
+        tables = sorted_rows(rows())
         unpacker = Unpacker()
-        shared = openclaw_facts.of_store(found.store)
-        for native_id, held in found.sessions.items():
-            events = read_events(held.of(EVENTS), unpacker)
-            facts = {**shared, **openclaw_facts.facts(held, events)}
-            title = openclaw_facts.title(held) or title_of(events.session)
-            yield Stored(Conversation(native_id, self.name, tuple(events.session.chunks), facts, title), held.records)
+        shared = openclaw_facts.of_store(tables.store)
+        for native_id, session in tables.sessions.items():
+            events = read_events(session.of(EVENTS), unpacker)
+            facts = {**shared, **openclaw_facts.facts(session, events)}
+            title = openclaw_facts.title(session) or title_of(events.session)
+            yield Stored(Conversation(native_id, self.name, tuple(events.session.chunks), facts, title), session.records)
         yield from session_folder.read_folders(files, self.name, control_rows=True)
 
     def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
@@ -93,8 +93,8 @@ class OpenClawSqlite:
         return (session_listing.follow_up_of_a_store(plan, stored.conversation),)
 
     def _events(self, stored: Stored) -> Events:
-        held = sorted_rows(stored.records).sessions.get(stored.conversation.native_id, Held())
-        return read_events(held.of(EVENTS), Unpacker())
+        session = sorted_rows(stored.records).sessions.get(stored.conversation.native_id, SessionRows())
+        return read_events(session.of(EVENTS), Unpacker())
 
     def target(self, plan: Plan) -> str:
         return session_writing.target(plan)
@@ -111,9 +111,9 @@ def _with_version(events: Events) -> bytes:
     """The events as a session file with the header of one; without a header, or with an older one, they stay as they are."""
     if not events.session.begins_with_header or version_of(events.session.header) <= _JSONL_VERSION:
         return events.data
-    _, _, behind = events.data.partition(b"\n")
+    _, _, body = events.data.partition(b"\n")
     header = jsontext.compact({**events.session.header, "version": _JSONL_VERSION})
-    return b"".join(chain((jsontext.encode(header), b"\n", behind)))
+    return b"".join(chain((jsontext.encode(header), b"\n", body)))
 
 
 OPENCLAW_SQLITE = OpenClawSqlite()

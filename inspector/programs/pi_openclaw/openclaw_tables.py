@@ -11,7 +11,7 @@ from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.programs.formats import USER_VERSION, Record, Rows
 
-Row = Mapping[str, Any]
+SqlRow = Mapping[str, Any]
 
 EVENTS, IDENTITIES, ACTIVE = "transcript_events", "transcript_event_identities", "session_transcript_active_events"
 WINDOWS, OLD_WINDOWS, NODES, OLD_NODES = "session_windows", "sessions", "session_nodes", "session_entries"
@@ -60,17 +60,17 @@ _OF_KEY = (NODES, OLD_NODES)
 
 
 @dataclass(slots=True)
-class Held:
+class SessionRows:
     """The rows of one session by their table, each with its record. `node` is that of its session key, `is_current` where it names this session."""
 
-    rows: dict[str, list[tuple[Row, Record]]] = field(default_factory=dict)
-    node: tuple[Row, Record] | None = None
+    rows: dict[str, list[tuple[SqlRow, Record]]] = field(default_factory=dict)
+    node: tuple[SqlRow, Record] | None = None
     is_current: bool = False
 
-    def of(self, *tables: str) -> list[tuple[Row, Record]]:
-        return [found for table in tables for found in self.rows.get(table, ())]
+    def of(self, *tables: str) -> list[tuple[SqlRow, Record]]:
+        return [pair for table in tables for pair in self.rows.get(table, ())]
 
-    def one(self, *tables: str) -> tuple[Row, Record] | None:
+    def first(self, *tables: str) -> tuple[SqlRow, Record] | None:
         return next(iter(self.of(*tables)), None)
 
     @property
@@ -85,38 +85,38 @@ class Held:
 class Tables:
     """All sessions by their id; `store` are the rows about the file itself."""
 
-    sessions: dict[str, Held] = field(default_factory=dict)
-    store: list[tuple[Row, Record]] = field(default_factory=list)
+    sessions: dict[str, SessionRows] = field(default_factory=dict)
+    store: list[tuple[SqlRow, Record]] = field(default_factory=list)
 
 
 def sorted_rows(records: Iterable[Record]) -> Tables:
     """Sessions in the byte order of their ids: those of windows, of events, and those that only a session key names."""
-    found = Tables()
-    nodes: dict[str, tuple[Row, Record]] = {}
+    tables = Tables()
+    nodes: dict[str, tuple[SqlRow, Record]] = {}
     for record in records:
         table, row = record.key.partition(":")[0], row_of(record)
         if table in _OF_STORE:
-            found.store.append((row, record))
+            tables.store.append((row, record))
         elif table in _OF_KEY:
             nodes.setdefault(text(row.get("session_key")), (row, record))
         else:
-            found.sessions.setdefault(text(row.get("session_id")), Held()).rows.setdefault(table, []).append((row, record))
+            tables.sessions.setdefault(text(row.get("session_id")), SessionRows()).rows.setdefault(table, []).append((row, record))
     for row, record in nodes.values():
-        held = found.sessions.setdefault(current_of(row), Held())
-        held.node, held.is_current = held.node or (row, record), True
-    for held in found.sessions.values():
-        window = held.one(WINDOWS, OLD_WINDOWS)
-        held.node = held.node or (nodes.get(text(window[0].get("session_key"))) if window else None)
-    found.sessions = dict(sorted(found.sessions.items(), key=lambda item: item[0].encode("utf-8", "surrogatepass")))
-    return found
+        session = tables.sessions.setdefault(current_of(row), SessionRows())
+        session.node, session.is_current = session.node or (row, record), True
+    for session in tables.sessions.values():
+        window = session.first(WINDOWS, OLD_WINDOWS)
+        session.node = session.node or (nodes.get(text(window[0].get("session_key"))) if window else None)
+    tables.sessions = dict(sorted(tables.sessions.items(), key=lambda item: item[0].encode("utf-8", "surrogatepass")))
+    return tables
 
 
-def current_of(node: Row) -> str:
+def current_of(node: SqlRow) -> str:
     """The session that a session key names now; up to schema 13 the column is called session_id."""
     return text(node.get("current_session_id", node.get("session_id")))
 
 
-def row_of(record: Record) -> Row:
+def row_of(record: Record) -> SqlRow:
     try:
         row = jsontext.parse(jsontext.decode(record.value.data))
     except Unreadable:

@@ -7,7 +7,7 @@ from inspector.conversation.edits import Edit, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.tree import LEAF
 from inspector.programs.formats import WriteRefused
-from inspector.programs.pi_openclaw.file import File, Stood, block_of, entry_key
+from inspector.programs.pi_openclaw.file import File, StoredEntry, block_of, entry_key
 
 PARENT, FIRST_KEPT = "parentId", "firstKeptEntryId"
 _SETTABLE = (PARENT, FIRST_KEPT)
@@ -21,7 +21,7 @@ class Step:
     """
 
     chunks: tuple[Chunk, ...]
-    base: Stood | None
+    base: StoredEntry | None
     copied: bool
     same: bool
     first_kept: str | None = None
@@ -49,7 +49,7 @@ def planned(conversation: Conversation, edits: Iterable[Edit], file: File) -> Pl
     final = apply(conversation, plain)
     chunks = final.chunks
     for edit in sets:
-        chunks = _led(chunks, edit, file)
+        chunks = _rerouted(chunks, edit, file)
     final = replace(final, chunks=chunks)
     pointers = {edit.target: edit.new for edit in sets if edit.field == FIRST_KEPT}
     steps = tuple(_pointed(step, pointers) for step in _steps(chunks, file))
@@ -63,38 +63,38 @@ def _pointed(step: Step, pointers: Mapping[str, str | None]) -> Step:
     return step if new is None or step.base is None or step.base.entry.get(FIRST_KEPT) == new else replace(step, first_kept=new)
 
 
-def _led(chunks: Sequence[Chunk], edit: Set, file: File) -> tuple[Chunk, ...]:
+def _rerouted(chunks: Sequence[Chunk], edit: Set, file: File) -> tuple[Chunk, ...]:
     """The path with another way to the entry that the edit names: up to its new parent as the file has it, where the path has no own version."""
     if edit.field == FIRST_KEPT:
         return tuple(chunks)
-    behind: list[Chunk] = []
+    tail: list[Chunk] = []
     if edit.field == PARENT:
         at = next((number for number, chunk in enumerate(chunks) if _id_of(chunk) == edit.target), None)
         if at is None:
             raise WriteRefused(f"The entry {edit.target} is not on the path that the plan is about; choose a leaf after it first.")
-        behind = list(chunks[at:])
+        tail = list(chunks[at:])
     if edit.new is None:
-        return tuple(behind)
+        return tuple(tail)
     own: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         own.setdefault(_id_of(chunk), []).append(chunk)
     # What the plan puts on the path after an entry goes along with it.
     lead: list[Chunk] = []
-    for stood in _way(edit.new, file):
-        lead += own.get(stood.id, list(stood.chunks))
+    for entry in _path_to(edit.new, file):
+        lead += own.get(entry.id, list(entry.chunks))
     keys = {chunk.key for chunk in lead}
-    if keys & {chunk.key for chunk in behind}:
+    if keys & {chunk.key for chunk in tail}:
         raise WriteRefused(f"{edit.new} comes after {edit.target}, so it cannot become its parent; choose another parent.")
-    return (*lead, *behind)
+    return (*lead, *tail)
 
 
-def _way(id_: str, file: File) -> list[Stood]:
-    by_id = {each.id: each for each in file.stood.values() if each.id}
-    path: list[Stood] = []
-    seen: set[str] = set()
+def _path_to(id_: str, file: File) -> list[StoredEntry]:
+    by_id = {entry.id: entry for entry in file.entries.values() if entry.id}
+    path: list[StoredEntry] = []
+    visited: set[str] = set()
     at: str | None = id_
-    while at is not None and at in by_id and at not in seen:
-        seen.add(at)
+    while at is not None and at in by_id and at not in visited:
+        visited.add(at)
         path.append(by_id[at])
         at = by_id[at].parent
     if not path:
@@ -128,24 +128,24 @@ def _joins(before: Chunk, chunk: Chunk) -> bool:
 
 def _share_a_line(before: Chunk, chunk: Chunk, file: File) -> bool:
     """Two records of one fused line have its number, and are two messages all the same."""
-    one, other = block_of(before, file), block_of(chunk, file)
-    return one is not None and other is not None and one[0].line == other[0].line and one[0] is not other[0]
+    first, second = block_of(before, file), block_of(chunk, file)
+    return first is not None and second is not None and first[0].line == second[0].line and first[0] is not second[0]
 
 
 def _step(group: Sequence[Chunk], file: File, used: set[str]) -> Step:
-    found = [(chunk, held[0]) for chunk in group if (held := block_of(chunk, file)) is not None]
-    first = next(((chunk, stood) for chunk, stood in found if _alike(chunk, stood)), None)
+    origins = [(chunk, block[0]) for chunk in group if (block := block_of(chunk, file)) is not None]
+    first = next(((chunk, entry) for chunk, entry in origins if _alike(chunk, entry)), None)
     if first is None:
         return Step(tuple(group), None, False, False)
     chunk, base = first
     copied = chunk.key not in file.origin or base.key in used
     used.add(base.key)
-    stored = [(each.role, each.kind, each.payload) for each in base.chunks]
-    same = stored == [(each.role, each.kind, each.payload) for each in group] and all(stood is base for _, stood in found)
+    stored = [(member.role, member.kind, member.payload) for member in base.chunks]
+    same = stored == [(member.role, member.kind, member.payload) for member in group] and all(entry is base for _, entry in origins)
     return Step(tuple(group), base, copied, same)
 
 
-def _alike(chunk: Chunk, stood: Stood) -> bool:
+def _alike(chunk: Chunk, entry: StoredEntry) -> bool:
     """Whether the line of `stood` can be what is written over: a result has its content elsewhere than other messages."""
-    stored = stood.chunks[0]
+    stored = entry.chunks[0]
     return (chunk.kind is Kind.TOOL_RESULT) == (stored.kind is Kind.TOOL_RESULT) and bool(chunk.role) == bool(stored.role)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.base import SyntheticResult
-from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT, is_made_up
+from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT, is_openclaw_placeholder
 from inspector.rules.base import Case, Match
 
 PI_WORDS = SyntheticResult(NO_RESULT)
@@ -51,9 +51,9 @@ _AS_ERRORS = {"aborted": "OpenClaw (for OpenAI's Responses)"}
 """Words that a tool may say as well: made up only where the result is marked as an error."""
 
 
-def wrote(result: Chunk) -> str:
+def placeholder_author(result: Chunk) -> str:
     """The program that wrote the result as a placeholder, by its words or by the details that OpenClaw keeps with it."""
     text = result.text.strip()
-    if is_made_up(result):
+    if is_openclaw_placeholder(result):
         return _RESULTS.get(text, "OpenClaw")
     return _RESULTS.get(text) or (_AS_ERRORS.get(text, "") if result.is_error else "")

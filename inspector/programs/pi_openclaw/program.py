@@ -6,7 +6,7 @@ from inspector.programs.pi_openclaw.numbering import after_the_file
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.pi import PI
-from inspector.programs.pi_openclaw.placeholders import OPENCLAW_WORDS, PI_WORDS, placeholders, wrote
+from inspector.programs.pi_openclaw.placeholders import OPENCLAW_WORDS, PI_WORDS, placeholder_author, placeholders
 from inspector.programs.pi_openclaw.readers import openclaw, pi, verbatim
 from inspector.programs.pi_openclaw.readers.rows import is_mirror, mapping, model_of
 from inspector.programs.pi_openclaw.rules import session_calls
@@ -16,7 +16,7 @@ from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.stale_compaction_pointer import cut_results
 
 # The two programs share the file format, so that each may be pointed at the other's files; only OpenClaw opens its database.
-_OF_FILES = tuple(each.name for each in (verbatim.READER, *pi.READERS, *openclaw.READERS, openclaw.AS_SENT))
+_OF_FILES = tuple(reader.name for reader in (verbatim.READER, *pi.READERS, *openclaw.READERS, openclaw.AS_SENT))
 
 PROGRAM = Program(
     name="pi-openclaw",
@@ -36,7 +36,7 @@ PROGRAM = Program(
     ),
     numbering=Numbering(after_the_file, by_place=True),
     synthetic_results={PI.name: PI_WORDS, OPENCLAW.name: OPENCLAW_WORDS, OPENCLAW_SQLITE.name: OPENCLAW_WORDS},
-    wrote=wrote,
+    placeholder_author=placeholder_author,
     model_of=model_of,
     names_provider=True,
     places={OPENCLAW_SQLITE.name: ("event", 0)},

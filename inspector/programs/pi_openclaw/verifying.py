@@ -11,7 +11,7 @@ from inspector.conversation.js_json import stringify
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
-from inspector.programs.pi_openclaw.file import File, Stood, opened
+from inspector.programs.pi_openclaw.file import File, StoredEntry, opened
 
 _INSTEAD = "write another mode, or leave out strategies one by one, and report this with the plan"
 
@@ -39,22 +39,22 @@ def verified(
     if last is None or not last.id or not path or last.id != path[-1]:
         _refuse("its last row would not be the end of the path, so that the latest turn would be hidden")
     entries = _walked(file, last)
-    if [each.id for each in entries] != list(path):
+    if [entry_.id for entry_ in entries] != list(path):
         _refuse("the path from its last row would be another one, so that the repair would have no effect")
-    if any(file.ids[each.id] != 1 for each in entries):
+    if any(file.ids[entry_.id] != 1 for entry_ in entries):
         _refuse("an id on its path would be there twice")
-    above = [each for each in file.stood.values() if each.type in ("compaction", "reset") and each.line < entries[0].line]
+    above = [entry_ for entry_ in file.entries.values() if entry_.type in ("compaction", "reset") and entry_.line < entries[0].line]
     if in_openclaw and above:
         raise WriteRefused(
             f"OpenClaw would put the {above[-1].type} of line {above[-1].line + 1:,} before the repaired path, whose first row comes after it; "
             "write a new session (--mode new-session)."
         )
-    found = [chunk for each in entries for chunk in each.chunks]
-    for number, (wanted, got) in enumerate(zip(final, found, strict=False)):
-        if not _alike(_told(wanted), _told(got)):
-            _refuse(f"block {number + 1} of its path ({wanted.key}) would read back otherwise than planned")
-    if len(final) != len(found):
-        _refuse(f"its path would hold {len(found):,} blocks, and {len(final):,} are planned")
+    read_back = [chunk for entry_ in entries for chunk in entry_.chunks]
+    for number, (expected, actual) in enumerate(zip(final, read_back, strict=False)):
+        if not _alike(_visible(expected), _visible(actual)):
+            _refuse(f"block {number + 1} of its path ({expected.key}) would read back otherwise than planned")
+    if len(final) != len(read_back):
+        _refuse(f"its path would hold {len(read_back):,} blocks, and {len(final):,} are planned")
 
 
 def _refuse(what: str) -> None:
@@ -65,18 +65,18 @@ def _refuse_other_lines(before: File | None, file: File, changed: frozenset[int]
     """Every line that the plan does not name must still be there, byte for byte and in its order; no id may have become a double."""
     if before is None:
         return
-    kept = [line for number, line in enumerate(before.lines) if number not in changed and line]
+    kept_lines = [line for number, line in enumerate(before.lines) if number not in changed and line]
     new = iter(file.lines)
-    if not all(any(line == found for found in new) for line in kept):
+    if not all(any(line == new_line for new_line in new) for line in kept_lines):
         _refuse("a line that no strategy names would be gone or changed")
     doubled = [id_ for id_, count in file.ids.items() if count > max(1, before.ids[id_])]
     if doubled:
         _refuse(f"the id {doubled[0]} would be there twice")
 
 
-def _walked(file: File, last: Stood | None) -> list[Stood]:
-    by_id = {each.id: each for each in file.stood.values() if each.id and not each.number}
-    path: list[Stood] = []
+def _walked(file: File, last: StoredEntry | None) -> list[StoredEntry]:
+    by_id = {entry_.id: entry_ for entry_ in file.entries.values() if entry_.id and not entry_.number}
+    path: list[StoredEntry] = []
     at = last
     while at is not None:
         path.append(at)
@@ -91,15 +91,15 @@ def _walked(file: File, last: Stood | None) -> list[Stood]:
     return path[::-1]
 
 
-def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+def _alike(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
     """JavaScript rounds long integers and joins halves of characters, so that only the spelling tells whether two values are one."""
     try:
-        return one == other or stringify(list(one)) == stringify(list(other))
+        return first == second or stringify(list(first)) == stringify(list(second))
     except ValueError:
         return False
 
 
-def _told(chunk: Chunk) -> tuple[Any, ...]:
+def _visible(chunk: Chunk) -> tuple[Any, ...]:
     """What a program takes from a chunk; an entry that is no message keeps its type."""
     if not chunk.role and chunk.kind is not Kind.UNREADABLE:
         entry = chunk.payload.get("entry") or {}

@@ -36,9 +36,9 @@ _NO_IDS = "This file is of version 1, in which entries have no ids; write a new 
 
 def options(mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
     """Id and time of what is new. Both follow from the stored entries and `fresh_id`, so that the same question has the same answer."""
-    times = [each for chunk in stored.conversation.chunks if (each := time_of(chunk.payload.get("entry"))) is not None]
-    made = {"fresh_id": fresh_id, "now": iso(max(times, default=0) + 1)}
-    return made | {"fork_id": fresh_id} if mode == NEW else made
+    times = [time for chunk in stored.conversation.chunks if (time := time_of(chunk.payload.get("entry"))) is not None]
+    values = {"fresh_id": fresh_id, "now": iso(max(times, default=0) + 1)}
+    return values | {"fork_id": fresh_id} if mode == NEW else values
 
 
 def target(plan: Plan) -> str:
@@ -75,10 +75,10 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused("The id that the plan has for the new session is none that a program takes; make the plan again.")
     writing = Ledger.of(plan, stored, file, path)
     if plan.mode == NEW:
-        made = new_file(plan, record.key, writing)
+        change = new_file(plan, record.key, writing)
         index = index_of(stored.conversation, record.key) if writing.in_openclaw else ""
         # The file comes first: a list without it is whole, an entry without its file is not.
-        return [made, entry(plan, stored.conversation, index)] if index else [made]
+        return [change, entry(plan, stored.conversation, index)] if index else [change]
     if problem := header_problem(file.session):
         raise WriteRefused(
             f"{_NO_HEADER if problem == NO_HEADER else problem.partition(':')[0]}; write a new session (--mode new-session)."

@@ -28,13 +28,15 @@ PROGRAM = Program(
     package=__name__.rpartition(".")[0],
     formats=tuple(REQUEST_BODIES),
     readers=(as_sent.READER,),
-    readers_of={each.name: (as_sent.NAME,) for each in REQUEST_BODIES},
+    readers_of={format_.name: (as_sent.NAME,) for format_ in REQUEST_BODIES},
     traits={
-        each.name: _ANY | _BY_FORMAT.get(each.name, frozenset()) | (frozenset() if each.name == _ITEMS else frozenset({Trait.NEIGHBORS}))
-        for each in REQUEST_BODIES
+        format_.name: _ANY
+        | _BY_FORMAT.get(format_.name, frozenset())
+        | (frozenset() if format_.name == _ITEMS else frozenset({Trait.NEIGHBORS}))
+        for format_ in REQUEST_BODIES
     },
     # Anthropic and Gemini accepted a call in each of two messages and both results after them; clients of Bedrock merge such messages.
-    goes_on={"anthropic-request": _more_calls, "bedrock-request": _more_calls, "gemini-request": _any_calls},
+    continues_turn={"anthropic-request": _more_calls, "bedrock-request": _more_calls, "gemini-request": _any_calls},
     wires=WIRES,
     single_items=frozenset({_ITEMS}),
 )

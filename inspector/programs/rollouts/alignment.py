@@ -26,10 +26,10 @@ def aligned(session: Conversation, crash: Conversation) -> Alignment:
     for messages in _histories(session, crash):
         target = target_of(session, messages)
         for version in VERSIONS if sent else ():
-            made = _replayed(transformed(messages, target, version.passes)[0])
-            count = sum((replayed := made.get(_at(chunk))) is not None and _said(replayed[0]) == _said(chunk) for chunk in sent)
+            request = _replayed(transformed(messages, target, version.passes)[0])
+            count = sum((replayed := request.get(_at(chunk))) is not None and _content(replayed[0]) == _content(chunk) for chunk in sent)
             if count > best[0]:
-                best = (count, version, made)
+                best = (count, version, request)
     pieces = tuple(_piece(chunk, best[2], _by_likeness(session.chunks)) for chunk in sent)
     named = _named(crash.fact("error") or "", pieces)
     return Alignment(pieces, best[1].does, named, tuple(_says(pieces, named)), tuple(_ruled_out(pieces)), best[1].name)
@@ -54,40 +54,40 @@ def _histories(session: Conversation, crash: Conversation) -> list[tuple[Message
 def _replayed(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[Chunk, Chunk | None]]:
     """(message, block) of the replayed request -> the block as it would be sent, and the stored chunk after it."""
     prompt = convert(messages)
-    behind: dict[tuple[int, int], Chunk] = {}
+    sources: dict[tuple[int, int], Chunk] = {}
     for index, message in enumerate(prompt.messages):
         for part in message.parts:
             last = part.path.rpartition(".")[2]
-            behind[index, int(last) if last.isdecimal() else 0] = part.chunk
-    return {_at(chunk): (chunk, behind.get(_at(chunk))) for chunk in api_chunks("", prompt.values)}
+            sources[index, int(last) if last.isdecimal() else 0] = part.chunk
+    return {_at(chunk): (chunk, sources.get(_at(chunk))) for chunk in api_chunks("", prompt.values)}
 
 
 def _at(chunk: Chunk) -> tuple[int, int]:
     return chunk.msg_idx or 0, chunk.chunk_idx or 0
 
 
-def _said(chunk: Chunk) -> tuple[str, str]:
+def _content(chunk: Chunk) -> tuple[str, str]:
     """What a block says, without what only marks it for a cache."""
     return chunk.role, jsontext.compact({name: value for name, value in chunk.payload.items() if name not in ("extra", "wire", "stored")})
 
 
-def _piece(chunk: Chunk, made: dict[tuple[int, int], tuple[Chunk, Chunk | None]], alike: dict[str, Chunk | None]) -> Piece:
+def _piece(chunk: Chunk, request: dict[tuple[int, int], tuple[Chunk, Chunk | None]], alike: dict[str, Chunk | None]) -> Piece:
     index, place = _at(chunk)
     path = f"messages.{index}.content" + ("" if _is_plain(chunk) else f".{place}")
-    replayed = made.get((index, place))
-    if replayed is not None and _said(replayed[0]) == _said(chunk):
+    replayed = request.get((index, place))
+    if replayed is not None and _content(replayed[0]) == _content(chunk):
         return Piece(path, chunk, replayed[1], True)
-    stored = next((found for mark in _marks(chunk) if (found := alike.get(mark)) is not None), None)
+    stored = next((candidate for mark in _marks(chunk) if (candidate := alike.get(mark)) is not None), None)
     return Piece(path, chunk, stored, stored is not None and _words(stored) == _words(chunk))
 
 
 def _is_plain(chunk: Chunk) -> bool:
     """A message whose content is a string has its whole element as bytes."""
     try:
-        found = jsontext.parse(jsontext.decode(chunk.raw))
+        element = jsontext.parse(jsontext.decode(chunk.raw))
     except Unreadable:
         return False
-    return isinstance(found, dict) and isinstance(found.get("content"), str) and "role" in found
+    return isinstance(element, dict) and isinstance(element.get("content"), str) and "role" in element
 
 
 def _marks(chunk: Chunk) -> list[str]:
@@ -99,11 +99,11 @@ def _marks(chunk: Chunk) -> list[str]:
 
 def _by_likeness(chunks: Iterable[Chunk]) -> dict[str, Chunk | None]:
     """Mark -> the one chunk that has it; None where several have."""
-    found: dict[str, Chunk | None] = {}
+    by_mark: dict[str, Chunk | None] = {}
     for chunk in chunks:
         for mark in _marks(chunk):
-            found[mark] = None if mark in found else chunk
-    return found
+            by_mark[mark] = None if mark in by_mark else chunk
+    return by_mark
 
 
 def _words(chunk: Chunk) -> tuple[str, str, str]:
@@ -126,7 +126,7 @@ def _says(pieces: Sequence[Piece], named: Sequence[Piece]) -> Iterable[str]:
             continue
         yield f"{piece.path}, which the error names, is the {piece.stored.kind.value} stored at seq {piece.stored.seq} (line {_line(piece.stored)})."
         index = piece.sent.msg_idx
-        lines = sorted({_line(each.stored) for each in pieces if each.sent.msg_idx == index and each.stored is not None})
+        lines = sorted({_line(neighbor.stored) for neighbor in pieces if neighbor.sent.msg_idx == index and neighbor.stored is not None})
         if len(lines) > 1 and piece.stored.role == "assistant":
             yield f"messages.{index} was made of the stored messages on lines {span_text(lines)}: {len(lines)} responses merged into one turn."
     changed = [piece for piece in pieces if piece.sent.kind is Kind.THINKING and not piece.is_equal]
@@ -151,7 +151,7 @@ def _ruled_out(pieces: Sequence[Piece]) -> Iterable[str]:
     if thinking and not _shared_signatures(thinking):
         yield "No two thinking blocks of the request share a signature: signatures of several blocks run together while streaming are ruled out."
     seqs = [piece.stored.seq for piece in pieces if piece.stored is not None]
-    if len(seqs) > 1 and all(one <= other for one, other in pairwise(seqs)):
+    if len(seqs) > 1 and all(first <= second for first, second in pairwise(seqs)):
         yield "Every block that is stored stands in the order in which it was stored: a changed order is ruled out."
     if pieces and all(piece.stored is not None for piece in pieces):
         yield "Every block of the request is stored: blocks made up on the way are ruled out."
@@ -194,7 +194,7 @@ def _more(crashes: Sequence[str]) -> str:
 
 def _tags(session: Conversation) -> dict[str, str]:
     try:
-        found = jsontext.parse(session.fact("tags") or "{}")
+        tags = jsontext.parse(session.fact("tags") or "{}")
     except Unreadable:
         return {}
-    return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+    return {name: str(value) for name, value in tags.items()} if isinstance(tags, dict) else {}

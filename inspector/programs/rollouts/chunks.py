@@ -45,7 +45,7 @@ def message_chunks(key: str, index: int, first: int, raw: bytes, message: Mappin
 
 
 _EMPTY = {"None": "null", "[]": "[]"}
-_Made = tuple[Kind, dict[str, Any]] | tuple[Kind, dict[str, Any], str, str]
+_ChunkParts = tuple[Kind, dict[str, Any]] | tuple[Kind, dict[str, Any], str, str]
 
 
 def _words(role: str | None, text: str) -> tuple[Kind, dict[str, Any]]:
@@ -53,9 +53,9 @@ def _words(role: str | None, text: str) -> tuple[Kind, dict[str, Any]]:
     return kind, {"type": kind.value, "text": text}
 
 
-def _result(message: Mapping[str, Any], content: Any) -> _Made:
-    given = message.get("tool_call_id")
-    payload: dict[str, Any] = {"type": "tool-result", "toolCallId": given if isinstance(given, str) else "", "toolName": ""}
+def _result(message: Mapping[str, Any], content: Any) -> _ChunkParts:
+    call_id = message.get("tool_call_id")
+    payload: dict[str, Any] = {"type": "tool-result", "toolCallId": call_id if isinstance(call_id, str) else "", "toolName": ""}
     if isinstance(content, list):
         texts = [block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
         payload |= {"content": "\n".join(texts), "isError": False, "blocks": content, "wire": WIRE}
@@ -68,21 +68,21 @@ def _result(message: Mapping[str, Any], content: Any) -> _Made:
     return Kind.TOOL_RESULT, payload
 
 
-def _block(role: str | None, block: Any) -> _Made:
+def _block(role: str | None, block: Any) -> _ChunkParts:
     if not isinstance(block, dict):
         return Kind.UNREADABLE, {"stored": {"block": block}}, "wrong-type", f"a block is a JSON {_name(block)}, not an object"
     kind = block.get("type", "text")
     match kind:
         case "text" if isinstance(block.get("text", ""), str):
-            made, payload = _words(role, block.get("text", ""))
-            return made, _with_rest(payload, block, ("type", "text"))
+            text_kind, payload = _words(role, block.get("text", ""))
+            return text_kind, _with_stored(payload, block, ("type", "text"))
         case "thinking" if isinstance(block.get("thinking", ""), str):
             payload = {"type": "thinking", "text": block.get("thinking", "")}
             return Kind.THINKING, _signed(payload, block, ("type", "thinking"))
         case "redacted_thinking" if isinstance(block.get("data"), str):
-            return Kind.REDACTED_THINKING, _with_rest({"type": "redacted-thinking", "data": block["data"]}, block, ("type", "data"))
+            return Kind.REDACTED_THINKING, _with_stored({"type": "redacted-thinking", "data": block["data"]}, block, ("type", "data"))
         case "image" if isinstance(block.get("image_url"), str):
-            return Kind.IMAGE, _with_rest({"type": "image", "url": block["image_url"]}, block, ("type", "image_url"))
+            return Kind.IMAGE, _with_stored({"type": "image", "url": block["image_url"]}, block, ("type", "image_url"))
         case "toolCall" | "tool_use":
             return _call(block, _CALLS[kind])
         case "text" | "thinking":
@@ -90,25 +90,30 @@ def _block(role: str | None, block: Any) -> _Made:
     return Kind.CONTROL, {"type": "control", "block": block, "wire": WIRE}
 
 
-def _call(block: Mapping[str, Any], given: str) -> _Made:
-    value = block.get(given, {})
+def _call(block: Mapping[str, Any], arguments_name: str) -> _ChunkParts:
+    value = block.get(arguments_name, {})
     payload: dict[str, Any] = {"type": "tool-call", "toolCallId": block.get("id"), "toolName": block.get("name"), "input": value}
     if not isinstance(block.get("id"), str) or not isinstance(block.get("name"), str) or not isinstance(value, dict | str):
-        payload = {name: found for name, found in payload.items() if isinstance(found, str)}
-        return Kind.UNREADABLE, payload | {"stored": {"block": block}}, "wrong-type", f"id, name or {given} of the call has the wrong type"
-    return Kind.TOOL_CALL, _signed(payload, block, ("type", "id", "name", given))
+        payload = {name: member for name, member in payload.items() if isinstance(member, str)}
+        return (
+            Kind.UNREADABLE,
+            payload | {"stored": {"block": block}},
+            "wrong-type",
+            f"id, name or {arguments_name} of the call has the wrong type",
+        )
+    return Kind.TOOL_CALL, _signed(payload, block, ("type", "id", "name", arguments_name))
 
 
-def _signed(payload: dict[str, Any], block: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+def _signed(payload: dict[str, Any], block: Mapping[str, Any], known_names: tuple[str, ...]) -> dict[str, Any]:
     for name in _SIGNATURE[block.get("type", "text")]:
         if isinstance(block.get(name), str):
-            return _with_rest({**payload, "signature": block[name]}, block, (*known, name))
-    return _with_rest(payload, block, known)
+            return _with_stored({**payload, "signature": block[name]}, block, (*known_names, name))
+    return _with_stored(payload, block, known_names)
 
 
-def _with_rest(payload: dict[str, Any], block: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    rest = {name: value for name, value in block.items() if name not in known and value is not None}
-    return {**payload, "stored": rest} if rest else payload
+def _with_stored(payload: dict[str, Any], block: Mapping[str, Any], known_names: tuple[str, ...]) -> dict[str, Any]:
+    remaining = {name: value for name, value in block.items() if name not in known_names and value is not None}
+    return {**payload, "stored": remaining} if remaining else payload
 
 
 def _name(value: Any) -> str:

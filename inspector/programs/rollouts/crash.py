@@ -24,28 +24,28 @@ def native_id(key: str) -> str:
 def read_crash(record: Record, format_name: str) -> Stored:
     """The conversation of one crash file; one that is no JSON object is a single unreadable chunk."""
     try:
-        found = jsontext.parse(jsontext.decode(record.value.data))
-        if not isinstance(found, dict):
+        content = jsontext.parse(jsontext.decode(record.value.data))
+        if not isinstance(content, dict):
             raise Unreadable("not-object", "the crash file is JSON, but no object")
     except Unreadable as problem:
         data = record.value.data
         chunk = Chunk(f"{record.key}#0", 1, "", Kind.UNREADABLE, {}, raw=data, damage=problem.damage, reason=problem.reason)
         return Stored(Conversation(native_id(record.key), format_name, (chunk,), {}, "A crash file that cannot be read"), (record,))
-    listed = found.get("messages")
+    listed = content.get("messages")
     chunks = api_chunks(record.key, listed if isinstance(listed, list) else [])
-    error = {"type": "error", "message": _text(found.get("error_message")), "code": _text(found.get("error_type"))}
-    trace = {"traceback": found["traceback"]} if isinstance(found.get("traceback"), str) else {}
-    raw = jsontext.encode(jsontext.compact({name: found.get(name) for name in ("error_type", "error_message")}))
-    at = milliseconds(found.get("timestamp"))
+    error = {"type": "error", "message": _text(content.get("error_message")), "code": _text(content.get("error_type"))}
+    trace = {"traceback": content["traceback"]} if isinstance(content.get("traceback"), str) else {}
+    raw = jsontext.encode(jsontext.compact({name: content.get(name) for name in ("error_type", "error_message")}))
+    at = milliseconds(content.get("timestamp"))
     chunks.append(Chunk(f"{record.key}#error", len(chunks) + 1, "", Kind.ERROR, {**error, **trace}, raw=raw, at=at))
-    facts = _facts(record.key, found, at)
-    title = f"Crash: {_text(found.get('error_message')) or 'without an error text'}"
+    facts = _facts(record.key, content, at)
+    title = f"Crash: {_text(content.get('error_message')) or 'without an error text'}"
     return Stored(Conversation(native_id(record.key), format_name, tuple(chunks), facts, title[:120]), (record,))
 
 
-def _facts(key: str, found: Mapping[str, Any], at: int | None) -> dict[str, Fact]:
-    values = {name: _text(found.get(stored)) for name, stored in _NAMES.items()}
-    listed = found.get("messages")
+def _facts(key: str, content: Mapping[str, Any], at: int | None) -> dict[str, Fact]:
+    values = {name: _text(content.get(stored)) for name, stored in _NAMES.items()}
+    listed = content.get("messages")
     values["messages"] = str(len(listed)) if isinstance(listed, list) else ""
     values["lastActivityAt"] = "" if at is None else str(at)
     return {name: Fact(name, value, key) for name, value in values.items() if value}
@@ -75,16 +75,16 @@ def api_chunks(key: str, messages: Sequence[Any]) -> list[Chunk]:
             chunks.append(Chunk(f"{key}#{index}.0", len(chunks) + 1, "", Kind.UNREADABLE, {}, index, 0, raw, "wrong-type", reason))
             continue
         for place, block in enumerate(anthropic.SHAPE.read(message)):
-            held = raw if block.whole else jsontext.encode(jsontext.compact(message["content"][place]))
+            block_raw = raw if block.whole else jsontext.encode(jsontext.compact(message["content"][place]))
             name, seq = f"{key}#{index}.{place}", len(chunks) + 1
-            chunks.append(Chunk(name, seq, block.role, block.kind, block.payload, index, place, held, block.damage, block.reason))
+            chunks.append(Chunk(name, seq, block.role, block.kind, block.payload, index, place, block_raw, block.damage, block.reason))
     return chunks
 
 
 def marks(chunks: Iterable[Chunk]) -> set[str]:
     """What tells one history from another: ids of calls, and signatures."""
-    found = {f"id {chunk.call_id}" for chunk in chunks if chunk.call_id}
-    return found | {f"signature {value}" for chunk in chunks if isinstance(value := chunk.payload.get("signature"), str) and value}
+    ids = {f"id {chunk.call_id}" for chunk in chunks if chunk.call_id}
+    return ids | {f"signature {value}" for chunk in chunks if isinstance(value := chunk.payload.get("signature"), str) and value}
 
 
 def linked(crash: Conversation, sessions: Sequence[Conversation], by_mark: Mapping[str, set[str]]) -> tuple[str, str] | None:
@@ -93,7 +93,7 @@ def linked(crash: Conversation, sessions: Sequence[Conversation], by_mark: Mappi
     The Anthropic provider writes no session_id. `by_mark` is which sessions hold a mark.
     """
     named = crash.fact("namedSession")
-    if named is not None and any(each.native_id == named for each in sessions):
+    if named is not None and any(session.native_id == named for session in sessions):
         return named, "session_id"
     counts: dict[str, int] = {}
     for mark in marks(crash.chunks):
@@ -102,13 +102,13 @@ def linked(crash: Conversation, sessions: Sequence[Conversation], by_mark: Mappi
     if counts:
         most = max(counts.values())
         best = sorted(native for native, count in counts.items() if count == most)
-        held = {each.native_id: each for each in sessions}
+        by_id = {session.native_id: session for session in sessions}
         # Children hold copies of their parents' messages. One that a repair made, or that is younger than the crash, is not where it happened.
-        early = [native for native in best if not _is_repaired(held[native]) and not _made_after(held[native], crash)]
+        early = [native for native in best if not _is_repaired(by_id[native]) and not _created_after(by_id[native], crash)]
         if len(early or best) == 1:
             return (early or best)[0], "content"
     at = crash.fact("lastActivityAt")
-    around = [each.native_id for each in sessions if at is not None and _spans(each, int(at))]
+    around = [session.native_id for session in sessions if at is not None and _spans(session, int(at))]
     return (around[0], "time") if len(around) == 1 else None
 
 
@@ -116,9 +116,9 @@ def _is_repaired(session: Conversation) -> bool:
     return '"inspector":' in (session.fact("tags") or "")
 
 
-def _made_after(session: Conversation, crash: Conversation) -> bool:
-    made, at = session.fact("createdAt"), crash.fact("lastActivityAt")
-    return made is not None and at is not None and int(made) > int(at)
+def _created_after(session: Conversation, crash: Conversation) -> bool:
+    created, at = session.fact("createdAt"), crash.fact("lastActivityAt")
+    return created is not None and at is not None and int(created) > int(at)
 
 
 def _spans(session: Conversation, at: int) -> bool:

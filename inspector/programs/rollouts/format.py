@@ -15,7 +15,7 @@ from inspector.programs.formats import Cell, Change, Record, Shape, Stored, Tabl
 from inspector.programs.rollouts import crash as rollouts_crash
 from inspector.programs.rollouts import writing as rollouts_writing
 from inspector.programs.rollouts.chunks import message_chunks
-from inspector.programs.rollouts.lines import Line, milliseconds, parsed, split
+from inspector.programs.rollouts.lines import MessageLine, milliseconds, parsed, split
 from inspector.programs.rollouts.session import activity, content, is_era_b, session_facts, title_of
 
 NAME = "rollouts"
@@ -78,8 +78,8 @@ class Rollouts:
             else:
                 place = folder if name in _OWN else record.key
                 folders.setdefault(place, _Session(place)).records[name] = record
-        taken: set[str] = set()
-        sessions = [_read(each, taken) for each in folders.values()]
+        used_ids: set[str] = set()
+        sessions = [_read(session, used_ids) for session in folders.values()]
         evidence = [rollouts_crash.read_crash(record, NAME) for record in sorted(crashes, key=lambda record: record.key, reverse=True)]
         yield from _tied(sessions, evidence)
 
@@ -130,35 +130,37 @@ def _likeness(key: str) -> float:
     return 0.5 if name == SESSION and folder.rpartition("/")[0].endswith("sessions") else 0.0
 
 
-def _read(session: _Session, taken: set[str]) -> Stored:
+def _read(session: _Session, used_ids: set[str]) -> Stored:
     name = session.folder.rpartition("/")[2]
     lone = next(iter(session.records)) if len(session.records) == 1 else ""
     if lone and lone not in _OWN:
-        return _era_a(session, lone, taken)
+        return _era_a(session, lone, used_ids)
     if not session.folder and lone:
         # One file of a session was named itself.
         name = lone
-    native = _native(name, session.folder, taken)
+    native = _native(name, session.folder, used_ids)
     meta, messages = session.records.get(SESSION), session.records.get(MESSAGES)
-    found = content(meta)
+    session_json = content(meta)
     chunks = _chunks(messages) if messages else _no_messages(meta, session.folder)
-    facts = session_facts(meta, found)
+    facts = session_facts(meta, session_json)
     key = messages.key if messages else meta.key if meta else ""
     # The loader of era C knows nothing of era B's endpoint; lines tell where the endpoint was repaired by hand.
-    era = "B" if is_era_b(found) or (chunks and not any(b'"provider"' in chunk.raw for chunk in chunks) and _readable(chunks)) else "C"
+    era = (
+        "B" if is_era_b(session_json) or (chunks and not any(b'"provider"' in chunk.raw for chunk in chunks) and _readable(chunks)) else "C"
+    )
     facts["era"] = Fact("era", era, key)
     facts["place"] = Fact("place", session.folder or name, key)
     if LEFTOVER in session.records:
-        left = session.records[LEFTOVER]
+        leftover = session.records[LEFTOVER]
         facts["tmp"] = Fact(
-            "tmp", f"session.tmp was left behind ({len(left.value.data):,} bytes): a write was cut off before its rename", left.key
+            "tmp", f"session.tmp was left behind ({len(leftover.value.data):,} bytes): a write was cut off before its rename", leftover.key
         )
     if messages is not None and not messages.value.data.strip():
         facts["trajectory"] = Fact("trajectory", f"messages.jsonl holds {len(messages.value.data)} bytes and no message", messages.key)
     elif messages is None:
         facts["trajectory"] = Fact("trajectory", "there is no messages.jsonl", key)
     facts |= activity(facts, chunks, key)
-    ordered = tuple(session.records[each] for each in sorted(session.records))
+    ordered = tuple(session.records[file_name] for file_name in sorted(session.records))
     return Stored(Conversation(native, NAME, tuple(chunks), facts, title_of(chunks)), ordered)
 
 
@@ -172,10 +174,10 @@ def _no_messages(meta: Record | None, folder: str) -> list[Chunk]:
     return [Chunk(f"{meta.key}#0", 1, "", Kind.UNREADABLE, {}, raw=meta.value.data, damage="alone", reason=_ALONE)]
 
 
-def _native(name: str, folder: str, taken: set[str]) -> str:
+def _native(name: str, folder: str, used_ids: set[str]) -> str:
     """The folder's name; with what is above it where two folders of one source have the same."""
-    native = name if name not in taken else folder
-    taken.add(native)
+    native = name if name not in used_ids else folder
+    used_ids.add(native)
     return native
 
 
@@ -190,69 +192,69 @@ def _chunks(record: Record) -> list[Chunk]:
     return chunks
 
 
-def _unreadable(key: str, line: Line, seq: int, problem: Unreadable) -> Chunk:
+def _unreadable(key: str, line: MessageLine, seq: int, problem: Unreadable) -> Chunk:
     torn = "" if line.ended else "; the file ends in it, without a line end"
     reason = f"{problem.reason}, in the line at byte {line.offset:,}{torn}"
     return Chunk(f"{key}#{line.index}.0", seq, "", Kind.UNREADABLE, {}, raw=line.raw, damage=problem.damage, reason=reason)
 
 
-def _era_a(session: _Session, name: str, taken: set[str]) -> Stored:
+def _era_a(session: _Session, name: str, used_ids: set[str]) -> Stored:
     record = session.records[name]
     chunks: list[Chunk] = []
     facts: dict[str, Fact] = {}
     number = 0
     for line in split(record.value.data)[0]:
         try:
-            found = parsed(line.raw)
+            entry = parsed(line.raw)
         except Unreadable as problem:
             chunks.append(_unreadable(record.key, line, len(chunks) + 1, problem))
             continue
-        message = found.get("message")
-        if found.get("type") == "message" and isinstance(message, dict):
-            made = message_chunks(record.key, line.index, len(chunks) + 1, line.raw, message)
-            at = milliseconds(found.get("timestamp"))
-            chunks += [replace(chunk, msg_idx=number, at=chunk.at if chunk.at is not None else at) for chunk in made]
+        message = entry.get("message")
+        if entry.get("type") == "message" and isinstance(message, dict):
+            new_chunks = message_chunks(record.key, line.index, len(chunks) + 1, line.raw, message)
+            at = milliseconds(entry.get("timestamp"))
+            chunks += [replace(chunk, msg_idx=number, at=chunk.at if chunk.at is not None else at) for chunk in new_chunks]
             number += 1
         else:
-            facts |= _header(record.key, found)
+            facts |= _header(record.key, entry)
     facts["era"] = Fact("era", "A", record.key)
     facts["place"] = Fact("place", record.key, record.key)
     facts |= activity(facts, chunks, record.key)
-    native = _native(name.removesuffix(".jsonl"), session.folder, taken)
+    native = _native(name.removesuffix(".jsonl"), session.folder, used_ids)
     return Stored(Conversation(native, NAME, tuple(chunks), facts, title_of(chunks)), (record,))
 
 
 def _header(key: str, line: dict[str, object]) -> dict[str, Fact]:
     """Facts of a `session` or `config_change` line; the later one counts."""
     endpoint = line.get("endpoint") if isinstance(line.get("endpoint"), dict) else line
-    found = {name: endpoint.get(name) for name in ("provider", "model")} if isinstance(endpoint, dict) else {}
+    values = {name: endpoint.get(name) for name in ("provider", "model")} if isinstance(endpoint, dict) else {}
     if line.get("type") == "session":
         moment = milliseconds(line.get("timestamp"))
-        found |= {"cwd": line.get("cwd"), "createdAt": None if moment is None else str(moment)}
-    return {name: Fact(name, value, key) for name, value in found.items() if isinstance(value, str) and value}
+        values |= {"cwd": line.get("cwd"), "createdAt": None if moment is None else str(moment)}
+    return {name: Fact(name, value, key) for name, value in values.items() if isinstance(value, str) and value}
 
 
 def _tied(sessions: Sequence[Stored], crashes: Sequence[Stored]) -> Iterator[Stored]:
     """Crashes with the session that they belong to, and sessions with their crashes; each names the record of the other."""
     by_mark: dict[str, set[str]] = {}
-    for each in sessions if crashes else ():
-        for mark in rollouts_crash.marks(each.conversation.chunks):
-            by_mark.setdefault(mark, set()).add(each.conversation.native_id)
-    known = [each.conversation for each in sessions]
-    keys = {each.conversation.native_id: each.records[0].key for each in sessions}
+    for session in sessions if crashes else ():
+        for mark in rollouts_crash.marks(session.conversation.chunks):
+            by_mark.setdefault(mark, set()).add(session.conversation.native_id)
+    conversations = [session.conversation for session in sessions]
+    keys = {session.conversation.native_id: session.records[0].key for session in sessions}
     of_session: dict[str, list[Stored]] = {}
     tied: list[Stored] = []
     for crash in crashes:
-        link = rollouts_crash.linked(crash.conversation, known, by_mark)
+        link = rollouts_crash.linked(crash.conversation, conversations, by_mark)
         if link is not None:
             of_session.setdefault(link[0], []).append(crash)
             facts = dict(zip(("session", "linkedBy"), link, strict=True))
             crash = _with(crash, {name: Fact(name, value, keys[link[0]]) for name, value in facts.items()})
         tied.append(crash)
-    for each in sessions:
-        own = of_session.get(each.conversation.native_id, [])
+    for session in sessions:
+        own = of_session.get(session.conversation.native_id, [])
         names = ", ".join(crash.conversation.native_id for crash in own)
-        yield _with(each, {"crashes": Fact("crashes", names, own[0].records[0].key), **_refusal(each, own[0])}) if own else each
+        yield _with(session, {"crashes": Fact("crashes", names, own[0].records[0].key), **_refusal(session, own[0])}) if own else session
     yield from tied
 
 

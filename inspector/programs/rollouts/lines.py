@@ -10,7 +10,7 @@ from inspector.conversation.jsontext import Unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MessageLine:
     """`index` counts lines that are not blank, `offset` is in bytes; `before` are blank lines ahead of it, `raw` is without LF (a CR stays)."""
 
     index: int
@@ -20,15 +20,15 @@ class Line:
     ended: bool = True
 
 
-def split(data: bytes) -> tuple[list[Line], bytes]:
+def split(data: bytes) -> tuple[list[MessageLine], bytes]:
     """The lines, and what blank bytes follow the last. A raw U+2028 inside a line is text, no line end."""
-    lines: list[Line] = []
+    lines: list[MessageLine] = []
     before, offset = b"", 0
     pieces = data.split(b"\n")
     for number, piece in enumerate(pieces):
         ended = number < len(pieces) - 1
         if piece.strip():
-            lines.append(Line(len(lines), offset, before, piece, ended))
+            lines.append(MessageLine(len(lines), offset, before, piece, ended))
             before = b""
         else:
             before += piece + (b"\n" if ended else b"")
@@ -36,14 +36,14 @@ def split(data: bytes) -> tuple[list[Line], bytes]:
     return lines, before
 
 
-def join(lines: Iterable[Line], behind: bytes = b"") -> bytes:
+def join(lines: Iterable[MessageLine], tail: bytes = b"") -> bytes:
     """The bytes of a file. A line without LF that others follow gets one: two messages on one line could not be read."""
     parts: list[bytes] = []
     for line in lines:
         if parts and not parts[-1].endswith(b"\n"):
             parts.append(b"\n")
         parts += [line.before, line.raw, b"\n" if line.ended else b""]
-    return b"".join(parts) + behind
+    return b"".join(parts) + tail
 
 
 def parsed(raw: bytes) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def milliseconds(text: Any) -> int | None:
     if not isinstance(text, str):
         return None
     try:
-        found = datetime.fromisoformat(text)
-        found = found if found.tzinfo else found.replace(tzinfo=UTC)
-        value = int(found.timestamp() * 1000)
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        value = int(moment.timestamp() * 1000)
     except (ValueError, OverflowError):
         return None
     return value if value >= 0 else None

@@ -34,17 +34,17 @@ def session_problem(data: bytes | None) -> str:
     if data is None:
         return "FileNotFoundError: there is no session.json, so the session is not listed and not found"
     try:
-        found = json.loads(data.decode("utf-8"))
+        session = json.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         return f"UnicodeDecodeError: session.json is no UTF-8 at byte {error.start}"
     except (ValueError, RecursionError) as error:
         return f"JSONDecodeError: session.json is no JSON ({error})"
-    if not isinstance(found, dict):
+    if not isinstance(session, dict):
         return "TypeError: session.json holds no object"
     for name in ("endpoint", "environment"):
-        if name not in found:
+        if name not in session:
             return f"KeyError: session.json has no {name}"
-    endpoint, environment = found["endpoint"], found["environment"]
+    endpoint, environment = session["endpoint"], session["environment"]
     if not isinstance(endpoint, dict) or not isinstance(environment, dict):
         return "TypeError: endpoint or environment of session.json is no object"
     unknown = [name for name in endpoint if name not in ENDPOINT]
@@ -52,8 +52,8 @@ def session_problem(data: bytes | None) -> str:
         return f"TypeError: the endpoint has the unknown key {unknown[0]}"
     if "type" not in environment:
         return "KeyError: the environment has no type"
-    if found.get("status") not in STATUSES:
-        return f"ValueError: {str(found.get('status'))[:60]!r} is no status that this version knows"
+    if session.get("status") not in STATUSES:
+        return f"ValueError: {str(session.get('status'))[:60]!r} is no status that this version knows"
     return ""
 
 
@@ -92,18 +92,18 @@ def _block_problem(block: Any) -> str:
     fields = BLOCKS.get(kind) if isinstance(kind, str) else None
     if fields is None:
         return f"block type {str(kind)[:60]!r} is none of {', '.join(BLOCKS)}"
-    for name, wanted in fields.items():
-        if name in block and not isinstance(block[name], wanted):
+    for name, types in fields.items():
+        if name in block and not isinstance(block[name], types):
             return f"{name} of the {kind} block has the wrong type"
     return ""
 
 
 def unknown_keys(message: Mapping[str, Any]) -> set[str]:
     """Keys that the loader drops without a word; rollouts' next rewrite loses them."""
-    found = {name for name in message if name not in MESSAGE}
+    names = {name for name in message if name not in MESSAGE}
     content = message.get("content")
     for block in content if isinstance(content, list) else ():
         kind = block.get("type", "text") if isinstance(block, dict) else None
         if isinstance(kind, str) and kind in BLOCKS:
-            found |= {f"{kind}.{name}" for name in block if name not in BLOCKS[kind]}
-    return found
+            names |= {f"{kind}.{name}" for name in block if name not in BLOCKS[kind]}
+    return names

@@ -24,14 +24,14 @@ CLEAN_SESSION: dict[str, Any] = {
 }
 
 
-def session_of(lines: Iterable[str], session: Iterable[str], beside: Conversation) -> Conversation:
+def session_of(lines: Iterable[str], session: Iterable[str], extra: Conversation) -> Conversation:
     """A rollouts session of these lines, with the facts that stand beside them."""
     members = {**CLEAN_SESSION, **{name: value for text in session for name, value in jsontext.parse(text).items()}}
-    found = {name: value for name, value in members.items() if value is not None or name not in ("endpoint", "environment")}
+    session_json = {name: value for name, value in members.items() if value is not None or name not in ("endpoint", "environment")}
     folder = f"sessions/{CLEAN_SESSION['session_id']}"
     files = {
-        f"{folder}/session.json": jsontext.encode(jsontext.compact(found)),
+        f"{folder}/session.json": jsontext.encode(jsontext.compact(session_json)),
         f"{folder}/messages.jsonl": b"".join(jsontext.encode(line) + b"\n" for line in lines),
     }
     read = next(iter(ROLLOUTS.read(Record(key, Cell(data, "file")) for key, data in files.items()))).conversation
-    return replace(read, facts={**read.facts, **beside.facts})
+    return replace(read, facts={**read.facts, **extra.facts})

@@ -16,7 +16,7 @@ PROGRAM = Program(
     package=__name__.rpartition(".")[0],
     formats=(ROLLOUTS,),
     readers=tuple(readers.READERS),
-    readers_of={ROLLOUTS.name: tuple(each.name for each in readers.READERS)},
+    readers_of={ROLLOUTS.name: tuple(reader.name for reader in readers.READERS)},
     traits={
         ROLLOUTS.name: frozenset(
             {
@@ -33,7 +33,7 @@ PROGRAM = Program(
     # Its times name no zone and are read as UTC: the moment may have been half a day later.
     liveness=Liveness(running="pending", unknown_ms=12 * 60 * 60 * 1000),
     synthetic_results={ROLLOUTS.name: SyntheticResult(readers.INTERRUPTED)},
-    wrote=lambda result: _WRITTEN.get(result.text.strip(), ""),
+    placeholder_author=lambda result: _WRITTEN.get(result.text.strip(), ""),
     consequences={
         "unanswered-tail-call": "the turn was interrupted. rollouts leaves it as it is until something follows.",
         "unanswered-call": (

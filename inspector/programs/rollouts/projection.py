@@ -18,7 +18,7 @@ _IMAGE = "the converter reads fields that a stored image does not have, and dies
 
 
 @dataclass(slots=True)
-class _Made:
+class _Element:
     """An element of the list as it grows: blocks with the chunk that each came from (None = made up)."""
 
     role: str
@@ -31,17 +31,22 @@ def convert(messages: Sequence[Message]) -> Prompt:
     lost: list[Dropped] = []
     system: str | None = None
     system_parts: tuple[Part, ...] = ()
-    made: list[_Made] = []
+    elements: list[_Element] = []
     for message in messages:
         if message.role == "system":
             lost += [Dropped(tuple(part.chunk for part in system_parts), "a later system message takes its place")] if system_parts else []
             system, system_parts = _system(message, lost)
-        elif (element := _tool(message) if message.role == "tool" else _said(message, lost)) is not None:
-            made.append(element)
-    if made and made[0].role != "user":
-        made.insert(0, _Made("user", [({"type": "text", "text": BEGIN}, None)], True))
+        elif (element := _tool_element(message) if message.role == "tool" else _spoken_element(message, lost)) is not None:
+            elements.append(element)
+    if elements and elements[0].role != "user":
+        elements.insert(0, _Element("user", [({"type": "text", "text": BEGIN}, None)], True))
     return Prompt(
-        NAME, tuple(_wire(index, each) for index, each in enumerate(_merged(made))), tuple(lost), "messages", system or None, system_parts
+        NAME,
+        tuple(_wire(index, merged) for index, merged in enumerate(_merged(elements))),
+        tuple(lost),
+        "messages",
+        system or None,
+        system_parts,
     )
 
 
@@ -60,15 +65,15 @@ def _is_plain(message: Message) -> bool:
     return isinstance(stored, dict) and stored.get("plain") is True
 
 
-def _tool(message: Message) -> _Made:
+def _tool_element(message: Message) -> _Element:
     blocks: list[tuple[dict[str, Any], Chunk | None]] = []
     for chunk in message.chunks:
         # is_error is never sent; of a list only the text blocks are.
         blocks.append(({"type": "tool_result", "tool_use_id": chunk.call_id, "content": chunk.text}, chunk))
-    return _Made("user", blocks, False, [message])
+    return _Element("user", blocks, False, [message])
 
 
-def _said(message: Message, lost: list[Dropped]) -> _Made | None:
+def _spoken_element(message: Message, lost: list[Dropped]) -> _Element | None:
     blocks: list[tuple[dict[str, Any], Chunk | None]] = []
     for chunk in message.chunks:
         if chunk.kind is Kind.TEXT or chunk.kind is Kind.SYSTEM:
@@ -91,7 +96,7 @@ def _said(message: Message, lost: list[Dropped]) -> _Made | None:
             lost.append(Dropped((chunk,), why))
     if not blocks:
         return None
-    return _Made(message.role, blocks, len(blocks) == 1 and blocks[0][0]["type"] == "text", [message])
+    return _Element(message.role, blocks, len(blocks) == 1 and blocks[0][0]["type"] == "text", [message])
 
 
 def _thinking(chunk: Chunk) -> dict[str, Any]:
@@ -102,36 +107,36 @@ def _thinking(chunk: Chunk) -> dict[str, Any]:
     return {"type": "thinking", "thinking": chunk.text, "signature": signature}
 
 
-def _merged(made: Sequence[_Made]) -> list[_Made]:
+def _merged(elements: Sequence[_Element]) -> list[_Element]:
     """Neighbors of one role become one element. This glues results to what the user said, and answers that no call parted."""
-    result: list[_Made] = []
-    for each in made:
-        if result and result[-1].role == each.role:
+    result: list[_Element] = []
+    for element in elements:
+        if result and result[-1].role == element.role:
             last = result[-1]
-            result[-1] = _Made(last.role, last.blocks + each.blocks, False, last.sources + each.sources)
+            result[-1] = _Element(last.role, last.blocks + element.blocks, False, last.sources + element.sources)
         else:
-            result.append(each)
+            result.append(element)
     return result
 
 
-def _wire(index: int, made: _Made) -> WireMessage:
+def _wire(index: int, element: _Element) -> WireMessage:
     path = f"messages.{index}.content"
     parts = tuple(
-        Part(path if made.is_text else f"{path}.{place}", chunk, _words(block))
-        for place, (block, chunk) in enumerate(made.blocks)
+        Part(path if element.is_text else f"{path}.{place}", chunk, _words(block))
+        for place, (block, chunk) in enumerate(element.blocks)
         if chunk is not None and not chunk.key.startswith("synthesized:")
     )
-    content: Any = made.blocks[0][0]["text"] if made.is_text else [block for block, _ in made.blocks]
-    return WireMessage({"role": made.role, "content": content}, parts, _source(made))
+    content: Any = element.blocks[0][0]["text"] if element.is_text else [block for block, _ in element.blocks]
+    return WireMessage({"role": element.role, "content": content}, parts, _source(element))
 
 
-def _source(made: _Made) -> Message | None:
+def _source(element: _Element) -> Message | None:
     """The message that the element was made of; of several, one that holds the chunks of all. Made up only where all of them are."""
-    if len(made.sources) < 2:
-        return made.sources[0] if made.sources else None
-    chunks = tuple(chunk for message in made.sources if not message.synthetic for chunk in message.chunks)
-    real = next((message for message in made.sources if not message.synthetic), made.sources[0])
-    return Message(real.role, chunks or made.sources[0].chunks, all(message.synthetic for message in made.sources))
+    if len(element.sources) < 2:
+        return element.sources[0] if element.sources else None
+    chunks = tuple(chunk for message in element.sources if not message.synthetic for chunk in message.chunks)
+    real = next((message for message in element.sources if not message.synthetic), element.sources[0])
+    return Message(real.role, chunks or element.sources[0].chunks, all(message.synthetic for message in element.sources))
 
 
 def _words(block: dict[str, Any]) -> str:

@@ -106,7 +106,7 @@ def about(message: Message, name: str) -> str:
 
 def target_of(conversation: Conversation, messages: Sequence[Message]) -> Target:
     """Where the next request goes: the session's endpoint; the API is the one that its messages of this provider came by."""
-    provider = conversation.fact("provider") or next((found for message in messages if (found := about(message, "provider"))), "unknown")
+    provider = conversation.fact("provider") or next((named for message in messages if (named := about(message, "provider"))), "unknown")
     used = [about(message, "api") for message in messages if about(message, "provider") == provider and about(message, "api")]
     return Target(provider, "anthropic-messages" if provider == "anthropic" else used[-1] if used else _APIS.get(provider, provider))
 
@@ -141,8 +141,8 @@ def with_results(messages: Sequence[Message]) -> list[Message]:
             pending = []
         if message.role == "assistant":
             pending = [*pending, *queries.calls(message)]
-        if message.role == "tool" and (given := message.chunks[0].call_id):
-            pending = [call for call in pending if call.call_id != given]
+        if message.role == "tool" and (answered_id := message.chunks[0].call_id):
+            pending = [call for call in pending if call.call_id != answered_id]
         result.append(message)
     return result
 
@@ -155,7 +155,7 @@ def interrupted_result(call: Chunk) -> Chunk:
 
 def without_orphans(messages: Sequence[Message]) -> tuple[list[Message], list[Chunk]]:
     """Pass 3: calls without a result before the next assistant message go, but not those of the last message."""
-    kept: list[Message] = []
+    kept_messages: list[Message] = []
     dropped: list[Chunk] = []
     answered: set[str] = set()
     for index in range(len(messages) - 1, -1, -1):
@@ -163,16 +163,16 @@ def without_orphans(messages: Sequence[Message]) -> tuple[list[Message], list[Ch
         if message.role == "tool":
             answered.add(message.chunks[0].call_id)
         if message.role != "assistant":
-            kept.append(message)
+            kept_messages.append(message)
             continue
         orphans = [] if index == len(messages) - 1 else [call for call in queries.calls(message) if call.call_id not in answered]
         answered = set()
-        gone = {call.key for call in orphans}
-        rest = tuple(chunk for chunk in message.chunks if chunk.key not in gone)
+        orphan_keys = {call.key for call in orphans}
+        remaining = tuple(chunk for chunk in message.chunks if chunk.key not in orphan_keys)
         dropped = orphans + dropped
-        if rest:
-            kept.append(Message(message.role, rest, message.synthetic) if orphans else message)
-    return kept[::-1], dropped
+        if remaining:
+            kept_messages.append(Message(message.role, remaining, message.synthetic) if orphans else message)
+    return kept_messages[::-1], dropped
 
 
 def transformed(messages: Sequence[Message], target: Target, passes: Passes = HEAD) -> tuple[tuple[Message, ...], list[Chunk]]:
@@ -180,8 +180,8 @@ def transformed(messages: Sequence[Message], target: Target, passes: Passes = HE
     current = converted(messages, target)
     if passes.synthesises:
         current = with_results(current)
-    kept, dropped = without_orphans(current) if passes.filters else (current, [])
-    return tuple(kept), dropped
+    result, dropped = without_orphans(current) if passes.filters else (current, [])
+    return tuple(result), dropped
 
 
 def failure_of(conversation: Conversation) -> str:
@@ -215,31 +215,32 @@ def read_as(version: Version, conversation: Conversation) -> Reading:
     dropped = [
         Dropped((call,), "a call without a result before the next assistant message: filtered out before sending") for call in orphans
     ]
-    made_up = [message.chunks[0] for message in messages if message.synthetic]
+    synthetic = [message.chunks[0] for message in messages if message.synthetic]
     report = {
-        "syntheticResults": len(made_up),
-        "firstSyntheticResult": made_up[0].call_id if made_up else None,
+        "syntheticResults": len(synthetic),
+        "firstSyntheticResult": synthetic[0].call_id if synthetic else None,
         "filteredCalls": len(orphans),
     }
     return Reading(version.name, lines, messages, tuple(dropped), report, warnings=(*_unknown(conversation), *_unrepaired(messages)))
 
 
 def _unknown(conversation: Conversation) -> list[str]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     before: bytes | None = None
     for chunk in conversation.chunks:
         if chunk.raw is not before and chunk.raw:
             for name in unknown_keys(_object(chunk.raw)):
-                found[name] = found.get(name, 0) + 1
+                counts[name] = counts.get(name, 0) + 1
         before = chunk.raw
     return [
-        f"the unknown key {name} of {count} lines is dropped on load, and lost at the next rewrite" for name, count in sorted(found.items())
+        f"the unknown key {name} of {count} lines is dropped on load, and lost at the next rewrite"
+        for name, count in sorted(counts.items())
     ]
 
 
 def _object(raw: bytes) -> dict[str, Any]:
-    found = json.loads(raw.decode("utf-8"))
-    return found if isinstance(found, dict) else {}
+    value = json.loads(raw.decode("utf-8"))
+    return value if isinstance(value, dict) else {}
 
 
 def _unrepaired(messages: Sequence[Message]) -> list[str]:
@@ -255,13 +256,13 @@ def _unrepaired(messages: Sequence[Message]) -> list[str]:
             calls.add(call.call_id)
         if message.role != "tool":
             continue
-        given = message.chunks[0].call_id
-        if given not in calls:
-            warnings.append(f"the result for {given} (seq {message.chunks[0].seq}) has no call before it, and the repair leaves it")
-        elif given in results:
-            why = "beside the one that the repair made up" if results[given] or message.synthetic else "which the repair leaves so"
-            warnings.append(f"the call {given} has two results, {why}")
-        results[given] = results.get(given, False) or message.synthetic
+        call_id = message.chunks[0].call_id
+        if call_id not in calls:
+            warnings.append(f"the result for {call_id} (seq {message.chunks[0].seq}) has no call before it, and the repair leaves it")
+        elif call_id in results:
+            why = "beside the one that the repair made up" if results[call_id] or message.synthetic else "which the repair leaves so"
+            warnings.append(f"the call {call_id} has two results, {why}")
+        results[call_id] = results.get(call_id, False) or message.synthetic
     return warnings
 
 

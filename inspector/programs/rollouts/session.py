@@ -24,43 +24,43 @@ def content(record: Record | None) -> dict[str, Any]:
     if record is None:
         return {}
     try:
-        found = jsontext.parse(jsontext.decode(record.value.data))
+        value = jsontext.parse(jsontext.decode(record.value.data))
     except Unreadable:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def text_of(value: Any) -> str:
     return value if isinstance(value, str) else jsontext.compact(value)
 
 
-def session_facts(record: Record | None, found: dict[str, Any]) -> dict[str, Fact]:
+def session_facts(record: Record | None, members: dict[str, Any]) -> dict[str, Fact]:
     """Facts of the session alone, without those of its messages."""
     key = record.key if record else ""
     facts: dict[str, Fact] = {}
 
-    def put(name: str, value: Any) -> None:
+    def add(name: str, value: Any) -> None:
         if value is not None and value != "":
             facts[name] = Fact(name, text_of(value), key)
 
     problem = session_problem(record.value.data if record else None)
-    endpoint = found.get("endpoint") if isinstance(found.get("endpoint"), dict) else {}
-    put("status", found.get("status"))
+    endpoint = members.get("endpoint") if isinstance(members.get("endpoint"), dict) else {}
+    add("status", members.get("status"))
     for name in ("model", "provider", "api_base"):
-        put(name, (endpoint or {}).get(name))
-    put("thinking", _thinking((endpoint or {}).get("thinking")))
-    put("parent", found.get("parent_id"))
-    put("compactedFrom", found.get("parent_id"))
-    put("branchPoint", found.get("branch_point"))
+        add(name, (endpoint or {}).get(name))
+    add("thinking", _thinking((endpoint or {}).get("thinking")))
+    add("parent", members.get("parent_id"))
+    add("compactedFrom", members.get("parent_id"))
+    add("branchPoint", members.get("branch_point"))
     for name, stored in (("createdAt", "created_at"), ("updatedAt", "updated_at")):
-        moment = milliseconds(found.get(stored))
-        put(name, None if moment is None else str(moment))
-    put("tags", found.get("tags") or None)
-    put("reward", found.get("reward"))
-    put("unknownKeys", ", ".join(sorted(name for name in found if name not in KEYS)) or None)
-    put("sessionProblem", problem or None)
+        moment = milliseconds(members.get(stored))
+        add(name, None if moment is None else str(moment))
+    add("tags", members.get("tags") or None)
+    add("reward", members.get("reward"))
+    add("unknownKeys", ", ".join(sorted(name for name in members if name not in KEYS)) or None)
+    add("sessionProblem", problem or None)
     # Whole only where it has to be repaired: a repair sets this fact, and the writer spells session.json after it.
-    put(SESSION_FACT, found if problem and found else None)
+    add(SESSION_FACT, members if problem and members else None)
     return facts
 
 
@@ -70,8 +70,8 @@ def _thinking(value: Any) -> str | None:
     return {True: "enabled", False: "disabled"}.get(value) if isinstance(value, bool) else None
 
 
-def is_era_b(found: dict[str, Any]) -> bool:
-    endpoint = found.get("endpoint")
+def is_era_b(members: dict[str, Any]) -> bool:
+    endpoint = members.get("endpoint")
     return isinstance(endpoint, dict) and ("thinking_budget" in endpoint or "extra" in endpoint)
 
 

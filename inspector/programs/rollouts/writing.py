@@ -16,7 +16,7 @@ from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Cell, Change, Stored, WriteRefused
 from inspector.programs.rollouts.chunks import message_chunks
-from inspector.programs.rollouts.lines import Line, join, milliseconds, parsed, split
+from inspector.programs.rollouts.lines import MessageLine, join, milliseconds, parsed, split
 from inspector.programs.rollouts.loading import BLOCKS, MESSAGE
 from inspector.programs.rollouts.session import KEYS, SESSION_FACT, content
 
@@ -41,39 +41,41 @@ def changed_messages(plan: Plan, stored: Stored, data: bytes) -> tuple[bytes, in
             raise WriteRefused(f"This store has no place for {edit.field}; leave the strategy that sets it out of the plan.")
     conversation = stored.conversation
     final = apply(conversation, plan.edits)
-    lines, behind = split(data)
+    lines, tail = split(data)
     era = conversation.fact("era") or "C"
     by_place = _chunks_by_line(conversation)
     base = {chunk.key: chunk for chunk in conversation.chunks}
-    kept: list[Line] = []
+    new_lines: list[MessageLine] = []
     # Lines without chunks (the header of era A, changes of its configuration) stay where they are.
     bare = [line for line in lines if line.index not in by_place]
     before = ""
     for place, chunks in _grouped(final, base):
         line = lines[place] if place is not None else None
-        held = by_place.get(line.index, []) if line else []
+        stored_chunks = by_place.get(line.index, []) if line else []
         while line is not None and bare and bare[0].index < line.index:
-            kept.append(bare.pop(0))
-        if era != "A" and (own := _given(chunks, line)):
+            new_lines.append(bare.pop(0))
+        if era != "A" and (own := _own_bytes(chunks, line)):
             # A strategy that brings a whole line brings its bytes: of a line repaired, moved, or taken from the parent.
-            line = replace(line, raw=own, ended=True) if line else Line(-1, -1, b"", own)
-            held = message_chunks(chunks[0].key.rpartition("#")[0], place or 0, chunks[0].seq, own, parsed(own))
-        if line is not None and (_same(chunks, held) or (line.index < 0 and _alike(chunks, held))):
-            kept.append(line)
+            line = replace(line, raw=own, ended=True) if line else MessageLine(-1, -1, b"", own)
+            stored_chunks = message_chunks(chunks[0].key.rpartition("#")[0], place or 0, chunks[0].seq, own, parsed(own))
+        if line is not None and (_same(chunks, stored_chunks) or (line.index < 0 and _alike(chunks, stored_chunks))):
+            new_lines.append(line)
         else:
-            kept.append(
-                _respelled(line if line and line.index >= 0 else None, chunks, held if line and line.index >= 0 else [], era, before)
+            new_lines.append(
+                _encoded_line(
+                    line if line and line.index >= 0 else None, chunks, stored_chunks if line and line.index >= 0 else [], era, before
+                )
             )
-        before = _time(kept[-1].raw) or before
-    written = join([*kept, *bare], behind)
+        before = _time(new_lines[-1].raw) or before
+    written = join([*new_lines, *bare], tail)
     if len(_chunk_list(written)) != len(final.chunks) and era != "A":
         raise WriteRefused("The messages would not read back as planned; report this with the plan, or leave out strategies one by one.")
     return written, _first_difference(lines, split(written)[0])
 
 
-def _first_difference(old: Sequence[Line], new: Sequence[Line]) -> int:
-    for index, (one, other) in enumerate(zip(old, new, strict=False)):
-        if one.raw != other.raw:
+def _first_difference(old: Sequence[MessageLine], new: Sequence[MessageLine]) -> int:
+    for index, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before.raw != after.raw:
             return index
     return min(len(old), len(new))
 
@@ -94,12 +96,12 @@ def _place(key: str) -> int | None:
 
 
 def _chunks_by_line(conversation: Conversation) -> dict[int, list[Chunk]]:
-    found: dict[int, list[Chunk]] = {}
+    by_line: dict[int, list[Chunk]] = {}
     for chunk in conversation.chunks:
         place = _place(chunk.key)
         if place is not None:
-            found.setdefault(place, []).append(chunk)
-    return found
+            by_line.setdefault(place, []).append(chunk)
+    return by_line
 
 
 def _grouped(final: Conversation, base: Mapping[str, Chunk]) -> list[tuple[int | None, list[Chunk]]]:
@@ -127,11 +129,11 @@ def _of_message(previous: Chunk, chunk: Chunk) -> bool:
 
 def _same(chunks: Sequence[Chunk], stored: Sequence[Chunk]) -> bool:
     """Whether nothing but numbers differs; those are not stored."""
-    said = [[(chunk.key, chunk.role, chunk.kind, dict(chunk.payload)) for chunk in side] for side in (chunks, stored)]
-    return said[0] == said[1]
+    contents = [[(chunk.key, chunk.role, chunk.kind, dict(chunk.payload)) for chunk in side] for side in (chunks, stored)]
+    return contents[0] == contents[1]
 
 
-def _given(chunks: Sequence[Chunk], line: Line | None) -> bytes:
+def _own_bytes(chunks: Sequence[Chunk], line: MessageLine | None) -> bytes:
     """The bytes of a message line that all of the chunks bring with them and that are not the stored ones; b"" where there are none."""
     raw = chunks[0].raw
     if not raw or (line is not None and raw == line.raw) or any(chunk.raw != raw for chunk in chunks):
@@ -142,21 +144,21 @@ def _given(chunks: Sequence[Chunk], line: Line | None) -> bytes:
         return b""
 
 
-def _alike(chunks: Sequence[Chunk], held: Sequence[Chunk]) -> bool:
+def _alike(chunks: Sequence[Chunk], stored: Sequence[Chunk]) -> bool:
     """As _same, of a line that is new here: its chunks have other keys."""
-    said = [[(chunk.role, chunk.kind, dict(chunk.payload)) for chunk in side] for side in (chunks, held)]
-    return said[0] == said[1]
+    contents = [[(chunk.role, chunk.kind, dict(chunk.payload)) for chunk in side] for side in (chunks, stored)]
+    return contents[0] == contents[1]
 
 
 def _time(raw: bytes) -> str:
     try:
-        found = parsed(raw).get("timestamp")
+        time = parsed(raw).get("timestamp")
     except Unreadable:
         return ""
-    return found if isinstance(found, str) else ""
+    return time if isinstance(time, str) else ""
 
 
-def _respelled(line: Line | None, chunks: Sequence[Chunk], stored: Sequence[Chunk], era: str, before: str) -> Line:
+def _encoded_line(line: MessageLine | None, chunks: Sequence[Chunk], stored: Sequence[Chunk], era: str, before: str) -> MessageLine:
     """The line again; of an inserted message the time is that of the message before it, so that times do not run backwards."""
     message: dict[str, Any] | None = None
     if line is not None:
@@ -173,7 +175,7 @@ def _respelled(line: Line | None, chunks: Sequence[Chunk], stored: Sequence[Chun
     escaped = era != "C" and (line is None or line.raw.isascii())
     raw = jsontext.encode(line_text(inner, escaped))
     if line is None:
-        return Line(-1, -1, b"", raw)
+        return MessageLine(-1, -1, b"", raw)
     return replace(line, raw=raw + (b"\r" if line.raw.endswith(b"\r") else b""), ended=True)
 
 
@@ -198,12 +200,12 @@ def _fill(message: dict[str, Any], chunks: Sequence[Chunk], stored: Mapping[str,
     blocks: list[Any] = []
     for chunk in chunks:
         old, place = stored.get(chunk.key), _PLACE.search(chunk.key)
-        known = old is not None and place is not None and place[2] is not None and isinstance(content_, list) and bool(content_)
-        held = content_[int(place[2])] if known and place and content_ else None
+        is_stored = old is not None and place is not None and place[2] is not None and isinstance(content_, list) and bool(content_)
+        stored_block = content_[int(place[2])] if is_stored and place and content_ else None
         if chunk.kind is Kind.CONTROL and "empty" in chunk.payload:
             continue
-        same = known and old is not None and dict(old.payload) == dict(chunk.payload) and old.kind is chunk.kind
-        blocks.append(held if same else _block(chunk, held if isinstance(held, dict) else {}))
+        same = is_stored and old is not None and dict(old.payload) == dict(chunk.payload) and old.kind is chunk.kind
+        blocks.append(stored_block if same else _block(chunk, stored_block if isinstance(stored_block, dict) else {}))
     texts = [
         block
         for block in blocks
@@ -215,21 +217,21 @@ def _fill(message: dict[str, Any], chunks: Sequence[Chunk], stored: Mapping[str,
         message["content"] = blocks
 
 
-def _block(chunk: Chunk, held: dict[str, Any]) -> dict[str, Any]:
+def _block(chunk: Chunk, stored: dict[str, Any]) -> dict[str, Any]:
     """A block in the key order of the dataclass; what the stored one held beside that stays."""
     payload = chunk.payload
-    beside = {name: value for name, value in dict(payload.get("stored") or {}).items() if name in _BESIDE}
+    extra = {name: value for name, value in dict(payload.get("stored") or {}).items() if name in _EXTRA_MEMBERS}
     match chunk.kind:
         case Kind.TEXT | Kind.SYSTEM:
-            made: dict[str, Any] = {"type": "text", "text": chunk.text, "text_signature": beside.get("text_signature")}
+            members: dict[str, Any] = {"type": "text", "text": chunk.text, "text_signature": extra.get("text_signature")}
         case Kind.THINKING:
-            made = {"type": "thinking", "thinking": chunk.text, "thinking_signature": payload.get("signature")}
+            members = {"type": "thinking", "thinking": chunk.text, "thinking_signature": payload.get("signature")}
         case Kind.TOOL_CALL:
-            made = {"type": "toolCall", "id": chunk.call_id, "name": chunk.tool_name, "arguments": payload.get("input")}
-            made |= {"thought_signature": payload.get("signature")}
-            made |= {name: beside.get(name) for name in ("parse_error", "raw_arguments")}
+            members = {"type": "toolCall", "id": chunk.call_id, "name": chunk.tool_name, "arguments": payload.get("input")}
+            members |= {"thought_signature": payload.get("signature")}
+            members |= {name: extra.get(name) for name in ("parse_error", "raw_arguments")}
         case Kind.IMAGE:
-            made = {"type": "image", "image_url": chunk.text, "detail": beside.get("detail")}
+            members = {"type": "image", "image_url": chunk.text, "detail": extra.get("detail")}
         case Kind.CONTROL if isinstance(payload.get("block"), dict) and payload.get("wire") == "rollouts":
             return dict(payload["block"])
         case _:
@@ -237,15 +239,17 @@ def _block(chunk: Chunk, held: dict[str, Any]) -> dict[str, Any]:
                 f"This store has no block for {chunk.kind.value} (seq {chunk.seq}); leave the strategy that puts it there out of the plan."
             )
     # Fields that a block of its kind never had, in an older era or by another program, are not added to it.
-    made = {
-        name: value for name, value in made.items() if value is not None or not held or name in held or held.get("type") != made["type"]
+    members = {
+        name: value
+        for name, value in members.items()
+        if value is not None or not stored or name in stored or stored.get("type") != members["type"]
     }
-    kind = held.get("type", "text")
+    kind = stored.get("type", "text")
     own = {*BLOCKS.get(kind if isinstance(kind, str) else "", {}), "input", "data"}
-    return {**made, **{name: value for name, value in held.items() if name not in made and name not in own}}
+    return {**members, **{name: value for name, value in stored.items() if name not in members and name not in own}}
 
 
-_BESIDE = ("text_signature", "parse_error", "raw_arguments", "detail")
+_EXTRA_MEMBERS = ("text_signature", "parse_error", "raw_arguments", "detail")
 
 
 def in_place(plan: Plan, stored: Stored, key: str) -> list[Change]:
@@ -258,18 +262,18 @@ def in_place(plan: Plan, stored: Stored, key: str) -> list[Change]:
     data, _ = changed_messages(plan, stored, before.data if before else b"")
     after = Cell(data, "file")
     changes = [] if before == after or (before is None and not data) else [Change(key, before, after)]
-    repaired = _mended_session(plan)
+    repaired = _repaired_session(plan)
     session = next((record for record in stored.records if record.key.rpartition("/")[2] == SESSION), None)
     if repaired and session is not None:
         changes.append(Change(session.key, session.value, Cell(jsontext.encode(session_text(repaired)), "file")))
     return changes
 
 
-def _mended_session(plan: Plan) -> dict[str, Any]:
+def _repaired_session(plan: Plan) -> dict[str, Any]:
     """The object that session.json is to hold; {} where the plan leaves it alone."""
     text = next((edit.new for edit in plan.edits if isinstance(edit, Set) and edit.field == SESSION_FACT), None)
-    found = jsontext.parse(text) if text else {}
-    return found if isinstance(found, dict) else {}
+    session = jsontext.parse(text) if text else {}
+    return session if isinstance(session, dict) else {}
 
 
 def child(plan: Plan, stored: Stored, folder: str) -> list[Change]:
@@ -281,15 +285,15 @@ def child(plan: Plan, stored: Stored, folder: str) -> list[Change]:
         )
     records = {record.key: record for record in stored.records}
     session = records.get(f"{folder}/{SESSION}")
-    found = _mended_session(plan) or content(session)
-    if not isinstance(found.get("endpoint"), dict) or not isinstance(found.get("environment"), dict):
+    session_json = _repaired_session(plan) or content(session)
+    if not isinstance(session_json.get("endpoint"), dict) or not isinstance(session_json.get("environment"), dict):
         raise WriteRefused(
             f"session.json is missing or has no endpoint and environment, so a child cannot be made of it; {IN_PLACE_INSTEAD}."
         )
-    held = records.get(f"{folder}/{MESSAGES}")
-    data, first = changed_messages(plan, stored, held.value.data if held else b"")
-    tags = found.get("tags") if isinstance(found.get("tags"), dict) else {}
-    made = {name: found.get(name) for name in KEYS} | {
+    messages = records.get(f"{folder}/{MESSAGES}")
+    data, first = changed_messages(plan, stored, messages.value.data if messages else b"")
+    tags = session_json.get("tags") if isinstance(session_json.get("tags"), dict) else {}
+    members = {name: session_json.get(name) for name in KEYS} | {
         "session_id": plan.options["fork_id"],
         "parent_id": stored.conversation.native_id,
         "branch_point": first,
@@ -299,7 +303,7 @@ def child(plan: Plan, stored: Stored, folder: str) -> list[Change]:
         "created_at": plan.options["now"],
         "updated_at": plan.options["now"],
     }
-    text = session_text({**made, **{name: value for name, value in found.items() if name not in made}})
+    text = session_text({**members, **{name: value for name, value in session_json.items() if name not in members}})
     target = f"{parent}/{plan.options['fork_id']}"
     return [
         Change(f"{target}/{MESSAGES}", None, Cell(data, "file")),
@@ -314,12 +318,12 @@ def session_text(session: Mapping[str, Any]) -> str:
 
 def stamp(facts: Conversation) -> datetime:
     """One second after the last thing that is known of a session: its child comes after it in rollouts' list, and the same bytes give the same child."""
-    known = [int(value) for name in ("createdAt", "updatedAt", "lastActivityAt") if (value := facts.fact(name))]
-    found = re.match(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)_", facts.native_id)
-    if found:
-        year, month, day, hour, minute, second = found.groups()
-        known.append(milliseconds(f"{year}-{month}-{day}T{hour}:{minute}:{second}") or 0)
-    return datetime.fromtimestamp(max(known, default=0) // 1000 + 1, UTC).replace(tzinfo=None)
+    times = [int(value) for name in ("createdAt", "updatedAt", "lastActivityAt") if (value := facts.fact(name))]
+    match = re.match(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)_", facts.native_id)
+    if match:
+        year, month, day, hour, minute, second = match.groups()
+        times.append(milliseconds(f"{year}-{month}-{day}T{hour}:{minute}:{second}") or 0)
+    return datetime.fromtimestamp(max(times, default=0) // 1000 + 1, UTC).replace(tzinfo=None)
 
 
 __all__ = ["changed_messages", "child", "in_place", "line_text", "session_text", "stamp"]

@@ -24,12 +24,14 @@ def check(case: Case) -> Iterator[Match]:
     part_of = {chunk.key: number for number, part in enumerate(archived) for chunk in part.chunks}
     for message in case.messages:
         wrong = [chunk for chunk in message.chunks if chunk.kind in IMPOSSIBLE.get(message.role, ())]
-        held = _held(case, message, places, archived, part_of)
-        if wrong or len(held) > 1 or any(part.role != message.role for part in held):
-            yield Match(message.chunks, _said(message, wrong, held), evidence=_evidence(held), ruled_out=_unknown(case, held))
+        originals = _originals(case, message, places, archived, part_of)
+        if wrong or len(originals) > 1 or any(part.role != message.role for part in originals):
+            yield Match(
+                message.chunks, _text(message, wrong, originals), evidence=_evidence(originals), ruled_out=_unknown(case, originals)
+            )
 
 
-def _held(
+def _originals(
     case: Case, message: Message, places: Mapping[str, int], archived: Sequence[Message], part_of: Mapping[str, int]
 ) -> list[Message]:
     """The messages of the archive whose rows stand in this one, in the archive's order."""
@@ -39,26 +41,27 @@ def _held(
     return [archived[number] for number in sorted({part_of[key] for key in keys if key in part_of})]
 
 
-def _said(message: Message, wrong: list[Chunk], held: list[Message]) -> str:
+def _text(message: Message, wrong: list[Chunk], originals: list[Message]) -> str:
     where = f"The {message.role} message at seq {span_text(message.seqs)}"
-    if not held:
+    if not originals:
         kinds = " and ".join(sorted({chunk.kind.value for chunk in wrong}))
         return f"{where} holds {kinds}, which nothing stores in a {message.role} message: compaction wrote back what was read merged."
-    if len(held) == 1:
-        return f"{where} is the {held[0].role} message of seq {span_text(held[0].seqs)} in the archive: compaction stored it under another role."
-    return f"{where} holds {len(held)} messages of the archive (seq {span_text([seq for part in held for seq in part.seqs])}): compaction stored them as one."
+    if len(originals) == 1:
+        return f"{where} is the {originals[0].role} message of seq {span_text(originals[0].seqs)} in the archive: compaction stored it under another role."
+    return f"{where} holds {len(originals)} messages of the archive (seq {span_text([seq for part in originals for seq in part.seqs])}): compaction stored them as one."
 
 
-def _evidence(held: list[Message]) -> tuple[tuple[str, str], ...]:
+def _evidence(originals: list[Message]) -> tuple[tuple[str, str], ...]:
     return tuple(
-        (f"archive seq {span_text(part.seqs)}", f"{part.role}: {', '.join(chunk.kind for chunk in part.chunks)}"[:120]) for part in held[:8]
+        (f"archive seq {span_text(part.seqs)}", f"{part.role}: {', '.join(chunk.kind for chunk in part.chunks)}"[:120])
+        for part in originals[:8]
     )
 
 
-def _unknown(case: Case, held: list[Message]) -> tuple[tuple[str, str], ...]:
+def _unknown(case: Case, originals: list[Message]) -> tuple[tuple[str, str], ...]:
     if case.archive is None:
         return (("where the messages began", "the archive is not in this store, so their boundaries and roles are not known for certain"),)
-    return () if held else (("where the messages began", "these rows are not found in the archive as they stand here"),)
+    return () if originals else (("where the messages began", "these rows are not found in the archive as they stand here"),)
 
 
 RULE = Rule(

@@ -10,13 +10,13 @@ SHOWN = 8
 def check(case: Case) -> Iterator[Match]:
     others = case.bleeding
     if others:
-        names = ", ".join(repr(other[:60]) for other in others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+        names = ", ".join(repr(other_id[:60]) for other_id in others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
         yield Match(
             (),
             f"The program reads the rows of {names} as this conversation's too: its listing {_how(case.conversation.native_id, others)}.",
             evidence=(
                 ("this id", repr(case.conversation.native_id[:200])),
-                *(("also returned", repr(other[:200])) for other in others[:SHOWN]),
+                *(("also returned", repr(other_id[:200])) for other_id in others[:SHOWN]),
                 *((("and", f"{len(others) - SHOWN} more"),) if len(others) > SHOWN else ()),
             ),
         )
@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Match]:
 
 def _how(native_id: str, others: Sequence[str]) -> str:
     plain = not any(letter in native_id for letter in "_%")
-    if plain and all(len(other) != len(native_id) for other in others):
+    if plain and all(len(other_id) != len(native_id) for other_id in others):
         return "takes what follows :chunk: in another id for the number of a row"
     return "ignores case and takes _ and % in an id for wildcards"
 

@@ -17,11 +17,11 @@ def check(case: Case) -> Iterator[Match]:
         else f"{len(stranded)} whole-message rows of the older generation are"
     )
     if not chunks:
-        seen = "the chat looks empty"
+        effect = "the chat looks empty"
     elif chunks[0].seq > 1:
-        seen = f"the chat begins at seq {chunks[0].seq}, and what was said before is out of sight"
+        effect = f"the chat begins at seq {chunks[0].seq}, and what was said before is out of sight"
     else:
-        seen = "the chat shows only the chunk rows beside them"
+        effect = "the chat shows only the chunk rows beside them"
     evidence = [
         (f"message {message.chunks[0].seq if message.chunks else '?'}", _words(message.role, [chunk.text for chunk in message.chunks]))
         for message in stranded[:SHOWN]
@@ -32,7 +32,7 @@ def check(case: Case) -> Iterator[Match]:
         evidence.append(
             ("first chunk row", f"seq {chunks[0].seq}, one above the number of whole messages: the counter was taken over as it was")
         )
-    yield Match(chunks[:1], f"{rows} still stored and no longer read: {seen}.", evidence=tuple(evidence))
+    yield Match(chunks[:1], f"{rows} still stored and no longer read: {effect}.", evidence=tuple(evidence))
 
 
 def _words(role: str, texts: list[str]) -> str:

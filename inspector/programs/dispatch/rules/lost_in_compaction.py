@@ -15,15 +15,15 @@ def check(case: Case) -> Iterator[Match]:
     if not case.conversation.fact("compactedFrom") or not case.conversation.chunks or case.running or _half_written(case):
         return
     archived, anchor = _lost_from_archive(case)
-    known = {chunk.text for chunk in archived}
-    asked = [said for said in _lost_from_prompts(case) if said[1] not in known]
-    if archived or asked:
+    archived_texts = {chunk.text for chunk in archived}
+    prompted = [pair for pair in _lost_from_prompts(case) if pair[1] not in archived_texts]
+    if archived or prompted:
         # What compaction summed up is gone rightly; only what stood after a kept row must still be there.
-        lost = [(f"archive seq {chunk.seq}", chunk.text[:200]) for chunk in archived] + [(where, text[:200]) for where, text in asked]
+        lost = [(f"archive seq {chunk.seq}", chunk.text[:200]) for chunk in archived] + [(where, text[:200]) for where, text in prompted]
         yield Match(
             (anchor or case.conversation.chunks[-1],),
             f"{'A user message is' if len(lost) == 1 else f'{len(lost)} user messages are'} missing after what compaction kept: "
-            f"{_holder(bool(archived), bool(asked))} and the rows do not.",
+            f"{_holder(bool(archived), bool(prompted))} and the rows do not.",
             evidence=tuple(lost[:8]),
             ruled_out=(
                 ("compaction summed it up", "what stood before it was kept, and compaction keeps the end"),

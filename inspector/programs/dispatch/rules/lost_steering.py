@@ -23,14 +23,14 @@ def check(case: Case) -> Iterator[Match]:
         if not places or not witness.between or (case.taken_at is not None and witness.start > case.taken_at):
             continue
         stored = {chunk.text for chunk in chunks[places[0] :] if chunk.kind is Kind.TEXT}
-        for said in witness.between:
-            lost = [text for text in said.texts if text.strip() and text not in stored]
+        for steering in witness.between:
+            lost = [text for text in steering.texts if text.strip() and text not in stored]
             if lost:
-                yield _match(witness.turn_id, [chunks[place] for place in places], said, lost)
+                yield _match(witness.turn_id, [chunks[place] for place in places], steering, lost)
 
 
-def _match(turn_id: str, rows: list[Chunk], said: Said, lost: list[str]) -> Match:
-    before = [chunk for chunk in rows if chunk.step_id == said.after] or rows
+def _match(turn_id: str, rows: list[Chunk], steering: Said, lost: list[str]) -> Match:
+    before = [chunk for chunk in rows if chunk.step_id == steering.after] or rows
     return Match(
         before[-1:],
         f"A user message that came in while {turn_id[:60]} ran stands in the prompt and in no row: it belongs after seq {before[-1].seq}. "

@@ -29,18 +29,18 @@ def check(case: Case) -> Iterator[Match]:
             chunks,
             f"The compacted history begins with {'a result' if len(chunks) == 1 else f'{len(chunks)} results'} "
             f"(seq {queries.span_text([chunk.seq for chunk in chunks])}): compaction cut between the calls and what they returned.",
-            evidence=tuple(_held(case, chunk) for chunk in chunks[:8]),
+            evidence=tuple(_archived_call(case, chunk) for chunk in chunks[:8]),
         )
 
 
-def _held(case: Case, result: Chunk) -> tuple[str, str]:
+def _archived_call(case: Case, result: Chunk) -> tuple[str, str]:
     """What the archive says of the call of `result`."""
     what = f"the call of seq {result.seq}"
     if case.archive is None:
         return what, "the conversation that this one was compacted from is not in this store"
     calls = [call for message in queries.true_messages(case.archive.chunks) for call in queries.calls(message)]
-    found = [call for call in calls if call.call_id == result.call_id]
-    return what, f"{found[-1].tool_name} at seq {found[-1].seq} of the archive" if found else "is not in the archive either"
+    matching = [call for call in calls if call.call_id == result.call_id]
+    return what, f"{matching[-1].tool_name} at seq {matching[-1].seq} of the archive" if matching else "is not in the archive either"
 
 
 RULE = Rule(

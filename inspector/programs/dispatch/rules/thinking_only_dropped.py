@@ -8,9 +8,9 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    gone = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if not case.reading.failure else set()
+    dropped_keys = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if not case.reading.failure else set()
     for message in case.messages:
-        if message.role == "assistant" and all(chunk.kind is Kind.THINKING and chunk.key in gone for chunk in message.chunks):
+        if message.role == "assistant" and all(chunk.kind is Kind.THINKING and chunk.key in dropped_keys for chunk in message.chunks):
             yield Match(
                 message.chunks,
                 f"The assistant message at seq {span_text(message.seqs)} holds only thinking; the reader drops it, and with it the trace of what the model did there.",

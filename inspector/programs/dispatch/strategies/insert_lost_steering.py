@@ -19,9 +19,9 @@ def propose(case: Case) -> Iterator[Edit]:
     # The last turn of a running conversation has not written everything yet.
     for turn in witnesses[:-1] if case.running else witnesses:
         stored = _texts_from(case, turn.turn_id) if turn.between else set()
-        for number, said in enumerate(turn.between):
-            words = [text for text in said.texts if text.strip() and text not in stored]
-            index = _message_of(case, said.after)
+        for number, steering in enumerate(turn.between):
+            words = [text for text in steering.texts if text.strip() and text not in stored]
+            index = _message_of(case, steering.after)
             if words and index is not None:
                 key, seq = f"new:steering:{turn.turn_id}:{number}", case.messages[index].chunks[-1].seq
                 chunks = [Chunk(f"{key}.{at}", seq, "user", Kind.TEXT, {"type": "text", "text": text}) for at, text in enumerate(words)]
@@ -32,14 +32,14 @@ def propose(case: Case) -> Iterator[Edit]:
 def _texts_from(case: Case, turn_id: str) -> set[str]:
     """Texts of the rows from the first one on that names the turn."""
     of_turn = (chunk.step_id is not None and turn_of(chunk.step_id)[0] == turn_id for chunk in case.conversation.chunks)
-    first = next((place for place, known in enumerate(of_turn) if known), 0)
+    first = next((place for place, is_of_turn in enumerate(of_turn) if is_of_turn), 0)
     return {chunk.text for chunk in case.conversation.chunks[first:] if chunk.kind is Kind.TEXT}
 
 
 def _message_of(case: Case, step_id: str) -> int | None:
     """Place of the last message that holds a chunk of the step; None where none does."""
-    found = [index for index, message in enumerate(case.messages) if any(chunk.step_id == step_id for chunk in message.chunks)]
-    return found[-1] if found and step_id else None
+    indexes = [index for index, message in enumerate(case.messages) if any(chunk.step_id == step_id for chunk in message.chunks)]
+    return indexes[-1] if indexes and step_id else None
 
 
 STRATEGY = Strategy(

@@ -22,7 +22,7 @@ def propose(case: Case) -> Iterator[Edit]:
     # An archived row without an index belongs to no message: its role and boundary are not known.
     places = {key: home.get(case.archive.chunks[place].key) for key, place in kept(case.conversation, case.archive).items()}
     spare = max((chunk.msg_idx or 0 for chunk in case.conversation.chunks), default=0) + 1
-    put_right: dict[str, Chunk] = {}
+    corrected: dict[str, Chunk] = {}
     for message in case.messages:
         homes = [places.get(chunk.key) for chunk in message.chunks]
         if not _is_baked(message, homes, archived) or any(first.seq >= second.seq for first, second in pairwise(message.chunks)):
@@ -32,16 +32,16 @@ def propose(case: Case) -> Iterator[Edit]:
             role = message.role if number is None else archived[number].role
             for chunk in chunks:
                 # seq - chunkIdx tells the messages apart permanently after; the spare msgIdx does until the renumbering.
-                put_right[chunk.key] = replace(chunk, role=role, msg_idx=spare, chunk_idx=chunk.seq - chunks[0].seq)
+                corrected[chunk.key] = replace(chunk, role=role, msg_idx=spare, chunk_idx=chunk.seq - chunks[0].seq)
             spare += 1
-    if put_right:
-        final = replace(case.conversation, chunks=tuple(put_right.get(chunk.key, chunk) for chunk in case.conversation.chunks))
+    if corrected:
+        final = replace(case.conversation, chunks=tuple(corrected.get(chunk.key, chunk) for chunk in case.conversation.chunks))
         yield from between(case.conversation, renumbered(final))
 
 
 def _is_baked(message: Message, homes: Sequence[int | None], archived: Sequence[Message]) -> bool:
-    known = {home for home in homes if home is not None}
-    return len(known) > 1 or any(archived[home].role != message.role for home in known)
+    numbers = {home for home in homes if home is not None}
+    return len(numbers) > 1 or any(archived[home].role != message.role for home in numbers)
 
 
 STRATEGY = Strategy(

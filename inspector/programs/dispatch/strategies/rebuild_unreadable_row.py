@@ -9,7 +9,7 @@ from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.dispatch.rows import read_chunk
 from inspector.programs.dispatch.strategies.suffixes import Suffix, suffix
-from inspector.programs.dispatch.strategies.traced_chunks import Found, found_between, name_of, prompts
+from inspector.programs.dispatch.strategies.traced_chunks import TracedChunk, chunk_between, name_of, prompts
 from inspector.programs.formats import Cell, Record
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
@@ -45,17 +45,17 @@ def _from_own(chunks: Sequence[Chunk], place: int) -> Chunk | None:
     if chunk.damage == "not-text":
         as_text = read_chunk(Record(chunk.key, Cell(chunk.raw)), chunk.seq)
         return as_text if not as_text.damage else None
-    wanted = suffix(chunks, place, chunk.payload) if chunk.payload else None
-    return _row(chunk, chunk.payload, wanted) if wanted else None
+    target = suffix(chunks, place, chunk.payload) if chunk.payload else None
+    return _row(chunk, chunk.payload, target) if target else None
 
 
-def _from_trace(chunks: Sequence[Chunk], place: int, names: Sequence[str], traced: Sequence[Sequence[Found]]) -> Chunk | None:
+def _from_trace(chunks: Sequence[Chunk], place: int, names: Sequence[str], traced: Sequence[Sequence[TracedChunk]]) -> Chunk | None:
     """Only where nothing of the chunk can be read: a chunk of a newer version of the program is not ours to replace."""
     if not lost(chunks[place]):
         return None
-    found = found_between(names, place, traced)
-    wanted = suffix(chunks, place, found.payload, found.starts) if found else None
-    return _row(chunks[place], found.payload, wanted) if found and wanted else None
+    traced_chunk = chunk_between(names, place, traced)
+    target = suffix(chunks, place, traced_chunk.payload, traced_chunk.starts) if traced_chunk else None
+    return _row(chunks[place], traced_chunk.payload, target) if traced_chunk and target else None
 
 
 def lost(chunk: Chunk) -> bool:
@@ -63,14 +63,14 @@ def lost(chunk: Chunk) -> bool:
     return chunk.kind is Kind.UNREADABLE and not chunk.payload and chunk.damage not in ("too-deep", "huge-integer")
 
 
-def _row(chunk: Chunk, payload: Mapping[str, Any], wanted: Suffix) -> Chunk | None:
+def _row(chunk: Chunk, payload: Mapping[str, Any], target: Suffix) -> Chunk | None:
     """The row with these, as it will be read; None where it would be damaged again."""
-    row = {"chunk": dict(payload), "role": wanted.role, "msgIdx": wanted.msg_idx, "chunkIdx": wanted.chunk_idx}
+    row = {"chunk": dict(payload), "role": target.role, "msgIdx": target.msg_idx, "chunkIdx": target.chunk_idx}
     try:
-        spelled = jsontext.encode(jsontext.compact(row))
+        data = jsontext.encode(jsontext.compact(row))
     except (Unreadable, ValueError):
         return None
-    rebuilt = read_chunk(Record(chunk.key, Cell(spelled)), chunk.seq)
+    rebuilt = read_chunk(Record(chunk.key, Cell(data)), chunk.seq)
     return rebuilt if not rebuilt.damage else None
 
 

@@ -28,9 +28,9 @@ def propose(case: Case) -> Iterator[Edit]:
 def _own_place(chunks: Sequence[Chunk], place: int) -> Suffix:
     """At the end of the message before: every reader groups the other rows as it did. Else a message of its own, with a number no neighbor has."""
     previous = neighbor(chunks, place, -1)
-    behind = after_previous(previous) if previous is not None else None
-    taken = {chunk.msg_idx for chunk in (chunks[place - 1] if place else None, neighbor(chunks, place, 1)) if chunk is not None}
-    return behind or Suffix("assistant", next(index for index in (1, 2, 3) if index not in taken), 0)
+    continued = after_previous(previous) if previous is not None else None
+    used_indexes = {chunk.msg_idx for chunk in (chunks[place - 1] if place else None, neighbor(chunks, place, 1)) if chunk is not None}
+    return continued or Suffix("assistant", next(index for index in (1, 2, 3) if index not in used_indexes), 0)
 
 
 def _error(chunk: Chunk, suffix: Suffix) -> Chunk:

@@ -18,21 +18,21 @@ def propose(case: Case) -> Iterator[Edit]:
     """Before the first result that stands without its call, with the results of the same message that were cut off too."""
     if case.archive is None:
         return
-    held = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
+    present_ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
     answered = queries.answered_ids(case.messages)
     archived = queries.true_messages(case.archive.chunks)
     homes = _homes(archived)
     places: list[Placed] = []
     for message in case.messages:
         for result in queries.results(message) if message.role == "tool" else ():
-            found = homes.get(result.call_id, [])
-            if result.call_id in held or len(found) != 1:
+            callers = homes.get(result.call_id, [])
+            if result.call_id in present_ids or len(callers) != 1:
                 continue
-            asked = {call.call_id for call in queries.calls(archived[found[0]])}
-            if not asked & held:
-                held |= asked
+            call_ids = {call.call_id for call in queries.calls(archived[callers[0]])}
+            if not call_ids & present_ids:
+                present_ids |= call_ids
                 after = before(case, message.chunks[0])
-                places += [(after, _copied(cut)) for cut in _cut_off(archived, found[0], answered)]
+                places += [(after, _copied(cut)) for cut in _cut_off(archived, callers[0], answered)]
     yield from inserted(case, places)
 
 
@@ -51,8 +51,8 @@ def _cut_off(archived: Sequence[Message], index: int, answered: set[str]) -> Ite
     for message in archived[index + 1 :]:
         if message.role != "tool":
             break
-        found = queries.results(message)
-        if found and not any(result.call_id in answered for result in found):
+        results = queries.results(message)
+        if results and not any(result.call_id in answered for result in results):
             yield message
 
 

@@ -37,10 +37,10 @@ def suffix(chunks: Sequence[Chunk], place: int, payload: Mapping[str, Any], star
     if inside is not None:
         return inside if _agrees(inside, role, msg_idx, chunk_idx) else None
     previous = neighbor(chunks, place, -1)
-    behind = after_previous(previous) if previous is not None else None
+    continued = after_previous(previous) if previous is not None else None
     if chunk_idx:
-        return behind if behind is not None and _agrees(behind, role, msg_idx, chunk_idx) else None
-    parted = chunk_idx == 0 or (place == 0 and row.seq <= 1) or (behind is not None and not _agrees(behind, role, msg_idx, None))
+        return continued if continued is not None and _agrees(continued, role, msg_idx, chunk_idx) else None
+    parted = chunk_idx == 0 or (place == 0 and row.seq <= 1) or (continued is not None and not _agrees(continued, role, msg_idx, None))
     if parted and role:
         own = msg_idx if msg_idx is not None else _index_of_own(role, previous)
         return Suffix(role, own, 0) if own is not None else None
@@ -60,10 +60,10 @@ def within_next(chunks: Sequence[Chunk], place: int) -> Suffix | None:
     following, previous = neighbor(chunks, place, 1), neighbor(chunks, place, -1)
     if following is None or following.msg_idx is None or not following.chunk_idx or following.chunk_idx < 0:
         return None
-    found = Suffix(following.role, following.msg_idx, following.chunk_idx - 1)
-    if found.chunk_idx > 0 and previous is not None and after_previous(previous) != found:
+    candidate = Suffix(following.role, following.msg_idx, following.chunk_idx - 1)
+    if candidate.chunk_idx > 0 and previous is not None and after_previous(previous) != candidate:
         return None
-    return found
+    return candidate
 
 
 def after_previous(previous: Chunk) -> Suffix | None:

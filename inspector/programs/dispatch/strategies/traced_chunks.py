@@ -10,7 +10,7 @@ from inspector.traces.model import Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TracedChunk:
     """A chunk of a prompt. `starts` is the role of the message that it is the first of, "" where it is not the first: there the loader may have merged."""
 
     payload: Mapping[str, Any]
@@ -18,22 +18,22 @@ class Found:
     starts: str
 
 
-_BARRIER = Found({}, "", "")
+_BARRIER = TracedChunk({}, "", "")
 _LONGEST_RUN = 50
 
 
-def prompts(trace: Trace | None) -> list[list[Found]]:
+def prompts(trace: Trace | None) -> list[list[TracedChunk]]:
     """The chunks of each prompt body that can be read, in order, without those that were sent twice."""
-    seen: dict[tuple[tuple[str, str], ...], list[Found]] = {}
+    by_names: dict[tuple[tuple[str, str], ...], list[TracedChunk]] = {}
     for step in trace.steps() if trace is not None else ():
         body = observe.prompt_body(trace, step) if trace is not None else None
         if body is not None:
-            found = list(_chunks(body["messages"]))
-            seen.setdefault(tuple((each.starts, each.name) for each in found), found)
-    return list(seen.values())
+            chunks = list(_chunks(body["messages"]))
+            by_names.setdefault(tuple((chunk.starts, chunk.name) for chunk in chunks), chunks)
+    return list(by_names.values())
 
 
-def _chunks(messages: Sequence[Any]) -> Iterator[Found]:
+def _chunks(messages: Sequence[Any]) -> Iterator[TracedChunk]:
     """What cannot be read stays as a barrier: chunks on both sides of it are no neighbors."""
     for message in messages:
         chunks = message.get("chunks") if isinstance(message, dict) else None
@@ -42,10 +42,10 @@ def _chunks(messages: Sequence[Any]) -> Iterator[Found]:
             continue
         for index, payload in enumerate(chunks):
             role = message.get("role") if index == 0 else ""
-            yield Found(payload, name_of(payload), role if isinstance(role, str) else "") if isinstance(payload, dict) else _BARRIER
+            yield TracedChunk(payload, name_of(payload), role if isinstance(role, str) else "") if isinstance(payload, dict) else _BARRIER
 
 
-def found_between(names: Sequence[str], place: int, traced: Sequence[Sequence[Found]]) -> Found | None:
+def chunk_between(names: Sequence[str], place: int, traced: Sequence[Sequence[TracedChunk]]) -> TracedChunk | None:
     """What all prompts agree on for the row at `place`; `names` are those of the stored rows, "" for one that cannot be read.
 
     None where no prompt holds the rows around with as many between them, where two prompts differ, or where whole rows stand between
@@ -62,13 +62,13 @@ def found_between(names: Sequence[str], place: int, traced: Sequence[Sequence[Fo
     if any((names[at], names[at + width]) == ends and all(names[at + 1 : at + width]) for at in range(len(names) - width)):
         return None
     fitting = {
-        tuple(each.name for each in prompt[at + 1 : at + width]): prompt[at + 1 + place - first]
+        tuple(chunk.name for chunk in prompt[at + 1 : at + width]): prompt[at + 1 + place - first]
         for prompt in traced
         for at in range(len(prompt) - width)
         if (prompt[at].name, prompt[at + width].name) == ends
     }
-    (held, found), *others = fitting.items() if fitting else [((), _BARRIER)]
-    return found if held and all(held) and not others else None
+    (names_between, candidate), *others = fitting.items() if fitting else [((), _BARRIER)]
+    return candidate if names_between and all(names_between) and not others else None
 
 
 def name_of(payload: Mapping[str, Any]) -> str:

@@ -8,14 +8,14 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    found = list(unparsed(case.conversation))
-    if found:
-        indexes = span_text([chunk.msg_idx for chunk in found if chunk.msg_idx is not None])
+    chunks = list(unparsed(case.conversation))
+    if chunks:
+        indexes = span_text([chunk.msg_idx for chunk in chunks if chunk.msg_idx is not None])
         yield Match(
-            found,
-            f"{'A message is' if len(found) == 1 else f'{len(found)} messages are'} stored as plain words in a JSON string (index {indexes}): "
+            chunks,
+            f"{'A message is' if len(chunks) == 1 else f'{len(chunks)} messages are'} stored as plain words in a JSON string (index {indexes}): "
             "gbrain parses such a string as JSON when it loads the job, and every retry ends there.",
-            evidence=(("words", found[0].text[:160]),),
+            evidence=(("words", chunks[0].text[:160]),),
         )
 
 

@@ -14,7 +14,7 @@ _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 
 def check(case: Case) -> Iterator[Match]:
     direct = case.conversation.fact(PATH) == LEGACY
-    dropped = [chunk for each in case.reading.dropped if each.why == UNKNOWN for chunk in each.chunks]
+    dropped = [chunk for entry in case.reading.dropped if entry.why == UNKNOWN for chunk in entry.chunks]
     for chunk in dropped:
         if chunk.kind is Kind.UNREADABLE:
             yield Match((chunk,), f"What stands at seq {chunk.seq} is not read: {chunk.reason}.", origin=Origin.STORE)

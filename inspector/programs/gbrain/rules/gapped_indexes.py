@@ -12,21 +12,21 @@ GATEWAY = "the gateway loop before #2820 counted a row of results after each mes
 
 
 def check(case: Case) -> Iterator[Match]:
-    rows = [(index, held) for index, held in by_row(case.conversation.chunks) if index is not None]
+    rows = [(index, chunks) for index, chunks in by_row(case.conversation.chunks) if index is not None]
     own: list[tuple[list[int], Chunk]] = []
-    other: list[tuple[list[int], Chunk]] = []
-    for (index, held), (following, behind) in pairwise(rows):
-        gone = list(range(index + 1, min(following, index + 50)))
-        calls = held[0].role == "assistant" and any(chunk.kind is Kind.TOOL_CALL for chunk in held)
-        if gone:
-            (own if len(gone) == 1 and calls else other).append((gone, behind[0]))
-    for found, is_own in ((own, True), (other, False)):
-        if found:
-            missing = [index for gone, _ in found for index in gone]
+    unexplained: list[tuple[list[int], Chunk]] = []
+    for (index, chunks), (following, next_chunks) in pairwise(rows):
+        skipped = list(range(index + 1, min(following, index + 50)))
+        calls = chunks[0].role == "assistant" and any(chunk.kind is Kind.TOOL_CALL for chunk in chunks)
+        if skipped:
+            (own if len(skipped) == 1 and calls else unexplained).append((skipped, next_chunks[0]))
+    for gaps, is_own in ((own, True), (unexplained, False)):
+        if gaps:
+            missing = [index for skipped, _ in gaps for index in skipped]
             numbers = f"{'index' if len(missing) == 1 else 'indexes'} {span_text(missing)}"
             why = f"{GATEWAY}." if is_own else "no path of gbrain leaves these out, so that rows were removed."
             yield Match(
-                [chunk for _, chunk in found], f"No message stands at {numbers}: {why}", severity=None if is_own else Severity.WARNING
+                [chunk for _, chunk in gaps], f"No message stands at {numbers}: {why}", severity=None if is_own else Severity.WARNING
             )
 
 

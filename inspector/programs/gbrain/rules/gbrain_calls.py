@@ -13,7 +13,7 @@ from inspector.rules.base import Case
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CallingRow:
     """A stored message with its calls and their runs. `results` are those of the row after it, where that is one of results."""
 
     index: int
@@ -24,10 +24,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenCall:
     """A call without a result. `is_partial`: the row after its message has results, of other calls."""
 
-    row: Row
+    row: CallingRow
     call: Chunk
     run: Execution | None
 
@@ -40,26 +40,26 @@ class Open:
         return bool(self.row.results)
 
 
-def rows_with_calls(case: Case) -> Iterator[Row]:
+def rows_with_calls(case: Case) -> Iterator[CallingRow]:
     ledger = by_message(case.conversation.ledger)
-    rows = [(index, tuple(held)) for index, held in by_row(case.conversation.chunks) if index is not None]
-    for number, (index, held) in enumerate(rows):
-        if held[0].role != "assistant" or not any(chunk.kind is Kind.TOOL_CALL for chunk in held):
+    rows = [(index, tuple(chunks)) for index, chunks in by_row(case.conversation.chunks) if index is not None]
+    for number, (index, chunks) in enumerate(rows):
+        if chunks[0].role != "assistant" or not any(chunk.kind is Kind.TOOL_CALL for chunk in chunks):
             continue
-        behind = rows[number + 1][1] if number + 1 < len(rows) else ()
-        is_results = not any(chunk.role == "assistant" for chunk in behind)
-        results = tuple(chunk for chunk in behind if is_results and chunk.kind is Kind.TOOL_RESULT)
-        runs = tuple(runs_of(Message("assistant", held), ledger.get(index, ())))
-        yield Row(index, held, runs, results, number + 1 == len(rows))
+        next_chunks = rows[number + 1][1] if number + 1 < len(rows) else ()
+        is_results = not any(chunk.role == "assistant" for chunk in next_chunks)
+        results = tuple(chunk for chunk in next_chunks if is_results and chunk.kind is Kind.TOOL_RESULT)
+        runs = tuple(runs_of(Message("assistant", chunks), ledger.get(index, ())))
+        yield CallingRow(index, chunks, runs, results, number + 1 == len(rows))
 
 
-def open_calls(case: Case) -> list[Open]:
+def open_calls(case: Case) -> list[OpenCall]:
     """In the order of the history; without those of a turn that is under way."""
-    missing = {found.call.key for found in answered(case.messages) if not found.results}
+    missing = {answer.call.key for answer in answered(case.messages) if not answer.results}
     if not missing:
         return []
     return [
-        Open(row, call, run)
+        OpenCall(row, call, run)
         for row in rows_with_calls(case)
         if not (row.is_last and case.running)
         for call, run in row.runs
@@ -67,19 +67,19 @@ def open_calls(case: Case) -> list[Open]:
     ]
 
 
-def by_turn(found: Sequence[Open]) -> list[list[Open]]:
+def by_turn(calls: Sequence[OpenCall]) -> list[list[OpenCall]]:
     """Those of one message together."""
-    turns: dict[int, list[Open]] = {}
-    for each in found:
-        turns.setdefault(each.row.index, []).append(each)
+    turns: dict[int, list[OpenCall]] = {}
+    for open_call in calls:
+        turns.setdefault(open_call.row.index, []).append(open_call)
     return list(turns.values())
 
 
-def calls_text(found: Sequence[Open]) -> str:
+def calls_text(turn: Sequence[OpenCall]) -> str:
     """`2 calls of head, body (seq 2-3, index 1) have`."""
-    names = ", ".join(dict.fromkeys(each.call.tool_name[:60] for each in found))[:80]
-    where = f"(seq {span_text([each.call.seq for each in found])}, index {found[0].row.index})"
-    return f"A call of {names} {where} has" if len(found) == 1 else f"{len(found)} calls of {names} {where} have"
+    names = ", ".join(dict.fromkeys(open_call.call.tool_name[:60] for open_call in turn))[:80]
+    where = f"(seq {span_text([open_call.call.seq for open_call in turn])}, index {turn[0].row.index})"
+    return f"A call of {names} {where} has" if len(turn) == 1 else f"{len(turn)} calls of {names} {where} have"
 
 
 def path_text(case: Case) -> str:
@@ -88,9 +88,12 @@ def path_text(case: Case) -> str:
     return f" The job ran on {path}." if path else ""
 
 
-def runs_text(found: Sequence[Open]) -> tuple[tuple[str, str], ...]:
+def runs_text(turn: Sequence[OpenCall]) -> tuple[tuple[str, str], ...]:
     """Rows of evidence: what the ledger has of the first calls."""
-    return tuple((f"seq {each.call.seq} {each.call.tool_name[:40]} {each.call.call_id[:40]!r}", run_text(each.run)) for each in found[:8])
+    return tuple(
+        (f"seq {open_call.call.seq} {open_call.call.tool_name[:40]} {open_call.call.call_id[:40]!r}", run_text(open_call.run))
+        for open_call in turn[:8]
+    )
 
 
 def run_text(run: Execution | None) -> str:

@@ -10,17 +10,17 @@ REFUSED = "A repair is refused until the job is at rest"
 
 
 def check(case: Case) -> Iterator[Match]:
-    held, status = case.held_until, case.conversation.fact(STATUS)
+    locked_until, status = case.held_until, case.conversation.fact(STATUS)
     last = case.conversation.chunks[-1:]
-    if case.running and held is not None and case.taken_at is not None:
+    if case.running and locked_until is not None and case.taken_at is not None:
         yield Match(
             last,
-            f"Somebody runs the job now: its lock or a call of it is held until {_moment(held)}, and its open end is no damage. {REFUSED}.",
+            f"Somebody runs the job now: its lock or a call of it is held until {_moment(locked_until)}, and its open end is no damage. {REFUSED}.",
         )
     elif case.running:
         yield Match(last, f"The job is active and was written to a moment before it was read: its open end is no damage. {REFUSED}.")
     elif status == "active":
-        since = f"its lock ended at {_moment(held)}" if held is not None else "nothing was written for long"
+        since = f"its lock ended at {_moment(locked_until)}" if locked_until is not None else "nothing was written for long"
         yield Match(
             last,
             f"The job is active, and {since}: the worker is gone, and gbrain will take it up again. {REFUSED}: pause or cancel it first.",

@@ -8,15 +8,15 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    for found in by_turn([each for each in open_calls(case) if each.is_partial]):
-        row = found[0].row
-        held = sum(each.is_settled for each in found)
-        kept = "" if not held else f", though the ledger holds {'its outcome' if len(found) == 1 else f'the outcome of {held}'}"
+    for turn in by_turn([open_call for open_call in open_calls(case) if open_call.is_partial]):
+        row = turn[0].row
+        settled = sum(open_call.is_settled for open_call in turn)
+        ledger_note = "" if not settled else f", though the ledger holds {'its outcome' if len(turn) == 1 else f'the outcome of {settled}'}"
         yield Match(
-            [each.call for each in found],
-            f"{calls_text(found)} no result, and the row after has results (seq {row.results[0].seq}): gbrain writes those of a turn in one row, so that something else "
-            f"changed it. Since #2820 gbrain takes such a turn for answered and sends {RECOVERED!r}{kept}.{path_text(case)}",
-            evidence=runs_text(found),
+            [open_call.call for open_call in turn],
+            f"{calls_text(turn)} no result, and the row after has results (seq {row.results[0].seq}): gbrain writes those of a turn in one row, so that something else "
+            f"changed it. Since #2820 gbrain takes such a turn for answered and sends {RECOVERED!r}{ledger_note}.{path_text(case)}",
+            evidence=runs_text(turn),
         )
 
 

@@ -10,14 +10,14 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 def check(case: Case) -> Iterator[Match]:
     """Of turns without any row of results: TOOL603 speaks of those that have one."""
-    for found in by_turn([each for each in open_calls(case) if each.is_settled and not each.is_partial]):
-        failed = sum(each.run is not None and each.run.status == "failed" for each in found)
-        ended = "complete" if not failed else "failed" if failed == len(found) else f"{len(found) - failed} complete, {failed} failed"
+    for turn in by_turn([open_call for open_call in open_calls(case) if open_call.is_settled and not open_call.is_partial]):
+        failed = sum(open_call.run is not None and open_call.run.status == "failed" for open_call in turn)
+        ended = "complete" if not failed else "failed" if failed == len(turn) else f"{len(turn) - failed} complete, {failed} failed"
         yield Match(
-            [each.call for each in found],
-            f"{calls_text(found)} no result in the history, and the ledger holds {'its outcome' if len(found) == 1 else 'their outcomes'} ({ended}). "
+            [open_call.call for open_call in turn],
+            f"{calls_text(turn)} no result in the history, and the ledger holds {'its outcome' if len(turn) == 1 else 'their outcomes'} ({ended}). "
             f"{_retry(case)}{path_text(case)}",
-            evidence=runs_text(found),
+            evidence=runs_text(turn),
         )
 
 

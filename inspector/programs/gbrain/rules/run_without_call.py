@@ -12,22 +12,24 @@ ONESHOT = "oneshot-"
 
 
 def check(case: Case) -> Iterator[Match]:
-    taken: set[str] = set()
+    matched_keys: set[str] = set()
     called: dict[int, set[str]] = {}
     open_ids: dict[str, int] = {}
     for row in rows_with_calls(case):
         called[row.index] = {call.call_id for call, _ in row.runs}
-        taken |= {run.key for _, run in row.runs if run is not None}
+        matched_keys |= {run.key for _, run in row.runs if run is not None}
         for call, run in row.runs:
             if run is None:
                 open_ids.setdefault(call.call_id, row.index)
-    first = {index: held[0] for index, held in by_row(case.conversation.chunks) if index is not None}
+    first = {index: chunks[0] for index, chunks in by_row(case.conversation.chunks) if index is not None}
     for index, runs in by_message(case.conversation.ledger).items():
         # A second row of one call is that call's all the same.
-        known = called.get(index, set())
-        left = [run for run in runs if run.key not in taken and run.call_id not in known and not run.call_id.startswith(ONESHOT)]
-        if left:
-            yield _match(case, index, left, first, open_ids)
+        called_ids = called.get(index, set())
+        unmatched = [
+            run for run in runs if run.key not in matched_keys and run.call_id not in called_ids and not run.call_id.startswith(ONESHOT)
+        ]
+        if unmatched:
+            yield _match(case, index, unmatched, first, open_ids)
 
 
 def _match(case: Case, index: int, runs: Sequence[Execution], first: Mapping[int, Chunk], open_ids: Mapping[str, int]) -> Match:

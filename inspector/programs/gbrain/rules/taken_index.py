@@ -7,16 +7,16 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    said = case.reading.report.get("collides")
-    if not said:
+    collision = case.reading.report.get("collides")
+    if not collision:
         return
     at = case.reading.report.get("nextMessageIdx")
     counted = [(version.name, counters(version, case.conversation)) for version in VERSIONS]
     yield Match(
         [chunk for chunk in case.conversation.chunks if chunk.msg_idx == at][:1],
-        f"{case.reading.reader} counts rows to find the next index, and {said}.",
+        f"{case.reading.reader} counts rows to find the next index, and {collision}.",
         evidence=tuple(
-            (name, found["collides"] or f"goes on at index {found['nextMessageIdx']}, which is free") for name, found in counted
+            (name, counter["collides"] or f"goes on at index {counter['nextMessageIdx']}, which is free") for name, counter in counted
         ),
     )
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.facts import LEGACY, PATH
-from inspector.programs.gbrain.readers import BESIDE
+from inspector.programs.gbrain.readers import TEXT_WITH_RESULTS
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
     for dropped in case.reading.dropped:
         words = [chunk for chunk in dropped.chunks if chunk.kind is Kind.TEXT and chunk.text.strip()]
-        if dropped.why == BESIDE and words:
+        if dropped.why == TEXT_WITH_RESULTS and words:
             direct = case.conversation.fact(PATH) == LEGACY
             own = " The job ran on the direct Anthropic path, which sends them; the gateway would not." if direct else ""
             yield Match(

@@ -2,31 +2,31 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.programs.gbrain.rules.gbrain_calls import Open, by_turn, calls_text, open_calls, path_text, runs_text
+from inspector.programs.gbrain.rules.gbrain_calls import OpenCall, by_turn, calls_text, open_calls, path_text, runs_text
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    for found in by_turn([each for each in open_calls(case) if not each.is_settled and not each.is_partial]):
+    for turn in by_turn([open_call for open_call in open_calls(case) if not open_call.is_settled and not open_call.is_partial]):
         yield Match(
-            [each.call for each in found],
-            f"{calls_text(found)} no result, and the ledger does not say how {'it' if len(found) == 1 else 'they'} ended ({_known(found)}). "
-            f"{_retry(found)}{path_text(case)}",
-            evidence=runs_text(found),
+            [open_call.call for open_call in turn],
+            f"{calls_text(turn)} no result, and the ledger does not say how {'it' if len(turn) == 1 else 'they'} ended ({_states_text(turn)}). "
+            f"{_retry(turn)}{path_text(case)}",
+            evidence=runs_text(turn),
         )
 
 
-def _retry(found: Sequence[Open]) -> str:
-    what = "the tool on a retry, where it is registered" if len(found) == 1 else "the tools on a retry, where they are registered"
-    pending = any(each.run is not None for each in found)
+def _retry(turn: Sequence[OpenCall]) -> str:
+    what = "the tool on a retry, where it is registered" if len(turn) == 1 else "the tools on a retry, where they are registered"
+    pending = any(open_call.run is not None for open_call in turn)
     ends = ", or end the job where one that is pending may not run twice" if pending else ""
     return f"gbrain since #2820 would run {what}, whatever was done before{ends}."
 
 
-def _known(found: Sequence[Open]) -> str:
-    absent = sum(each.run is None for each in found)
-    unread = sum(each.run is not None and bool(each.run.damage) for each in found)
-    pending = len(found) - absent - unread
+def _states_text(turn: Sequence[OpenCall]) -> str:
+    absent = sum(open_call.run is None for open_call in turn)
+    unread = sum(open_call.run is not None and bool(open_call.run.damage) for open_call in turn)
+    pending = len(turn) - absent - unread
     counts = ((pending, "pending"), (absent, "without a row"), (unread, "not readable"))
     named = [(count, word) for count, word in counts if count]
     return named[0][1] if len(named) == 1 else ", ".join(f"{count} {word}" for count, word in named)

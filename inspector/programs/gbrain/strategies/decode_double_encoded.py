@@ -23,8 +23,8 @@ def decoded(chunk: Chunk) -> Chunk:
 
 
 def _about(chunk: Chunk) -> Mapping[str, Any]:
-    found = chunk.payload.get("stored")
-    return found if isinstance(found, Mapping) else {}
+    stored = chunk.payload.get("stored")
+    return stored if isinstance(stored, Mapping) else {}
 
 
 STRATEGY = Strategy(

@@ -22,16 +22,16 @@ def settled_runs(case: Case) -> list[tuple[Answered, Execution]]:
     if not by_index:
         return []
     pairs = [answer for answer in answered(case) if not answer.results]
-    known: dict[str, Execution] = {}
+    run_of_call: dict[str, Execution] = {}
     for number in dict.fromkeys(answer.message for answer in pairs):
         message = case.messages[number]
-        found = [(call, run) for call, run in runs_of(message, by_index.get(message.chunks[0].msg_idx or 0, ())) if run is not None]
-        taken: set[str] = set()
-        for call, run in sorted(found, key=lambda pair: pair[0].call_id != pair[1].call_id):
-            if run.key not in taken and run.status in SETTLED and not run.damage:
-                known[call.key] = run
-            taken.add(run.key)
-    return [(answer, known[answer.call.key]) for answer in pairs if answer.call.key in known]
+        candidates = [(call, run) for call, run in runs_of(message, by_index.get(message.chunks[0].msg_idx or 0, ())) if run is not None]
+        used_keys: set[str] = set()
+        for call, run in sorted(candidates, key=lambda pair: pair[0].call_id != pair[1].call_id):
+            if run.key not in used_keys and run.status in SETTLED and not run.damage:
+                run_of_call[call.key] = run
+            used_keys.add(run.key)
+    return [(answer, run_of_call[answer.call.key]) for answer in pairs if answer.call.key in run_of_call]
 
 
 def propose(case: Case) -> Iterator[Edit]:

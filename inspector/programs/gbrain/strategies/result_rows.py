@@ -27,45 +27,45 @@ def placed_in_rows(case: Case, results: Sequence[tuple[str, Chunk]], without: Ma
         calling = speaking.get(index_of.get(after, -1))
         if calling is not None:
             new.setdefault(calling, []).append(replace(result, msg_idx=calling + 1))
-    for calling, made in new.items():
+    for calling, new_results in new.items():
         calls = [chunk for chunk in rows[calling] if chunk.kind is Kind.TOOL_CALL]
-        rows[calling + 1] = _completed(rows.get(calling + 1, []), made, calls)
+        rows[calling + 1] = _completed(rows.get(calling + 1, []), new_results, calls)
     chunks = tuple(chunk for index in sorted(rows) for chunk in rows[index])
     yield from between(base, renumbered(replace(base, chunks=chunks)))
 
 
 def _rows(chunks: Iterable[Chunk]) -> dict[int, list[Chunk]]:
-    found: dict[int, list[Chunk]] = {}
-    for index, held in groupby(chunks, key=lambda chunk: chunk.msg_idx or 0):
-        found.setdefault(index, []).extend(held)
-    return found
+    rows: dict[int, list[Chunk]] = {}
+    for index, group in groupby(chunks, key=lambda chunk: chunk.msg_idx or 0):
+        rows.setdefault(index, []).extend(group)
+    return rows
 
 
 def _speaking(rows: Mapping[int, Sequence[Chunk]]) -> dict[int, int]:
     """Index of a row -> that of the nearest assistant's row, itself or before it."""
-    found: dict[int, int] = {}
+    nearest: dict[int, int] = {}
     last: int | None = None
     for index in sorted(rows):
         if any(chunk.role == "assistant" for chunk in rows[index]):
             last = index
         if last is not None:
-            found[index] = last
-    return found
+            nearest[index] = last
+    return nearest
 
 
 def _completed(row: Sequence[Chunk], new: Sequence[Chunk], calls: Sequence[Chunk]) -> list[Chunk]:
     # An empty row holds nothing but the note that it is empty.
-    held = [chunk for chunk in row if chunk.payload.get("empty") is None]
-    place = _places([*(chunk for chunk in held if chunk.kind is Kind.TOOL_RESULT), *new], calls)
-    known = sorted((place[chunk.key], number) for number, chunk in enumerate(held) if chunk.kind is Kind.TOOL_RESULT)
-    last = list(accumulate((number for _, number in known), max))
+    present = [chunk for chunk in row if chunk.payload.get("empty") is None]
+    place = _places([*(chunk for chunk in present if chunk.kind is Kind.TOOL_RESULT), *new], calls)
+    positions = sorted((place[chunk.key], number) for number, chunk in enumerate(present) if chunk.kind is Kind.TOOL_RESULT)
+    last = list(accumulate((number for _, number in positions), max))
     # Never after words, where it would answer nothing.
-    leading = next((number for number, chunk in enumerate(held) if chunk.kind is not Kind.TOOL_RESULT), len(held))
+    leading = next((number for number, chunk in enumerate(present) if chunk.kind is not Kind.TOOL_RESULT), len(present))
     before: dict[int, list[Chunk]] = {}
     for chunk in sorted(new, key=lambda chunk: place[chunk.key]):
-        earlier = bisect_left(known, (place[chunk.key], -1))
+        earlier = bisect_left(positions, (place[chunk.key], -1))
         before.setdefault(min(last[earlier - 1] + 1 if earlier else 0, leading), []).append(chunk)
-    return [chunk for number in range(len(held) + 1) for chunk in (*before.get(number, ()), *held[number : number + 1])]
+    return [chunk for number in range(len(present) + 1) for chunk in (*before.get(number, ()), *present[number : number + 1])]
 
 
 def _places(results: Sequence[Chunk], calls: Sequence[Chunk]) -> dict[str, int]:

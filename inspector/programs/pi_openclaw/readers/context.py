@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.programs.pi_openclaw.blocks import message_blocks
-from inspector.programs.pi_openclaw.readers.rows import Row, is_mirror, mapping, word
+from inspector.programs.pi_openclaw.readers.rows import PathRow, is_mirror, mapping, word
 
 COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>"
 CAME_BACK = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}</summary>"
@@ -37,7 +37,7 @@ class Context:
     warnings: list[str] = field(default_factory=list)
 
 
-def context_of(path: Sequence[Row], rules: Rules) -> Context:
+def context_of(path: Sequence[PathRow], rules: Rules) -> Context:
     context = Context()
     selected = _selected(path, rules, context)
     edits = {word(row.about.get("targetId")): row for row in selected if row.type == "context_edit"} if rules.edits else {}
@@ -55,7 +55,7 @@ def context_of(path: Sequence[Row], rules: Rules) -> Context:
     return context
 
 
-def _selected(path: Sequence[Row], rules: Rules, context: Context) -> list[Row]:
+def _selected(path: Sequence[PathRow], rules: Rules, context: Context) -> list[PathRow]:
     """The rows that count: after the last compaction or reset all, before it those that it keeps; a compaction comes first."""
     bounds = ("compaction", "reset") if rules.resets else ("compaction",)
     at = next((index for index in range(len(path) - 1, -1, -1) if path[index].type in bounds), None)
@@ -68,22 +68,22 @@ def _selected(path: Sequence[Row], rules: Rules, context: Context) -> list[Row]:
         context.warnings.append(
             f"the {bound.type} {bound.id} keeps entries from {kept_from[:40]!r} on, which is not above it on the path: nothing before it is kept"
         )
-    kept = list(path[first:at])
+    kept_rows = list(path[first:at])
     if bound.type == "reset":
-        kept = [row for row in kept if row.type == "message" and row.role in ("user", "assistant", "tool")]
-        answerable = {chunk.call_id for row in kept for chunk in row.chunks if chunk.kind is Kind.TOOL_CALL}
-        kept = [row for row in kept if row.role != "tool" or row.chunks[0].call_id in answerable]
+        kept_rows = [row for row in kept_rows if row.type == "message" and row.role in ("user", "assistant", "tool")]
+        answerable = {chunk.call_id for row in kept_rows for chunk in row.chunks if chunk.kind is Kind.TOOL_CALL}
+        kept_rows = [row for row in kept_rows if row.role != "tool" or row.chunks[0].call_id in answerable]
     elif rules.system:
-        kept = [row for row in kept if row.role != "system"]
+        kept_rows = [row for row in kept_rows if row.role != "system"]
     # Rows are not hashable by content at a fair price: their place tells them apart.
-    held = {id(row) for row in kept}
-    gone = tuple(chunk for row in path[:at] if id(row) not in held and _messages(row, rules) for chunk in row.chunks)
-    if gone:
-        context.dropped.append(Dropped(gone, f"before the {bound.type} {bound.id}, which keeps nothing of it", meant=True))
-    return [bound, *(row for row in kept if row.type not in bounds), *path[at + 1 :]]
+    kept_ids = {id(row) for row in kept_rows}
+    cut_chunks = tuple(chunk for row in path[:at] if id(row) not in kept_ids and _messages(row, rules) for chunk in row.chunks)
+    if cut_chunks:
+        context.dropped.append(Dropped(cut_chunks, f"before the {bound.type} {bound.id}, which keeps nothing of it", meant=True))
+    return [bound, *(row for row in kept_rows if row.type not in bounds), *path[at + 1 :]]
 
 
-def _messages(row: Row, rules: Rules) -> list[Message]:
+def _messages(row: PathRow, rules: Rules) -> list[Message]:
     """At most two: the system message of a compaction, and its summary."""
     about, first = row.about, row.chunks[0]
     match row.type:
@@ -91,17 +91,17 @@ def _messages(row: Row, rules: Rules) -> list[Message]:
             return [Message(row.role, row.chunks)]
         case "custom_message":
             content = about.get("content")
-            return [Message("user", made(first, "user", content if content is not None else []))]
+            return [Message("user", entry_chunks(first, "user", content if content is not None else []))]
         case "branch_summary" if word(about.get("summary")):
-            return [Message("user", made(first, "user", CAME_BACK.format(about["summary"])))]
+            return [Message("user", entry_chunks(first, "user", CAME_BACK.format(about["summary"])))]
         case "compaction":
             system = mapping(about.get("systemMessage")) if rules.system else {}
-            before = [Message("system", made(first, "system", system.get("content")))] if system else []
-            return [*before, Message("user", made(first, "user", COMPACTED.format(word(about.get("summary")))))]
+            before = [Message("system", entry_chunks(first, "system", system.get("content")))] if system else []
+            return [*before, Message("user", entry_chunks(first, "user", COMPACTED.format(word(about.get("summary")))))]
     return []
 
 
-def made(first: Chunk, role: str, content: Any) -> tuple[Chunk, ...]:
+def entry_chunks(first: Chunk, role: str, content: Any) -> tuple[Chunk, ...]:
     """The chunks of a message that the program makes of an entry or an edit: they keep its place and its line."""
     stored = "toolResult" if role == "tool" else role
     blocks = message_blocks({"role": stored, "content": content})
@@ -121,7 +121,7 @@ def made(first: Chunk, role: str, content: Any) -> tuple[Chunk, ...]:
     )
 
 
-def _edited(row: Row, messages: list[Message], edit: Row, context: Context) -> list[Message]:
+def _edited(row: PathRow, messages: list[Message], edit: PathRow, context: Context) -> list[Message]:
     replacement = edit.about.get("replacement")
     if replacement is None:
         context.dropped.append(Dropped(row.chunks, f"removed from the context by the context edit {edit.id}", meant=True, skipped=True))
@@ -134,16 +134,16 @@ def _edited(row: Row, messages: list[Message], edit: Row, context: Context) -> l
         return messages
     content, first = replacement.get("content"), row.chunks[0]
     context.dropped.append(Dropped(row.chunks, f"replaced in the context by the context edit {edit.id}", meant=True))
-    new = made(first, row.role or "user", content)
+    new = entry_chunks(first, row.role or "user", content)
     if row.role == "tool":
         # Only the content is replaced: whose result it is stays.
-        given = {name: value for name, value in new[0].payload.items() if name in ("content", "blocks", "wire")}
-        kept = {name: value for name, value in first.payload.items() if name not in ("content", "blocks", "wire")}
-        new = (replace(new[0], payload={**kept, **given}),)
+        replaced = {name: value for name, value in new[0].payload.items() if name in ("content", "blocks", "wire")}
+        unchanged = {name: value for name, value in first.payload.items() if name not in ("content", "blocks", "wire")}
+        new = (replace(new[0], payload={**unchanged, **replaced}),)
     return [Message(row.role or "user", new)]
 
 
-def _unsent(row: Row, message: Message, rules: Rules) -> str:
+def _unsent(row: PathRow, message: Message, rules: Rules) -> str:
     """Why the program's converter leaves a message of the context out; "" where it does not."""
     about = row.about
     if all(chunk.kind is Kind.UNREADABLE for chunk in message.chunks) and not any("block" in chunk.payload for chunk in message.chunks):

@@ -9,14 +9,14 @@ from inspector.conversation.model import Conversation, Dropped, Reading
 from inspector.conversation.tree import spoken
 from inspector.programs.pi_openclaw.readers.context import Context, Rules, context_of
 from inspector.programs.pi_openclaw.readers.openclaw_policy import policy_of
-from inspector.programs.pi_openclaw.readers.openclaw_sent import sent, told, warnings_of_end
+from inspector.programs.pi_openclaw.readers.openclaw_sent import policy_report, sent, warnings_of_end
 from inspector.programs.pi_openclaw.readers.pairing_2026_1 import pairing_2026_1
 from inspector.programs.pi_openclaw.readers.pairing_2026_7 import pairing_2026_7
 from inspector.programs.pi_openclaw.readers.pairing_2026_9 import pairing_2026_9
 from inspector.programs.pi_openclaw.readers.pairing_pr3565 import pairing_pr3565
 from inspector.programs.pi_openclaw.readers.paths import REBASED, WALK, manager_path, pi_path, scanned_path
 from inspector.programs.pi_openclaw.readers.result_pairing import Paired, Pairing
-from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, Row, rows, target_of, word
+from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, PathRow, rows, target_of, word
 from inspector.programs.pi_openclaw.readers.walk import closes, few, header_problem, warnings_of
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
@@ -63,58 +63,58 @@ VERSIONS = (
 
 
 def read_as(version: Version, path: Conversation) -> Reading:
-    held = rows(path)
-    if failure := _failure(version, path, held):
+    path_rows = rows(path)
+    if failure := _failure(version, path, path_rows):
         return Reading(version.name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
-    context = context_of(held, Rules(resets=version.resets, mirrors=True))
+    context = context_of(path_rows, Rules(resets=version.resets, mirrors=True))
     paired = version.pairing(context.sent)
-    return _reading(version.name, path, held, context, paired, ())
+    return _reading(version.name, path, path_rows, context, paired, ())
 
 
 def read_as_sent(version: Version, path: Conversation) -> Reading:
     """With every pass that comes before a request, by the policy for the model that answers next."""
-    held, name = rows(path), f"{version.name}+{SENT}"
-    if failure := _failure(version, path, held):
+    path_rows, name = rows(path), f"{version.name}+{SENT}"
+    if failure := _failure(version, path, path_rows):
         return Reading(name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
-    context = context_of(held, Rules(resets=version.resets, mirrors=True))
-    provider, model, api = map(word, target_of(held))
+    context = context_of(path_rows, Rules(resets=version.resets, mirrors=True))
+    provider, model, api = map(word, target_of(path_rows))
     policy = policy_of(provider, api, model)
     passed = sent(context.sent, policy)
-    passed.report = MappingProxyType({**told(policy, provider, api, model), **passed.report})
-    return _reading(name, path, held, context, passed, warnings_of_end(passed.messages, policy))
+    passed.report = MappingProxyType({**policy_report(policy, provider, api, model), **passed.report})
+    return _reading(name, path, path_rows, context, passed, warnings_of_end(passed.messages, policy))
 
 
-def _reading(name: str, path: Conversation, held: Sequence[Row], context: Context, paired: Paired, more: Sequence[str]) -> Reading:
-    warnings = (*_of_walk(path, held), *context.warnings, *few(strict_problems(paired.messages)), *more)
+def _reading(name: str, path: Conversation, path_rows: Sequence[PathRow], context: Context, paired: Paired, more: Sequence[str]) -> Reading:
+    warnings = (*_of_walk(path, path_rows), *context.warnings, *few(strict_problems(paired.messages)), *more)
     return Reading(
         *(name, tuple(context.messages), tuple(paired.messages), (*context.dropped, *paired.dropped), paired.report),
         warnings=warnings,
     )
 
 
-def _failure(version: Version, path: Conversation, held: Sequence[Row]) -> str:
+def _failure(version: Version, path: Conversation, path_rows: Sequence[PathRow]) -> str:
     if header_problem(path, reads_marks=True) and not version.recovers:
         return "the first record is no session header: the file is overwritten by an empty session when it is opened"
-    if not version.guarded and (id_ := closes(held)):
+    if not version.guarded and (id_ := closes(path_rows)):
         return f"the parents form a cycle at the entry {spoken(id_[:40])}: the session manager walks it in an endless loop until its memory is full"
     return ""
 
 
-def _of_walk(path: Conversation, held: Sequence[Row]) -> list[str]:
-    found: list[str] = []
-    if path.fact(WALK) == "cycle" and not held:
-        found.append(
+def _of_walk(path: Conversation, path_rows: Sequence[PathRow]) -> list[str]:
+    warnings: list[str] = []
+    if path.fact(WALK) == "cycle" and not path_rows:
+        warnings.append(
             "the parents form a cycle: the active path is empty, though the context builder of the same release still returns messages"
         )
-    found += warnings_of(held, path.fact("id"))
+    warnings += warnings_of(path_rows, path.fact("id"))
     rebased = set((path.fact(REBASED) or "").split("\n")) - {""}
-    for before, row in pairwise(held):
+    for before, row in pairwise(path_rows):
         if row.id in rebased and row.parent != before.id:
-            found.append(
+            warnings.append(
                 f"the parent of {spoken(row.id[:40])} is missing or from before a reset: the active path goes on from the leaf of that moment, "
                 f"the context builder of the same release begins at this entry"
             )
-    return list(few(found))
+    return list(few(warnings))
 
 
 def _reader(version: Version) -> Reader:

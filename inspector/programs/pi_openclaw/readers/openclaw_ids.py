@@ -13,14 +13,14 @@ from inspector.conversation.model import Chunk, Kind, Message
 from inspector.programs.pi_openclaw.readers.openclaw_inputs import trimmed, why_not_replayed
 from inspector.programs.pi_openclaw.readers.openclaw_passes import THINKING, Passed, with_chunks, with_members
 from inspector.programs.pi_openclaw.readers.result_pairing import TYPES_OF_CALL, calls_of
-from inspector.programs.pi_openclaw.readers.rows import spelling, word
+from inspector.programs.pi_openclaw.readers.rows import stored_name, word
 
 STRICT, STRICT9 = "strict", "strict9"
 _MOST, _NINE = 40, 9
 _TRIES = 1000
 _KIMI = re.compile(r"functions\.[A-Za-z0-9_-]+:[0-9]+")
 _NATIVE = re.compile(r"toolu_[A-Za-z0-9_]+")
-_OTHER = re.compile(r"[^a-zA-Z0-9]")
+_OTHER_CHARACTERS = re.compile(r"[^a-zA-Z0-9]")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -28,7 +28,7 @@ def clean_id(id_: str, mode: str) -> str:
     """The id as a provider takes it, before it is told apart from others."""
     if not id_:
         return "defaultid" if mode == STRICT9 else "defaulttoolid"
-    plain = _OTHER.sub("", id_)
+    plain = _OTHER_CHARACTERS.sub("", id_)
     if mode == STRICT9:
         return plain[:_NINE] if len(plain) >= _NINE else _hash(plain or "sanitized", _NINE)
     return id_ if _KIMI.fullmatch(id_) else plain or "sanitizedtoolid"
@@ -38,7 +38,7 @@ def renamed(messages: Sequence[Message], mode: str, native_ids: bool = False, ow
     """`native_ids`: the first use of an id of Anthropic's stays; `own_thinking`: so do all ids of a turn that thinks."""
     passed = Passed()
     whole = _whole(messages) if own_thinking else {}
-    ids = _Ids(mode, native_ids, {id_ for held in whole.values() for id_ in held})
+    ids = _Ids(mode, native_ids, {id_ for group in whole.values() for id_ in group})
     for at, message in enumerate(messages):
         if message.role == "assistant" and at in whole:
             for id_ in whole[at]:
@@ -120,15 +120,17 @@ class _Ids:
         if base not in self._used:
             return base
         if self._mode == STRICT9:
-            return next((each for at in range(_TRIES) if (each := _hash(f"{seed}:{at}", _NINE)) not in self._used), _hash(seed, _NINE))
+            return next(
+                (candidate for at in range(_TRIES) if (candidate := _hash(f"{seed}:{at}", _NINE)) not in self._used), _hash(seed, _NINE)
+            )
         hash_ = _hash(seed, 8)
         second = base[: _MOST - len(hash_)] + hash_
         further = (second[: _MOST - len(f"x{at}")] + f"x{at}" for at in range(2, _TRIES))
-        return second if second not in self._used else next((each for each in further if each not in self._used), second)
+        return second if second not in self._used else next((candidate for candidate in further if candidate not in self._used), second)
 
 
 def _of_call(chunk: Chunk, ids: _Ids) -> Chunk:
-    if chunk.kind is not Kind.TOOL_CALL or not chunk.call_id or spelling(chunk, "toolCall") not in TYPES_OF_CALL:
+    if chunk.kind is not Kind.TOOL_CALL or not chunk.call_id or stored_name(chunk, "toolCall") not in TYPES_OF_CALL:
         return chunk
     new = ids.of_call(chunk.call_id)
     return chunk if new == chunk.call_id else with_members(chunk, {"toolCallId": new})
@@ -143,19 +145,19 @@ def _of_result(chunk: Chunk, ids: _Ids) -> Chunk:
 
 def _whole(messages: Sequence[Message]) -> dict[int, list[str]]:
     """The ids of answers that think and call, none of which an earlier one of them has."""
-    found: dict[int, list[str]] = {}
+    by_place: dict[int, list[str]] = {}
     reserved: set[str] = set()
     for at, message in enumerate(messages):
         ids = [call.call_id for call in calls_of(message, TYPES_OF_CALL)]
         thinks = any(chunk.kind in THINKING for chunk in message.chunks)
         if ids and thinks and _is_sound(message) and len({id_.strip() for id_ in ids}) == len(ids) and reserved.isdisjoint(ids):
-            found[at] = ids
+            by_place[at] = ids
             reserved.update(ids)
-    return found
+    return by_place
 
 
 def _is_sound(message: Message) -> bool:
-    calls = [call for call in queries.calls(message) if spelling(call, "toolCall") in TYPES_OF_CALL]
+    calls = [call for call in queries.calls(message) if stored_name(call, "toolCall") in TYPES_OF_CALL]
     return all(call.call_id.strip() and not why_not_replayed(call) and trimmed(call) is call for call in calls)
 
 

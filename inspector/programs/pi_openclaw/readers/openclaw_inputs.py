@@ -8,7 +8,7 @@ from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Message
 from inspector.programs.pi_openclaw.readers.openclaw_passes import THINKING, Passed, with_chunks, with_members
 from inspector.programs.pi_openclaw.readers.result_pairing import TYPES_OF_CALL, adopted, calls_of, id_of, stop_reason
-from inspector.programs.pi_openclaw.readers.rows import mapping, spelling, word
+from inspector.programs.pi_openclaw.readers.rows import mapping, stored_name, word
 
 _NAME = re.compile(r"[A-Za-z0-9_:.-]{1,64}")
 _IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
@@ -18,7 +18,7 @@ PARTIAL = "partialJson"
 def sound_calls(messages: Sequence[Message], own_thinking: bool = False) -> Passed:
     """Without the calls that no provider takes. `own_thinking`: one of them costs the whole answer where it thinks too."""
     passed = Passed()
-    kept: set[str] = set()
+    replayed_ids: set[str] = set()
     earlier: set[str] = set()
     displaced = _displaced(messages) if own_thinking else frozenset()
     for at, message in enumerate(messages):
@@ -26,7 +26,7 @@ def sound_calls(messages: Sequence[Message], own_thinking: bool = False) -> Pass
         ids = [call.call_id for call in calls_of(message, TYPES_OF_CALL)]
         if own_thinking and calls and any(chunk.kind in THINKING for chunk in message.chunks):
             whole = all(_why_not(call, message) == "" and not _has_partial(call) and trimmed(call) is call for call in calls)
-            repeated = not kept.isdisjoint(ids) or (at in displaced and not earlier.isdisjoint(ids))
+            repeated = not replayed_ids.isdisjoint(ids) or (at in displaced and not earlier.isdisjoint(ids))
             if not whole or repeated or len({call.call_id.strip() for call in calls}) < len(calls):
                 passed.count("droppedToolCalls", len(calls))
                 passed.count("droppedAssistantMessages")
@@ -34,9 +34,9 @@ def sound_calls(messages: Sequence[Message], own_thinking: bool = False) -> Pass
                     message.chunks, "a call of this answer cannot be replayed, and its thinking may not be changed: left out whole"
                 )
                 continue
-            kept.update(ids)
+            replayed_ids.update(ids)
         else:
-            repaired = _mended(message, calls, passed)
+            repaired = _with_sound_calls(message, calls, passed)
             if repaired is None:
                 passed.count("droppedAssistantMessages")
                 continue
@@ -46,18 +46,18 @@ def sound_calls(messages: Sequence[Message], own_thinking: bool = False) -> Pass
     return passed
 
 
-def _mended(message: Message, calls: Sequence[Chunk], passed: Passed) -> Message | None:
+def _with_sound_calls(message: Message, calls: Sequence[Chunk], passed: Passed) -> Message | None:
     """The message with its sound calls; None where nothing is left of it."""
     checked = {call.key: _why_not(call, message) for call in calls}
     for call in calls:
         if why := checked[call.key]:
             passed.count("droppedToolCalls")
             passed.left_out((call,), f"a call that is not replayed: {why}")
-    left = [trimmed(_finished(chunk)) if chunk.key in checked else chunk for chunk in message.chunks if not checked.get(chunk.key)]
-    if not left:
+    remaining = [trimmed(_finished(chunk)) if chunk.key in checked else chunk for chunk in message.chunks if not checked.get(chunk.key)]
+    if not remaining:
         return None
-    same = len(left) == len(message.chunks) and all(new is old for new, old in zip(left, message.chunks, strict=True))
-    return message if same else with_chunks(message, left)
+    same = len(remaining) == len(message.chunks) and all(new is old for new, old in zip(remaining, message.chunks, strict=True))
+    return message if same else with_chunks(message, remaining)
 
 
 def _checked(message: Message) -> list[Chunk]:
@@ -88,13 +88,13 @@ def _has_partial(call: Chunk) -> bool:
 
 def _is_final(call: Chunk, message: Message) -> bool:
     """A call of OpenAI Responses whose arguments were whole when the turn ended."""
-    given, partial = call.payload.get("input"), word(mapping(call.payload.get("extra")).get(PARTIAL))
+    arguments, partial = call.payload.get("input"), word(mapping(call.payload.get("extra")).get(PARTIAL))
     first, mark, second = call.call_id.partition("|")
     if stop_reason(message) != "toolUse" or not (first and mark and second):
         return False
-    if not isinstance(given, dict) or call.payload.get("noInput") or spelling(call, "toolCall") in ("toolUse", "tool_use"):
+    if not isinstance(arguments, dict) or call.payload.get("noInput") or stored_name(call, "toolCall") in ("toolUse", "tool_use"):
         return False
-    return _is_object(partial) or not (partial.strip() or given)
+    return _is_object(partial) or not (partial.strip() or arguments)
 
 
 def _is_object(text: str) -> bool:
@@ -117,15 +117,15 @@ def trimmed(call: Chunk) -> Chunk:
 
 def _displaced(messages: Sequence[Message]) -> frozenset[int]:
     """The answers with calls of which a result follows something that is none."""
-    found: set[int] = set()
+    places: set[int] = set()
     at: int | None = None
     calls: list[Chunk] = []
-    other = False
+    is_interrupted = False
     for index, message in enumerate(messages):
         if own := calls_of(message, TYPES_OF_CALL):
-            at, calls, other = index, own, False
+            at, calls, is_interrupted = index, own, False
         elif message.role != "tool":
-            other = True
-        elif at is not None and other and any(id_of(adopted(Message("tool", (chunk,)), calls)) for chunk in message.chunks):
-            found.add(at)
-    return frozenset(found)
+            is_interrupted = True
+        elif at is not None and is_interrupted and any(id_of(adopted(Message("tool", (chunk,)), calls)) for chunk in message.chunks):
+            places.add(at)
+    return frozenset(places)

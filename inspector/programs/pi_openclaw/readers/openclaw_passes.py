@@ -42,7 +42,7 @@ def with_members(chunk: Chunk, members: Mapping[str, Any]) -> Chunk:
     return replace(chunk, payload={**chunk.payload, **members})
 
 
-def said(chunk: Chunk, words: str) -> Chunk:
+def as_text(chunk: Chunk, words: str) -> Chunk:
     """A text in the place of `chunk`."""
     return replace(
         chunk, kind=Kind.TEXT, payload={"type": "text", "text": words, "entry": chunk.payload.get("entry")}, damage="", reason=""

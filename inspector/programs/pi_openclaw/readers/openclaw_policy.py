@@ -53,13 +53,13 @@ _WANTS_REASONING = re.compile(
 
 def policy_of(provider: str, api: str, model: str) -> Policy:
     """The policy for a request to this model; of an api that is not known only the pairing is left."""
-    found, id_ = _OF_API.get(api, Policy()), model.lower()
-    if found.signatures:
+    policy, id_ = _OF_API.get(api, Policy()), model.lower()
+    if policy.signatures:
         drops = bool(_CLAUDE.search(id_)) and not _KEEPS_THINKING.search(id_.replace(".", "-"))
         merges = api != "anthropic-messages" or not _BINDS_PREFIX.search(id_)
-        return replace(found, drops_thinking=drops, own_thinking=not drops, native_ids=provider == "anthropic", merges_users=merges)
-    if found.drops_reasoning:
-        return replace(found, drops_reasoning=not _WANTS_REASONING.fullmatch(id_))
-    if found.responses:
-        return replace(found, anthropic=bool(_CLAUDE.search(id_)))
-    return found
+        return replace(policy, drops_thinking=drops, own_thinking=not drops, native_ids=provider == "anthropic", merges_users=merges)
+    if policy.drops_reasoning:
+        return replace(policy, drops_reasoning=not _WANTS_REASONING.fullmatch(id_))
+    if policy.responses:
+        return replace(policy, anthropic=bool(_CLAUDE.search(id_)))
+    return policy

@@ -22,16 +22,16 @@ Pass = Callable[[Sequence[Message]], Passed | Paired]
 
 def sent(messages: Sequence[Message], policy: Policy) -> Paired:
     """The messages of the request, what was left out of it, and the counts of the passes after the report of the pairing."""
-    held: list[Message] = list(messages)
+    current: list[Message] = list(messages)
     dropped: list[Dropped] = []
     report: dict[str, Any] = {}
     for step in _passes(policy):
-        made = step(held)
-        held = made.messages
-        dropped += made.dropped
-        for name, number in (made.counts if isinstance(made, Passed) else made.report).items():
-            report[name] = report.get(name, 0) + number if isinstance(made, Passed) else number
-    return Paired(held, dropped, MappingProxyType(report))
+        passed = step(current)
+        current = passed.messages
+        dropped += passed.dropped
+        for name, number in (passed.counts if isinstance(passed, Passed) else passed.report).items():
+            report[name] = report.get(name, 0) + number if isinstance(passed, Passed) else number
+    return Paired(current, dropped, MappingProxyType(report))
 
 
 def _passes(policy: Policy) -> list[Pass]:
@@ -66,6 +66,6 @@ def warnings_of_end(messages: Sequence[Message], policy: Policy) -> list[str]:
     return [f"{which} this history would be left out of a request without a new user message, which may not end so"]
 
 
-def told(policy: Policy, provider: str, api: str, model: str) -> Mapping[str, str]:
+def policy_report(policy: Policy, provider: str, api: str, model: str) -> Mapping[str, str]:
     """For the report: which policy it was, and of which model."""
     return {"policy": policy.name, "model": " ".join(f"{provider or '?'} {api or '?'} {model or '?'}".split())[:120]}

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.programs.pi_openclaw.readers.openclaw_passes import THINKING, Passed, said, with_chunks, with_members
+from inspector.programs.pi_openclaw.readers.openclaw_passes import THINKING, Passed, as_text, with_chunks, with_members
 from inspector.programs.pi_openclaw.readers.result_pairing import stop_reason
-from inspector.programs.pi_openclaw.readers.rows import mapping, spelling, word
+from inspector.programs.pi_openclaw.readers.rows import mapping, stored_name, word
 
 OMITTED = "[assistant reasoning omitted]"
 _CALLS = ("toolCall", "tool_use", "function_call")
@@ -30,21 +30,23 @@ def without_stale_signatures(messages: Sequence[Message]) -> Passed:
 
 def without_unsigned(messages: Sequence[Message], keep_latest: bool = True) -> Passed:
     """Blocks whose signature is missing or blank go, but for those of the latest answer where `keep_latest`."""
-    kept = _latest(messages) if keep_latest else None
+    latest = _latest(messages) if keep_latest else None
     why = "thinking without a signature, or from before a compaction: not sent"
-    return _each(messages, why, lambda at, chunk: at == kept or chunk.kind not in THINKING or _is_signed(chunk))
+    return _filtered(messages, why, lambda at, chunk: at == latest or chunk.kind not in THINKING or _is_signed(chunk))
 
 
 def without_old_thinking(messages: Sequence[Message]) -> Passed:
     """All thinking but that of the latest answer goes."""
-    kept = _latest(messages)
-    return _each(messages, "thinking of an answer before the latest: not sent", lambda at, chunk: at == kept or chunk.kind not in THINKING)
+    latest = _latest(messages)
+    return _filtered(
+        messages, "thinking of an answer before the latest: not sent", lambda at, chunk: at == latest or chunk.kind not in THINKING
+    )
 
 
 def without_reasoning(messages: Sequence[Message]) -> Passed:
     """All thinking goes, but that of a call whose turn is not over."""
     current = _current(messages)
-    return _each(messages, "reasoning of a turn that is over: not sent", lambda at, chunk: at == current or chunk.kind not in THINKING)
+    return _filtered(messages, "reasoning of a turn that is over: not sent", lambda at, chunk: at == current or chunk.kind not in THINKING)
 
 
 def keeps_latest(messages: Sequence[Message]) -> bool:
@@ -58,14 +60,14 @@ def only_reasoned(message: Message) -> bool:
     return stop_reason(message) == "length" and all(chunk.kind in THINKING for chunk in message.chunks)
 
 
-def _each(messages: Sequence[Message], why: str, keeps: Callable[[int, Chunk], bool]) -> Passed:
+def _filtered(messages: Sequence[Message], why: str, keeps: Callable[[int, Chunk], bool]) -> Passed:
     passed = Passed()
     for at, message in enumerate(messages):
-        gone = [chunk for chunk in message.chunks if not keeps(at, chunk)] if message.role == "assistant" else []
-        if gone:
-            passed.count("thinkingBlocksDropped", len(gone))
-            passed.left_out(gone, why)
-            message = with_chunks(message, [chunk for chunk in message.chunks if keeps(at, chunk)] or [said(gone[0], OMITTED)])
+        removed = [chunk for chunk in message.chunks if not keeps(at, chunk)] if message.role == "assistant" else []
+        if removed:
+            passed.count("thinkingBlocksDropped", len(removed))
+            passed.left_out(removed, why)
+            message = with_chunks(message, [chunk for chunk in message.chunks if keeps(at, chunk)] or [as_text(removed[0], OMITTED)])
         passed.messages.append(message)
     return passed
 
@@ -78,7 +80,7 @@ def _current(messages: Sequence[Message]) -> int | None:
     """The first answer after the last user message, where it has calls and a result follows it."""
     user = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), -1)
     first = next((at for at in range(user + 1, len(messages)) if messages[at].role == "assistant"), None)
-    if first is None or not any(spelling(call, "toolCall") in _CALLS for call in queries.calls(messages[first])):
+    if first is None or not any(stored_name(call, "toolCall") in _CALLS for call in queries.calls(messages[first])):
         return None
     return first if any(message.role == "tool" for message in messages[first + 1 :]) else None
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.programs.pi_openclaw.readers.openclaw_passes import THINKING, Passed, is_empty, nothing, said, with_chunks, with_members
+from inspector.programs.pi_openclaw.readers.openclaw_passes import THINKING, Passed, as_text, is_empty, nothing, with_chunks, with_members
 from inspector.programs.pi_openclaw.readers.openclaw_thinking import only_reasoned
 from inspector.programs.pi_openclaw.readers.result_pairing import FAILED, TYPES_OF_CALL, calls_of, id_of, stop_reason
-from inspector.programs.pi_openclaw.readers.rows import mapping, spelling
+from inspector.programs.pi_openclaw.readers.rows import mapping, stored_name
 
 CALLS_OMITTED = "[tool calls omitted]"
 BOOTSTRAP = "(session bootstrap)"
@@ -22,15 +22,15 @@ def with_content(messages: Sequence[Message]) -> Passed:
         if message.role not in ("user", "assistant"):
             passed.messages.append(message)
             continue
-        gone = [chunk for chunk in message.chunks if is_empty(chunk) or (chunk.kind is Kind.TEXT and not chunk.text.strip())]
-        held = {chunk.key for chunk in gone}
-        left = [chunk for chunk in message.chunks if chunk.key not in held]
+        blank = [chunk for chunk in message.chunks if is_empty(chunk) or (chunk.kind is Kind.TEXT and not chunk.text.strip())]
+        blank_keys = {chunk.key for chunk in blank}
+        remaining = [chunk for chunk in message.chunks if chunk.key not in blank_keys]
         if only_reasoned(message):
             passed.left_out(message.chunks, "an answer that reached its limit while it thought: not sent")
-        elif gone:
-            passed.left_out(gone, "blank: not sent")
-        if left and not only_reasoned(message):
-            passed.messages.append(with_chunks(message, left) if gone else message)
+        elif blank:
+            passed.left_out(blank, "blank: not sent")
+        if remaining and not only_reasoned(message):
+            passed.messages.append(with_chunks(message, remaining) if blank else message)
         else:
             passed.count("emptyMessagesDropped")
     return passed
@@ -58,8 +58,8 @@ def anthropic_turns(messages: Sequence[Message], merge_users: bool = True) -> Pa
     cut = _without_dangling(merged.messages)
     last = _merged(cut.messages, "user") if merge_users else Passed(cut.messages)
     counts = dict(merged.counts)
-    for each in (cut, last):
-        for name, number in each.counts.items():
+    for passed in (cut, last):
+        for name, number in passed.counts.items():
             counts[name] = counts.get(name, 0) + number
     return Passed(last.messages, cut.dropped, counts)
 
@@ -78,7 +78,7 @@ def _merged(messages: Sequence[Message], role: str) -> Passed:
 
     def close() -> None:
         if run:
-            passed.messages.append(_one(run, role) if len(run) > 1 else run[0])
+            passed.messages.append(_joined(run, role) if len(run) > 1 else run[0])
         if len(run) > 1:
             passed.count("turnsMerged", len(run) - 1)
         run.clear()
@@ -94,7 +94,7 @@ def _merged(messages: Sequence[Message], role: str) -> Passed:
     return passed
 
 
-def _one(run: Sequence[Message], role: str) -> Message:
+def _joined(run: Sequence[Message], role: str) -> Message:
     """What the program knows of a merged answer are usage and end of the last that has them, of a merged user message the time of the last."""
     chunks = [chunk for message in run for chunk in message.chunks if not is_empty(chunk)] or [run[0].chunks[0]]
     about = dict(mapping(run[0].chunks[0].payload.get("entry")))
@@ -111,7 +111,7 @@ def _one(run: Sequence[Message], role: str) -> Message:
 def _without_dangling(messages: Sequence[Message]) -> Passed:
     """A turn that thinks keeps all of its calls or none."""
     passed = Passed()
-    results = _results_behind(messages)
+    results = _results_after(messages)
     for at, message in enumerate(messages):
         calls = calls_of(message, TYPES_OF_CALL)
         if not calls:
@@ -119,38 +119,39 @@ def _without_dangling(messages: Sequence[Message]) -> Passed:
             continue
         names = results[at]
         thinks = any(chunk.kind in THINKING for chunk in message.chunks)
-        gone = [chunk for chunk in message.chunks if _is_call(chunk) and not _is_answered(chunk, names, thinks)]
-        if gone and thinks:
-            gone = list(message.chunks)
-        if gone:
-            held = {chunk.key for chunk in gone}
-            left = [chunk for chunk in message.chunks if chunk.key not in held]
-            instead = nothing(gone[0]) if stop_reason(message) in FAILED else said(gone[0], CALLS_OMITTED)
-            passed.count("callsOmitted", sum(map(_is_call, gone)))
+        removed = [chunk for chunk in message.chunks if _is_call(chunk) and not _is_answered(chunk, names, thinks)]
+        if removed and thinks:
+            removed = list(message.chunks)
+        if removed:
+            removed_keys = {chunk.key for chunk in removed}
+            remaining = [chunk for chunk in message.chunks if chunk.key not in removed_keys]
+            instead = nothing(removed[0]) if stop_reason(message) in FAILED else as_text(removed[0], CALLS_OMITTED)
+            passed.count("callsOmitted", sum(map(_is_call, removed)))
             passed.left_out(
-                gone, "a call without a result before the next answer" + (": left out with its whole turn, which thinks" if thinks else "")
+                removed,
+                "a call without a result before the next answer" + (": left out with its whole turn, which thinks" if thinks else ""),
             )
-            message = with_chunks(message, left or [instead])
+            message = with_chunks(message, remaining or [instead])
         passed.messages.append(message)
     return passed
 
 
-def _results_behind(messages: Sequence[Message]) -> dict[int, dict[str, set[str]]]:
+def _results_after(messages: Sequence[Message]) -> dict[int, dict[str, set[str]]]:
     """By the place of an answer: the ids of the results before the next answer, each with the names of tools that they give."""
-    found: dict[int, dict[str, set[str]]] = {}
+    by_place: dict[int, dict[str, set[str]]] = {}
     at: int | None = None
     for index, message in enumerate(messages):
         if message.role == "assistant":
-            at, found[index] = index, {}
+            at, by_place[index] = index, {}
         elif message.role == "tool" and at is not None:
             for chunk in message.chunks:
                 name = chunk.tool_name.strip()
-                found[at].setdefault(id_of(Message("tool", (chunk,))), set()).update([name] if name else [])
-    return found
+                by_place[at].setdefault(id_of(Message("tool", (chunk,))), set()).update([name] if name else [])
+    return by_place
 
 
 def _is_call(chunk: Chunk) -> bool:
-    return chunk.kind is Kind.TOOL_CALL and spelling(chunk, "toolCall") in TYPES_OF_CALL
+    return chunk.kind is Kind.TOOL_CALL and stored_name(chunk, "toolCall") in TYPES_OF_CALL
 
 
 def _is_answered(call: Chunk, results: dict[str, set[str]], thinks: bool) -> bool:

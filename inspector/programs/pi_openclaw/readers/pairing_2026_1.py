@@ -12,10 +12,10 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
     counts_of,
     duplicate_of,
     given_id,
-    made_up,
     orphan_of,
     single,
-    still_gone,
+    still_dropped,
+    synthetic_result,
 )
 
 
@@ -24,18 +24,18 @@ def pairing_2026_1(messages: Sequence[Message]) -> Paired:
     source = single(messages)
     out: list[Message] = []
     dropped: list[Dropped] = []
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     added = duplicates = orphans = at = 0
     changed = False
 
     def push(message: Message, id_: str) -> None:
         nonlocal duplicates
-        if id_ in seen:
+        if id_ in seen_ids:
             duplicates += 1
             if not message.synthetic:
                 dropped.append(duplicate_of(message))
             return
-        seen.add(id_)
+        seen_ids.add(id_)
         out.append(message)
 
     while at < len(source):
@@ -49,19 +49,19 @@ def pairing_2026_1(messages: Sequence[Message]) -> Paired:
             else:
                 out.append(message)
             continue
-        wanted = {call.call_id for call in calls}
+        call_ids = {call.call_id for call in calls}
         span: dict[str, Message] = {}
-        rest: list[Message] = []
+        other_messages: list[Message] = []
         while at < len(source) and source[at].role != "assistant":
             following = source[at]
             at += 1
             id_ = given_id(following.chunks[0], KEYS_OF_2026_1) if following.role == "tool" else ""
             if following.role != "tool":
-                rest.append(following)
-            elif id_ not in wanted:
+                other_messages.append(following)
+            elif id_ not in call_ids:
                 orphans += 1
                 dropped.append(orphan_of(following))
-            elif id_ in seen:
+            elif id_ in seen_ids:
                 duplicates += 1
                 dropped.append(duplicate_of(following))
             elif id_ in span:
@@ -70,13 +70,13 @@ def pairing_2026_1(messages: Sequence[Message]) -> Paired:
             else:
                 span[id_] = following
         out.append(message)
-        changed |= bool(span and rest)
+        changed |= bool(span and other_messages)
         for call in calls:
             if call.call_id not in span:
                 added += 1
-            push(span.get(call.call_id) or made_up(call, MISSING, call.tool_name or "unknown"), call.call_id)
-        out += rest
+            push(span.get(call.call_id) or synthetic_result(call, MISSING, call.tool_name or "unknown"), call.call_id)
+        out += other_messages
     changed |= bool(added or duplicates or orphans)
     if not changed:
         return Paired(source, [], counts_of(0, 0, 0, False))
-    return Paired(out, still_gone(dropped, out), counts_of(added, duplicates, orphans, changed))
+    return Paired(out, still_dropped(dropped, out), counts_of(added, duplicates, orphans, changed))

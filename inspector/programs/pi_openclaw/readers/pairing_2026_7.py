@@ -16,13 +16,13 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
     counts_of,
     duplicate_of,
     id_of,
-    is_made_up,
-    made_up,
+    is_openclaw_placeholder,
     named,
     orphan_of,
     single,
-    still_gone,
+    still_dropped,
     stop_reason,
+    synthetic_result,
 )
 
 
@@ -35,17 +35,17 @@ class _Later:
         for index, message in enumerate(source):
             if message.role == "tool":
                 id_ = id_of(message)
-                held = self._by_id.setdefault(id_, []) if id_ else self._nameless.setdefault(message.chunks[0].tool_name.strip(), [])
-                held.append(index)
-        self._any = sorted(index for held in self._nameless.values() for index in held)
+                places = self._by_id.setdefault(id_, []) if id_ else self._nameless.setdefault(message.chunks[0].tool_name.strip(), [])
+                places.append(index)
+        self._any = sorted(index for places in self._nameless.values() for index in places)
 
     def first(self, call: Chunk, start: int, alone: bool) -> int | None:
         lists = [self._by_id.get(call.call_id, [])]
         name = call.tool_name.strip()
         if alone:
             lists += [self._nameless.get(name, []), self._nameless.get("", [])] if name else [self._any]
-        found = [held[at] for held in lists if (at := bisect_left(held, start)) < len(held)]
-        return min(found, default=None)
+        candidates = [places[at] for places in lists if (at := bisect_left(places, start)) < len(places)]
+        return min(candidates, default=None)
 
 
 def pairing_2026_7(messages: Sequence[Message]) -> Paired:
@@ -69,7 +69,7 @@ def pairing_2026_7(messages: Sequence[Message]) -> Paired:
             return
         duplicates += 1
         old = out[place]
-        if is_made_up(old.chunks[0]) and not is_made_up(message.chunks[0]):
+        if is_openclaw_placeholder(old.chunks[0]) and not is_openclaw_placeholder(message.chunks[0]):
             out[place] = message
             added[id_] -= added[id_] > 0
             if not old.synthetic:
@@ -90,12 +90,12 @@ def pairing_2026_7(messages: Sequence[Message]) -> Paired:
             continue
         names = {call.call_id: call.tool_name for call in calls}
         span: dict[str, Message] = {}
-        rest: list[Message] = []
+        other_messages: list[Message] = []
         while at < len(source) and not calls_of(source[at], TYPES_OF_CALL):
             stored = source[at]
             at += 1
             if stored.role != "tool":
-                rest.append(stored)
+                other_messages.append(stored)
                 continue
             own = adopted(stored, calls)
             id_ = id_of(own)
@@ -112,7 +112,7 @@ def pairing_2026_7(messages: Sequence[Message]) -> Paired:
                 span[id_] = repaired
                 continue
             duplicates += 1
-            if is_made_up(span[id_].chunks[0]) and not is_made_up(repaired.chunks[0]):
+            if is_openclaw_placeholder(span[id_].chunks[0]) and not is_openclaw_placeholder(repaired.chunks[0]):
                 dropped.append(duplicate_of(span[id_]))
                 span[id_] = repaired
             else:
@@ -122,9 +122,9 @@ def pairing_2026_7(messages: Sequence[Message]) -> Paired:
             for call in calls:
                 if call.call_id in span:
                     push(span[call.call_id], span[call.call_id])
-            out += rest
+            out += other_messages
             continue
-        changed |= bool(span and rest)
+        changed |= bool(span and other_messages)
         # Settled before any is pushed: a call takes no result of an id that an earlier turn has.
         pulled = {
             call.call_id: index
@@ -135,16 +135,16 @@ def pairing_2026_7(messages: Sequence[Message]) -> Paired:
             if call.call_id in span:
                 push(span[call.call_id], span[call.call_id])
             elif call.call_id in pulled:
-                found = source[pulled.pop(call.call_id)]
+                pulled_message = source[pulled.pop(call.call_id)]
                 changed = True
-                push(named(adopted(found, calls), names[call.call_id]), found)
+                push(named(adopted(pulled_message, calls), names[call.call_id]), pulled_message)
             else:
-                new = made_up(call, MISSING, call.tool_name or "unknown", {DETAIL: True})
+                new = synthetic_result(call, MISSING, call.tool_name or "unknown", {DETAIL: True})
                 changed = True
                 added[call.call_id.strip()] += 1
                 push(new, None)
-        out += rest
+        out += other_messages
     changed |= bool(duplicates or orphans)
     if not changed:
         return Paired(source, [], counts_of(0, 0, 0, False))
-    return Paired(out, still_gone(dropped, out), counts_of(added.total(), duplicates, orphans, True))
+    return Paired(out, still_dropped(dropped, out), counts_of(added.total(), duplicates, orphans, True))

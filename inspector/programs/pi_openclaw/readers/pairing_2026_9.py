@@ -17,12 +17,12 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
     counts_of,
     duplicate_of,
     id_of,
-    is_made_up,
-    made_up,
+    is_openclaw_placeholder,
     named,
     orphan_of,
     single,
     stop_reason,
+    synthetic_result,
 )
 
 
@@ -44,7 +44,7 @@ class _Frame:
 
     assistant: Message
     occurrences: list[_Occurrence]
-    rest: list[Message] = field(default_factory=list)
+    other_messages: list[Message] = field(default_factory=list)
     unclaimed: list[tuple[Message, Message]] = field(default_factory=list)
 
 
@@ -77,7 +77,7 @@ def pairing_2026_9(messages: Sequence[Message], missing: str = MISSING) -> Paire
     changed = len(out) != len(source) or any(new is not old for new, old in zip(out, source, strict=True))
     report = {
         **counts_of(added, count.duplicates, count.orphans, changed),
-        "discarded": sum(each.chunks[0].role == "tool" for each in count.dropped),
+        "discarded": sum(dropped.chunks[0].role == "tool" for dropped in count.dropped),
     }
     return Paired(out if changed else source, count.dropped, MappingProxyType(report))
 
@@ -90,8 +90,8 @@ def _frames(source: Sequence[Message], count: _Count) -> tuple[list[Message], li
     waiting: dict[str, deque[_Occurrence]] = {}
     replaceable: dict[str, deque[_Occurrence]] = {}
     for message in source:
-        if found := calls_of(message, TYPES_OF_CALL):
-            calls, waiting, replaceable = found, {}, {}
+        if frame_calls := calls_of(message, TYPES_OF_CALL):
+            calls, waiting, replaceable = frame_calls, {}, {}
             frames.append(_Frame(message, [_Occurrence(call) for call in calls]))
             for occurrence in frames[-1].occurrences:
                 waiting.setdefault(occurrence.call.call_id, deque()).append(occurrence)
@@ -100,7 +100,7 @@ def _frames(source: Sequence[Message], count: _Count) -> tuple[list[Message], li
             unframed.append(message)
             continue
         if message.role != "tool":
-            frames[-1].rest.append(message)
+            frames[-1].other_messages.append(message)
             continue
         own = adopted(message, calls)
         id_ = id_of(own)
@@ -109,11 +109,11 @@ def _frames(source: Sequence[Message], count: _Count) -> tuple[list[Message], li
         elif waiting[id_]:
             occurrence = waiting[id_].popleft()
             occurrence.take(own, message)
-            if is_made_up(own.chunks[0]):
+            if is_openclaw_placeholder(own.chunks[0]):
                 replaceable.setdefault(id_, deque()).append(occurrence)
         else:
             count.duplicates += 1
-            if not is_made_up(own.chunks[0]) and replaceable.get(id_):
+            if not is_openclaw_placeholder(own.chunks[0]) and replaceable.get(id_):
                 occurrence = replaceable[id_].popleft()
                 count.dropped.append(duplicate_of(occurrence.stored or message))
                 occurrence.take(own, message)
@@ -125,16 +125,16 @@ def _frames(source: Sequence[Message], count: _Count) -> tuple[list[Message], li
 def _move_back(frames: Sequence[_Frame], count: _Count) -> None:
     """Results that their frame does not claim go to the one call of their id, up to that frame, that is open; else they are orphans."""
     empty: dict[str, list[_Occurrence]] = {}
-    invented: dict[str, list[_Occurrence]] = {}
+    synthetic: dict[str, list[_Occurrence]] = {}
     for frame in frames:
         for occurrence in frame.occurrences:
             if occurrence.result is None:
                 empty.setdefault(occurrence.call.call_id, []).append(occurrence)
-            elif is_made_up(occurrence.result.chunks[0]):
-                invented.setdefault(occurrence.call.call_id, []).append(occurrence)
+            elif is_openclaw_placeholder(occurrence.result.chunks[0]):
+                synthetic.setdefault(occurrence.call.call_id, []).append(occurrence)
         for result, stored in frame.unclaimed:
-            id_, real = id_of(result), not is_made_up(result.chunks[0])
-            waiting, replaceable = empty.get(id_, []), invented.get(id_, []) if real else []
+            id_, real = id_of(result), not is_openclaw_placeholder(result.chunks[0])
+            waiting, replaceable = empty.get(id_, []), synthetic.get(id_, []) if real else []
             if not id_ or len(waiting) + len(replaceable) != 1:
                 count.orphans += 1
                 count.dropped.append(orphan_of(stored))
@@ -145,7 +145,7 @@ def _move_back(frames: Sequence[_Frame], count: _Count) -> None:
                 count.dropped.append(duplicate_of(occurrence.stored))
             occurrence.take(result, stored)
             if not real:
-                invented.setdefault(id_, []).append(occurrence)
+                synthetic.setdefault(id_, []).append(occurrence)
 
 
 def _settle(frame: _Frame, out: list[Message], count: _Count, missing: str) -> None:
@@ -161,5 +161,5 @@ def _settle(frame: _Frame, out: list[Message], count: _Count, missing: str) -> N
         out.append(frame.assistant)
         for occurrence in frame.occurrences:
             details = {DETAIL: True, "reason": "missing_tool_result"}
-            out.append(occurrence.result or made_up(occurrence.call, missing, occurrence.call.tool_name or "unknown", details))
-    out += frame.rest
+            out.append(occurrence.result or synthetic_result(occurrence.call, missing, occurrence.call.tool_name or "unknown", details))
+    out += frame.other_messages

@@ -11,9 +11,9 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
     Pairing,
     calls_of,
     given_id,
-    made_up,
     single,
     stop_reason,
+    synthetic_result,
 )
 
 
@@ -24,19 +24,19 @@ def pi_pairing(at_end: bool, holds_system: bool) -> Pairing:
         out: list[Message] = []
         dropped: list[Dropped] = []
         pending: list[Chunk] = []
-        given: set[str] = set()
-        held: list[Message] = []
+        answered_ids: set[str] = set()
+        deferred: list[Message] = []
         added = 0
 
         def close() -> None:
             nonlocal added
-            missing = [call for call in pending if call.call_id not in given]
+            missing = [call for call in pending if call.call_id not in answered_ids]
             added += len(missing)
-            out.extend(made_up(call, NO_RESULT, call.tool_name) for call in missing)
-            out.extend(held)
+            out.extend(synthetic_result(call, NO_RESULT, call.tool_name) for call in missing)
+            out.extend(deferred)
             pending.clear()
-            given.clear()
-            held.clear()
+            answered_ids.clear()
+            deferred.clear()
 
         for message in single(messages):
             if message.role == "assistant":
@@ -45,15 +45,15 @@ def pi_pairing(at_end: bool, holds_system: bool) -> Pairing:
                     why = f"its turn ended as {stop_reason(message)!r}: left out whole; results of its calls are not"
                     dropped.append(Dropped(message.chunks, why))
                     continue
-                if found := calls_of(message, ("toolCall",), blank=True):
-                    pending[:] = found
-                    given.clear()
+                if own_calls := calls_of(message, ("toolCall",), blank=True):
+                    pending[:] = own_calls
+                    answered_ids.clear()
             elif message.role == "tool":
-                given.add(given_id(message.chunks[0], ("toolCallId",)))
+                answered_ids.add(given_id(message.chunks[0], ("toolCallId",)))
             elif message.role == "user":
                 close()
             elif message.role == "system" and holds_system and pending:
-                held.append(message)
+                deferred.append(message)
                 continue
             out.append(message)
         if at_end:

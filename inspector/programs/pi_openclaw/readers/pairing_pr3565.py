@@ -16,7 +16,7 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
     given_id,
     orphan_of,
     single,
-    still_gone,
+    still_dropped,
 )
 
 
@@ -26,7 +26,7 @@ def pairing_pr3565(messages: Sequence[Message]) -> Paired:
     end = next((at for at, message in enumerate(source) if any(call.call_id not in answered for call in _calls(message))), len(source))
     out: list[Message] = []
     dropped = [Dropped(message.chunks, "forgotten: it follows the first call without a result") for message in source[end:]]
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     duplicates = orphans = at = 0
     changed = end < len(source)
     while at < end:
@@ -40,30 +40,30 @@ def pairing_pr3565(messages: Sequence[Message]) -> Paired:
             else:
                 out.append(message)
             continue
-        wanted = {call.call_id for call in calls}
+        call_ids = {call.call_id for call in calls}
         span: dict[str, Message] = {}
-        rest: list[Message] = []
+        other_messages: list[Message] = []
         while at < end and source[at].role != "assistant":
             following = source[at]
             at += 1
             id_ = _id(following) if following.role == "tool" else ""
             if following.role != "tool":
-                rest.append(following)
-            elif id_ not in wanted:
+                other_messages.append(following)
+            elif id_ not in call_ids:
                 orphans += 1
                 dropped.append(orphan_of(following))
-            elif id_ in seen or id_ in span:
+            elif id_ in seen_ids or id_ in span:
                 duplicates += 1
                 dropped.append(duplicate_of(following))
             else:
                 span[id_] = following
         out.append(message)
-        changed |= bool(span and rest)
+        changed |= bool(span and other_messages)
         out += [span[id_] for id_ in dict.fromkeys(call.call_id for call in calls) if id_ in span]
-        seen |= set(span)
-        out += rest
+        seen_ids |= set(span)
+        out += other_messages
     changed |= bool(duplicates or orphans)
-    return Paired(out, still_gone(dropped, out), counts_of(0, duplicates, orphans, changed))
+    return Paired(out, still_dropped(dropped, out), counts_of(0, duplicates, orphans, changed))
 
 
 def _calls(message: Message) -> list[Chunk]:

@@ -33,19 +33,19 @@ _CANONICAL_9 = _CANONICAL | {"reset"}
 
 def pi_path(tree: Conversation) -> Conversation:
     """Leaf = the last line that parses, whatever its type; then from parent to parent."""
-    found = parsed(tree)
-    if tree.fact(LEAF) == "" or not found:
+    all_entries = parsed(tree)
+    if tree.fact(LEAF) == "" or not all_entries:
         return as_path(tree, ())
-    leaf = chosen(tree, found)
+    leaf = chosen(tree, all_entries)
     if leaf is None and ends_without_entry(tree):
         return as_path(tree, ())
-    return as_path(tree, walk(last_by_id(found), leaf or found[-1])[0])
+    return as_path(tree, walk(last_by_id(all_entries), leaf or all_entries[-1])[0])
 
 
 def manager_path(tree: Conversation) -> Conversation:
     """OpenClaw 2026.7: `leaf` rows choose, side entries do not move the leaf, rows of unknown types are links only."""
-    found = parsed(tree)
-    if tree.fact(LEAF) == "" or not found:
+    all_entries = parsed(tree)
+    if tree.fact(LEAF) == "" or not all_entries:
         return as_path(tree, ())
     by_id: dict[str, Entry] = {}
     links: dict[str, str | None] = {}
@@ -59,10 +59,10 @@ def manager_path(tree: Conversation) -> Conversation:
     def canonical(id_: str | None) -> str | None:
         return id_ if id_ is None or id_ in by_id else leads_to.get(id_)
 
-    def known(id_: str | None) -> bool:
+    def is_known(id_: str | None) -> bool:
         return id_ is None or id_ in by_id or (id_ in links and id_ not in void)
 
-    for entry in found:
+    for entry in all_entries:
         if entry.type in _CANONICAL and entry.id:
             side = entry.about.get("appendMode") == "side"
             if "parentId" not in entry.about or (not side and entry.parent == cursor and leaf != cursor):
@@ -75,7 +75,7 @@ def manager_path(tree: Conversation) -> Conversation:
             if control is None:
                 continue
             target, after = control
-            if not known(target) or not known(after):
+            if not is_known(target) or not is_known(after):
                 void.add(entry.id)
                 leads_to[entry.id] = canonical(entry.parent)
                 links[entry.id] = entry.parent
@@ -87,12 +87,12 @@ def manager_path(tree: Conversation) -> Conversation:
             leads_to[entry.id] = canonical(entry.parent)
             links[entry.id] = entry.parent
             cursor = entry.id
-    wanted = chosen(tree, found)
-    at = canonical(wanted.id) if wanted else leaf
+    chosen_entry = chosen(tree, all_entries)
+    at = canonical(chosen_entry.id) if chosen_entry else leaf
     path: list[Entry] = []
-    seen: set[str] = set()
-    while at and at not in seen and at in by_id:
-        seen.add(at)
+    visited: set[str] = set()
+    while at and at not in visited and at in by_id:
+        visited.add(at)
         path.append(by_id[at])
         at = canonical(logical[at] if at in logical else by_id[at].parent)
     return as_path(tree, reversed(path))
@@ -120,24 +120,24 @@ class _Node:
 
 def scanned_path(tree: Conversation) -> Conversation:
     """OpenClaw 2026.9: unknown parents are rebased onto the leaf, so are parents from before a reset; a cycle gives an empty path."""
-    found = parsed(tree)
-    if tree.fact(LEAF) == "" or not found:
+    all_entries = parsed(tree)
+    if tree.fact(LEAF) == "" or not all_entries:
         return as_path(tree, ())
-    nodes, leaf, explicit, rebased = _scan(found)
-    wanted = chosen(tree, found)
+    nodes, leaf, explicit, rebased = _scan(all_entries)
+    chosen_entry = chosen(tree, all_entries)
     if not explicit:
-        path: Sequence[Entry] = found
+        path: Sequence[Entry] = all_entries
         why = ""
     else:
-        walked, why = _select(nodes, wanted.id if wanted else leaf)
-        path = [*_before(found, nodes, walked), *(node.entry for node in walked)] if why != "cycle" else []
+        walked, why = _select(nodes, chosen_entry.id if chosen_entry else leaf)
+        path = [*_before(all_entries, nodes, walked), *(node.entry for node in walked)] if why != "cycle" else []
     result = as_path(tree, path)
     # Ids are one to a line: nothing else may stand in one.
-    held = "\n".join(entry.id for entry in path if entry.index in rebased and "\n" not in entry.id)
-    return replace(result, facts={**result.facts, WALK: Fact(WALK, why), REBASED: Fact(REBASED, held)})
+    rebased_ids = "\n".join(entry.id for entry in path if entry.index in rebased and "\n" not in entry.id)
+    return replace(result, facts={**result.facts, WALK: Fact(WALK, why), REBASED: Fact(REBASED, rebased_ids)})
 
 
-def _scan(found: Sequence[Entry]) -> tuple[dict[str, _Node], str | None, bool, frozenset[int]]:
+def _scan(all_entries: Sequence[Entry]) -> tuple[dict[str, _Node], str | None, bool, frozenset[int]]:
     """The nodes, the leaf, whether any row chose it by its own parentId, and the indexes of rebased entries."""
     nodes: dict[str, _Node] = {}
     leads_to: dict[str, str | None] = {}
@@ -147,7 +147,7 @@ def _scan(found: Sequence[Entry]) -> tuple[dict[str, _Node], str | None, bool, f
     leaf: str | None = None
     cursor: str | None = None
     explicit = False
-    for index, entry in enumerate(found):
+    for index, entry in enumerate(all_entries):
         id_ = entry.id if entry.id.strip() else ""
         if entry.type == "leaf":
             control = _control(entry) if "parentId" in entry.about else None
@@ -156,8 +156,8 @@ def _scan(found: Sequence[Entry]) -> tuple[dict[str, _Node], str | None, bool, f
             target, after = control
             if after_reset is not None and leaf is not None and (target is None or target not in after_reset):
                 target = after = leaf
-            known = [ref is None or (ref in nodes and ref not in void) for ref in (target, after)]
-            if not all(known):
+            are_known = [ref is None or (ref in nodes and ref not in void) for ref in (target, after)]
+            if not all(are_known):
                 void.add(id_)
                 nodes[id_] = _Node(entry, entry.parent, index, True)
                 leads_to[id_] = leads_to.get(entry.parent or "", entry.parent)
@@ -177,10 +177,10 @@ def _scan(found: Sequence[Entry]) -> tuple[dict[str, _Node], str | None, bool, f
             moved = parent
             outside = after_reset is not None and (parent is None or parent not in after_reset)
             stale = own and parent is not None and parent not in nodes and leaf is not None
-            behind_side = own and parent == cursor and leaf != cursor
-            if not side and (outside or stale or behind_side):
+            after_side_entry = own and parent == cursor and leaf != cursor
+            if not side and (outside or stale or after_side_entry):
                 moved = leaf
-            if moved != parent and not behind_side:
+            if moved != parent and not after_side_entry:
                 rebased.add(entry.index)
             parent = leads_to.get(moved or "", moved)
         nodes[id_] = _Node(entry, parent, index)
@@ -198,12 +198,12 @@ def _scan(found: Sequence[Entry]) -> tuple[dict[str, _Node], str | None, bool, f
 
 def _select(nodes: dict[str, _Node], leaf: str | None) -> tuple[list[_Node], str]:
     path: list[_Node] = []
-    seen: set[str] = set()
+    visited: set[str] = set()
     at = leaf
     while at:
-        if at in seen:
+        if at in visited:
             return [], "cycle"
-        seen.add(at)
+        visited.add(at)
         node = nodes.get(at)
         if node is None:
             break
@@ -213,16 +213,16 @@ def _select(nodes: dict[str, _Node], leaf: str | None) -> tuple[list[_Node], str
     return path[::-1], ""
 
 
-def _before(found: Sequence[Entry], nodes: dict[str, _Node], walked: Sequence[_Node]) -> list[Entry]:
+def _before(all_entries: Sequence[Entry], nodes: dict[str, _Node], walked: Sequence[_Node]) -> list[Entry]:
     """The nearest compaction or reset above the path's first entry belongs to it, and a reset with what it keeps."""
     first = walked[0].index if walked else 0
-    for entry in reversed(found[:first]):
+    for entry in reversed(all_entries[:first]):
         if entry.type not in ("compaction", "reset"):
             continue
-        kept = word(entry.about.get("firstKeptEntryId"))
-        if entry.type == "reset" and kept:
+        first_kept = word(entry.about.get("firstKeptEntryId"))
+        if entry.type == "reset" and first_kept:
             above, _ = _select(nodes, entry.id)
-            start = next((at for at, node in enumerate(above) if node.entry.id == kept), None)
+            start = next((at for at, node in enumerate(above) if node.entry.id == first_kept), None)
             if start is not None:
                 return [node.entry for node in above[start:]]
         return [entry]

@@ -9,7 +9,7 @@ from inspector.programs.pi_openclaw.readers.context import Rules, context_of
 from inspector.programs.pi_openclaw.readers.pairing_pi import pi_pairing
 from inspector.programs.pi_openclaw.readers.paths import pi_path
 from inspector.programs.pi_openclaw.readers.pi_ids import normalised
-from inspector.programs.pi_openclaw.readers.rows import PI, Row, model_of, rows, spelling, target_of
+from inspector.programs.pi_openclaw.readers.rows import PI, PathRow, model_of, rows, stored_name, target_of
 from inspector.programs.pi_openclaw.readers.walk import closes, empty_though, few, header_problem, warnings_of
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
@@ -39,18 +39,18 @@ VERSIONS = (
 
 
 def read_as(version: Version, path: Conversation) -> Reading:
-    held = rows(path)
-    if failure := _failure(version, path, held):
+    path_rows = rows(path)
+    if failure := _failure(version, path, path_rows):
         return Reading(version.name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
-    context = context_of(held, Rules(edits=version.edits, system=version.system))
+    context = context_of(path_rows, Rules(edits=version.edits, system=version.system))
     grouped = tuple(context.messages)
     if not version.null_content and (null := next((message for message in context.sent if _is_null(message)), None)):
         failure = f"TypeError: the content of an answer (seq {null.chunks[0].seq}) is null, which pi reads as none only since 0.80.6: every request fails"
         return Reading(version.name, grouped, (), (Dropped(path.chunks, failure),), failure=failure)
-    messages, lost = _own_thinking(context.sent, held, version.foreign)
-    paired = pi_pairing(version.at_end, version.system)(normalised(messages, target_of(held)))
-    above = [*warnings_of(held, path.fact("id")), *few(_unread_ids(context.sent))]
-    if held and not held[-1].id and held[-1].about:
+    messages, lost = _own_thinking(context.sent, path_rows, version.foreign)
+    paired = pi_pairing(version.at_end, version.system)(normalised(messages, target_of(path_rows)))
+    above = [*warnings_of(path_rows, path.fact("id")), *few(_unread_ids(context.sent))]
+    if path_rows and not path_rows[-1].id and path_rows[-1].about:
         above.append("the last line has no id: pi's path begins and ends there, and what stands before it is hidden")
     if empty_though(path):
         above.append("the last line is no entry: pi has no leaf then, and its context is empty")
@@ -59,12 +59,12 @@ def read_as(version: Version, path: Conversation) -> Reading:
     return Reading(version.name, grouped, tuple(paired.messages), dropped, paired.report, warnings=warnings)
 
 
-def _failure(version: Version, path: Conversation, held: Sequence[Row]) -> str:
+def _failure(version: Version, path: Conversation, path_rows: Sequence[PathRow]) -> str:
     if header_problem(path, reads_marks=version.overwrites):
         if version.overwrites:
             return "the first record is no session header: up to pi 0.80.2 the file is overwritten by an empty session when it is opened"
         return "Session file is not a valid pi session: the first record is no session header"
-    if id_ := closes(held):
+    if id_ := closes(path_rows):
         return f"the parents form a cycle at the entry {spoken(id_[:40])}: pi walks it in an endless loop until its memory is full"
     return ""
 
@@ -76,7 +76,7 @@ def _unread_ids(messages: Sequence[Message]) -> list[str]:
         f"counts as one without a result"
         for message in messages
         for chunk in message.chunks
-        if chunk.kind is Kind.TOOL_RESULT and (name := spelling(chunk, "toolCallId")) != "toolCallId"
+        if chunk.kind is Kind.TOOL_RESULT and (name := stored_name(chunk, "toolCallId")) != "toolCallId"
     ]
 
 
@@ -84,7 +84,7 @@ def _is_null(message: Message) -> bool:
     return message.role == "assistant" and message.chunks[0].payload.get("empty") in ("null", "missing")
 
 
-def _own_thinking(messages: Sequence[Message], path: Sequence[Row], foreign: str) -> tuple[list[Message], list[Dropped]]:
+def _own_thinking(messages: Sequence[Message], path: Sequence[PathRow], foreign: str) -> tuple[list[Message], list[Dropped]]:
     """Thinking of another model than the path's last becomes text or goes; so does thinking that is blank and unsigned."""
     target = target_of(path)
     result: list[Message] = []
@@ -92,13 +92,13 @@ def _own_thinking(messages: Sequence[Message], path: Sequence[Row], foreign: str
     for message in messages:
         if message.role == "assistant":
             own = model_of(message.chunks[0]) == target
-            kept = [new for chunk in message.chunks if (new := _thought(chunk, own, foreign)) is not None]
-            if gone := tuple(chunk for chunk in message.chunks if _thought(chunk, own, foreign) is None):
+            kept_chunks = [new for chunk in message.chunks if (new := _thought(chunk, own, foreign)) is not None]
+            if dropped_chunks := tuple(chunk for chunk in message.chunks if _thought(chunk, own, foreign) is None):
                 why = "it is blank and has no signature" if own else "it is of another model than the one that answers now"
-                lost.append(Dropped(gone, f"thinking that is left out: {why}"))
-            if gone or any(new is not old for new, old in zip(kept, message.chunks, strict=True)):
+                lost.append(Dropped(dropped_chunks, f"thinking that is left out: {why}"))
+            if dropped_chunks or any(new is not old for new, old in zip(kept_chunks, message.chunks, strict=True)):
                 # A message needs a chunk: one whose thinking is all gone is sent without content.
-                message = Message(message.role, tuple(kept) or (_empty(message.chunks[0]),), message.synthetic)
+                message = Message(message.role, tuple(kept_chunks) or (_empty(message.chunks[0]),), message.synthetic)
         result.append(message)
     return result, lost
 

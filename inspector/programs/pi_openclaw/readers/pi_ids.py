@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.programs.pi_openclaw.readers.rows import model_of, spelling
+from inspector.programs.pi_openclaw.readers.rows import model_of, stored_name
 
-_OTHER = re.compile(r"[^a-zA-Z0-9_-]")
+_OTHER_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
 _MOST = 64
 _APIS = ("anthropic-messages", "bedrock-converse-stream")
 _GOOGLE = ("google-generative-ai", "google-gemini-cli", "google-vertex")
@@ -31,19 +31,19 @@ def normalised(messages: Sequence[Message], target: tuple[object, object, object
 
 
 def _call(chunk: Chunk, renamed: dict[str, str], is_ruled: bool) -> Chunk:
-    if chunk.kind is not Kind.TOOL_CALL or spelling(chunk, "toolCall") != "toolCall":
+    if chunk.kind is not Kind.TOOL_CALL or stored_name(chunk, "toolCall") != "toolCall":
         return chunk
-    id_ = _OTHER.sub("_", chunk.call_id)[:_MOST] if is_ruled else chunk.call_id
+    id_ = _OTHER_CHARACTERS.sub("_", chunk.call_id)[:_MOST] if is_ruled else chunk.call_id
     if id_ != chunk.call_id:
         renamed[chunk.call_id] = id_
     elif "signature" not in chunk.payload:
         return chunk
-    kept = {name: value for name, value in chunk.payload.items() if name != "signature"}
-    return replace(chunk, payload={**kept, "toolCallId": id_})
+    members = {name: value for name, value in chunk.payload.items() if name != "signature"}
+    return replace(chunk, payload={**members, "toolCallId": id_})
 
 
 def _result(chunk: Chunk, renamed: dict[str, str]) -> Chunk:
-    new = renamed.get(chunk.call_id) if spelling(chunk, "toolCallId") == "toolCallId" else None
+    new = renamed.get(chunk.call_id) if stored_name(chunk, "toolCallId") == "toolCallId" else None
     return chunk if new is None else replace(chunk, payload={**chunk.payload, "toolCallId": new})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
-from inspector.programs.pi_openclaw.readers.rows import mapping, spelling, word
+from inspector.programs.pi_openclaw.readers.rows import mapping, stored_name, word
 
 NO_RESULT = "No result provided"
 MISSING = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair."
@@ -35,13 +35,13 @@ Pairing = Callable[[Sequence[Message]], Paired]
 
 def single(messages: Sequence[Message]) -> list[Message]:
     """Each result a message of its own, as both programs store them; a strategy may have put several into one."""
-    found: list[Message] = []
+    singles: list[Message] = []
     for message in messages:
         if message.role == "tool" and len(message.chunks) > 1:
-            found += [Message(message.role, (chunk,), message.synthetic) for chunk in message.chunks]
+            singles += [Message(message.role, (chunk,), message.synthetic) for chunk in message.chunks]
         else:
-            found.append(message)
-    return found
+            singles.append(message)
+    return singles
 
 
 def stop_reason(message: Message) -> str:
@@ -52,14 +52,14 @@ def calls_of(message: Message, types: tuple[str, ...], blank: bool = False) -> l
     """The calls whose blocks the program takes for calls; those without an id only where `blank`."""
     if message.role != "assistant":
         return []
-    return [call for call in queries.calls(message) if spelling(call, "toolCall") in types and (blank or call.call_id)]
+    return [call for call in queries.calls(message) if stored_name(call, "toolCall") in types and (blank or call.call_id)]
 
 
 def given_id(result: Chunk, keys: tuple[str, ...]) -> str:
-    return result.call_id if spelling(result, "toolCallId") in keys else ""
+    return result.call_id if stored_name(result, "toolCallId") in keys else ""
 
 
-def made_up(call: Chunk, text: str, name: str, details: Mapping[str, Any] | None = None) -> Message:
+def synthetic_result(call: Chunk, text: str, name: str, details: Mapping[str, Any] | None = None) -> Message:
     payload: dict[str, Any] = {"type": "tool-result", "toolCallId": call.call_id, "toolName": name, "content": text, "isError": True}
     if details:
         payload["extra"] = {"details": details}
@@ -67,7 +67,7 @@ def made_up(call: Chunk, text: str, name: str, details: Mapping[str, Any] | None
     return Message("tool", (chunk,), synthetic=True)
 
 
-def is_made_up(result: Chunk) -> bool:
+def is_openclaw_placeholder(result: Chunk) -> bool:
     """Whether OpenClaw takes it for one of its own: an error that says so in its details, or in a block with exactly its words."""
     if not result.is_error:
         return False
@@ -121,7 +121,7 @@ def id_of(message: Message) -> str:
     return given_id(message.chunks[0], KEYS).strip()
 
 
-def still_gone(dropped: Sequence[Dropped], out: Sequence[Message]) -> list[Dropped]:
+def still_dropped(dropped: Sequence[Dropped], out: Sequence[Message]) -> list[Dropped]:
     """Without those whose very result was pulled to its call: it is passed again where it stood, and counted there."""
     sent = {chunk.key for message in out if not message.synthetic for chunk in message.chunks}
-    return [each for each in dropped if not all(chunk.key in sent for chunk in each.chunks)]
+    return [entry for entry in dropped if not all(chunk.key in sent for chunk in entry.chunks)]

@@ -15,7 +15,7 @@ _NO_MAPPING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PathRow:
     """The chunks of one entry. `about` is what it keeps beside the content: empty for a message that a strategy put in."""
 
     chunks: tuple[Chunk, ...]
@@ -48,15 +48,15 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict | Mapping) else _NO_MAPPING
 
 
-def rows(path: Conversation) -> tuple[Row, ...]:
+def rows(path: Conversation) -> tuple[PathRow, ...]:
     """In the order of the path, which is that of the conversation."""
-    found: list[list[Chunk]] = []
+    groups: list[list[Chunk]] = []
     for chunk in path.chunks:
-        if found and queries.same_message(found[-1][-1], chunk):
-            found[-1].append(chunk)
+        if groups and queries.same_message(groups[-1][-1], chunk):
+            groups[-1].append(chunk)
         else:
-            found.append([chunk])
-    return tuple(Row(tuple(chunks), mapping(chunks[0].payload.get("entry"))) for chunks in found)
+            groups.append([chunk])
+    return tuple(PathRow(tuple(chunks), mapping(chunks[0].payload.get("entry"))) for chunks in groups)
 
 
 def parsed(tree: Conversation) -> tuple[Entry, ...]:
@@ -75,21 +75,23 @@ def ends_without_entry(tree: Conversation) -> bool:
     return False
 
 
-def chosen(tree: Conversation, found: Sequence[Entry]) -> Entry | None:
+def chosen(tree: Conversation, all_entries: Sequence[Entry]) -> Entry | None:
     """The entry that a person chose for the leaf; None where nobody did, or where it is unknown: the programs then take their own."""
-    wanted = tree.fact(LEAF)
-    if not wanted:
+    leaf = tree.fact(LEAF)
+    if not leaf:
         return None
-    return last_by_id(found).get(wanted) or next((entry for entry in found if entry.chunks[0].key.rpartition(".")[0] == wanted), None)
+    return last_by_id(all_entries).get(leaf) or next(
+        (entry for entry in all_entries if entry.chunks[0].key.rpartition(".")[0] == leaf), None
+    )
 
 
-SPELLING = "spelling"
+STORED_NAME = "spelling"
 """The member of a payload that has the stored name of a type or of an id, where it is not the one that pi writes."""
 
 
-def spelling(chunk: Chunk, usual: str) -> str:
+def stored_name(chunk: Chunk, usual: str) -> str:
     """How the stored block spells what canonical payloads have one word for: the type of a call, or the key of a result's id."""
-    return word(chunk.payload.get(SPELLING)) or usual
+    return word(chunk.payload.get(STORED_NAME)) or usual
 
 
 def model_of(chunk: Chunk) -> tuple[object, object, object]:
@@ -103,7 +105,7 @@ def is_mirror(entry: Mapping[str, Any]) -> bool:
     return entry.get("provider") == OPENCLAW and entry.get("model") in _MIRRORS
 
 
-def target_of(path: Sequence[Row]) -> tuple[object, object, object]:
+def target_of(path: Sequence[PathRow]) -> tuple[object, object, object]:
     """Provider, model and api of the next request: the last on the path; the api is that by which the model last answered."""
     answers = [
         row for row in path if row.type == "message" and row.role == "assistant" and row.about and row.about.get("provider") != OPENCLAW
@@ -112,6 +114,6 @@ def target_of(path: Sequence[Row]) -> tuple[object, object, object]:
     change = next((row for row in reversed(path) if row is last or row.type == "model_change"), None)
     if change is None or change is last:
         return model_of(last.chunks[0]) if last else (None, None, None)
-    wanted = (change.about.get("provider"), change.about.get("modelId"))
-    known = (model_of(row.chunks[0]) for row in reversed(answers))
-    return next((answer for answer in known if answer[:2] == wanted), (*wanted, None))
+    model = (change.about.get("provider"), change.about.get("modelId"))
+    answered_models = (model_of(row.chunks[0]) for row in reversed(answers))
+    return next((answer for answer in answered_models if answer[:2] == model), (*model, None))

@@ -12,15 +12,15 @@ NAME = "verbatim"
 
 
 def read(path: Conversation) -> Reading:
-    held = rows(path)
-    context = context_of(held, Rules(edits=True, system=True))
+    path_rows = rows(path)
+    context = context_of(path_rows, Rules(edits=True, system=True))
     messages = tuple(context.sent)
     return Reading(
         NAME,
         tuple(context.messages),
         messages,
         tuple(context.dropped),
-        warnings=(*warnings_of(held, path.fact("id")), *context.warnings, *few(strict_problems(messages))),
+        warnings=(*warnings_of(path_rows, path.fact("id")), *context.warnings, *few(strict_problems(messages))),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import LEAF, PATH, spoken
-from inspector.programs.pi_openclaw.readers.rows import Row
+from inspector.programs.pi_openclaw.readers.rows import PathRow
 
 _FEW = 20
 
@@ -15,26 +15,26 @@ def few(sentences: Sequence[str]) -> tuple[str, ...]:
     return (*sentences[:_FEW], f"… and {more:,} more like these") if more > 0 else tuple(sentences)
 
 
-def closes(path: Sequence[Row]) -> str:
+def closes(path: Sequence[PathRow]) -> str:
     """The id at which the chain of parents closes; "" where it ends."""
     first = next((row for row in path if row.about), None)
     return first.parent if first is not None and first.parent in {row.id for row in path if row.id} and first.parent else ""
 
 
-def dangles(path: Sequence[Row], header: str | None = None) -> str:
+def dangles(path: Sequence[PathRow], header: str | None = None) -> str:
     """The parent of the path's first entry, where no entry has that id; "" where it is a root, as one that hangs from the `header`'s id is too."""
     first = next((row for row in path if row.about), None)
     return "" if first is None or first.parent in ("", header) or closes(path) else first.parent
 
 
-def warnings_of(path: Sequence[Row], header: str | None = None) -> list[str]:
+def warnings_of(path: Sequence[PathRow], header: str | None = None) -> list[str]:
     """What the walk hides, for a reader whose own walk ends; `header` is the id of the session."""
-    found: list[str] = []
+    warnings: list[str] = []
     if id_ := closes(path):
-        found.append(f"the parents form a cycle at the entry {spoken(id_[:40])}: the walk ends there, and what stands above is hidden")
+        warnings.append(f"the parents form a cycle at the entry {spoken(id_[:40])}: the walk ends there, and what stands above is hidden")
     if parent := dangles(path, header):
-        found.append(f"the parent {spoken(parent[:40])} of the first entry is in no line: what stood above it is hidden")
-    return found
+        warnings.append(f"the parent {spoken(parent[:40])} of the first entry is in no line: what stood above it is hidden")
+    return warnings
 
 
 def header_problem(path: Conversation, reads_marks: bool = False) -> bool:

@@ -15,12 +15,12 @@ def dangling(case: Case, tree: Tree) -> Iterator[Entry]:
 
     Of the path only its first entry, and those for which the reader itself found another parent: a strategy may have led the rest elsewhere.
     """
-    known = {case.conversation.fact("id"), *fused_ids(case), *tree.by_id}
+    known_ids = {case.conversation.fact("id"), *fused_ids(case), *tree.by_id}
     rebased = set((case.conversation.fact(REBASED) or "").split("\n"))
     met = {entry.index for place, entry in enumerate(tree.path) if not place or entry.id in rebased}
-    led = {entry.index for entry in tree.path if entry.parent is None or entry.parent in known}
+    led = {entry.index for entry in tree.path if entry.parent is None or entry.parent in known_ids}
     for entry in tree.all:
-        if entry.parent is None or entry.parent in known:
+        if entry.parent is None or entry.parent in known_ids:
             continue
         if entry.index not in tree.on_path or (entry.index in met and entry.index not in led):
             yield entry
@@ -35,14 +35,14 @@ def check(case: Case) -> Iterator[Match]:
     calls = {chunk.call_id: chunk for chunk in whole(case).chunks if chunk.call_id and chunk.kind == "tool-call"}
     hidden = [is_user(entry) and entry.index not in tree.on_path for entry in tree.all]
     above = [0]
-    for each in hidden:
-        above.append(above[-1] + each)
-    found = list(dangling(case, tree))
-    again = {words_of(entry) for entry in tree.path} if any(entry.index not in tree.on_path for entry in found) else set()
-    yield from bounded(_match(tree, entry, above[entry.index], calls, again) for entry in found)
+    for is_hidden in hidden:
+        above.append(above[-1] + is_hidden)
+    orphans = list(dangling(case, tree))
+    path_words = {words_of(entry) for entry in tree.path} if any(entry.index not in tree.on_path for entry in orphans) else set()
+    yield from bounded(_match(tree, entry, above[entry.index], calls, path_words) for entry in orphans)
 
 
-def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], again: set[str]) -> Match:
+def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_words: set[str]) -> Match:
     before = tree.all[entry.index - 1] if entry.index else None
     evidence = [("parent", (entry.parent or "")[:60])]
     if entry.parent in calls:
@@ -51,19 +51,19 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], again:
         evidence.append(
             ("the entry before it in the file", f"{before.id[:60] or 'without id'} (seq {before.chunks[0].seq}): its likely parent")
         )
-    said = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line"
+    start = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line"
     if before is None:
-        return Match(entry.chunks, f"{said}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
-    if entry.index not in tree.on_path and words_of(entry) in again:
-        text = f"{said}; what it says is on the path by a line of its own, and this one is an old branch, of which nothing is missing."
+        return Match(entry.chunks, f"{start}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
+    if entry.index not in tree.on_path and words_of(entry) in path_words:
+        text = f"{start}; what it says is on the path by a line of its own, and this one is an old branch, of which nothing is missing."
         return Match(entry.chunks, text, severity=Severity.NOTE)
     if entry.index not in tree.on_path:
-        text = f"{said}; it is not on the path, and a branch that ends in it begins here."
+        text = f"{start}; it is not on the path, and a branch that ends in it begins here."
         return Match(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))
     if entry.index != tree.path[0].index:
-        text = f"{said}: this reader goes on from the leaf of that moment, other programs begin here and forget what stands above."
+        text = f"{start}: this reader goes on from the leaf of that moment, other programs begin here and forget what stands above."
     else:
-        text = f"{said}: the path begins here and hides what stands above, {counted(turns, 'message')} of the user among it; {tree.reach}."
+        text = f"{start}: the path begins here and hides what stands above, {counted(turns, 'message')} of the user among it; {tree.reach}."
     return Match(entry.chunks, text, evidence=(*evidence, *effects("dangling")))
 
 

@@ -22,9 +22,9 @@ def check(case: Case) -> Iterator[Match]:
 
 def _match(message: Message, results: list[Chunk], alone: set[str]) -> Match:
     calls = queries.calls(message)
-    said = f"The answer at seq {span_text(message.seqs)} is marked {stop_reason(message)} and holds {'a call' if len(calls) == 1 else f'{len(calls)} calls'}"
+    start = f"The answer at seq {span_text(message.seqs)} is marked {stop_reason(message)} and holds {'a call' if len(calls) == 1 else f'{len(calls)} calls'}"
     if not results:
-        text = f"{said} without a result: most programs leave the whole answer out, others send it as it is and are refused."
+        text = f"{start} without a result: most programs leave the whole answer out, others send it as it is and are refused."
         return Match(calls, text, evidence=effects("failed"))
     where = f"{'a result' if len(results) == 1 else f'{len(results)} results'} of it (seq {span_text([result.seq for result in results])})"
     refused = any(result.key in alone for result in results)
@@ -35,7 +35,7 @@ def _match(message: Message, results: list[Chunk], alone: set[str]) -> Match:
     )
     return Match(
         [*calls, *results],
-        f"{said}; there {'is' if len(results) == 1 else 'are'} {where}: {then}",
+        f"{start}; there {'is' if len(results) == 1 else 'are'} {where}: {then}",
         severity=Severity.ERROR if refused else None,
         evidence=effects("failed"),
     )

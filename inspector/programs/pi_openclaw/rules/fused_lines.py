@@ -24,33 +24,33 @@ def check(case: Case) -> Iterator[Match]:
     lines = list(_fused(chunks))
     if not lines:
         return
-    hits: list[Match] = []
+    matches: list[Match] = []
     below: dict[str, list[Entry]] = {}
     for entry in entries(whole(case)):
         if entry.parent is not None and "fused" not in entry.about:
             below.setdefault(entry.parent, []).append(entry)
     # No program reads them: where one is on the path, a strategy brought it back.
     back = {chunk.key for chunk in case.conversation.chunks}
-    said = {words_of(entry) for entry in entries(case.conversation)}
+    path_words = {words_of(entry) for entry in entries(case.conversation)}
     coming = {chunk.key for _, records in coming_back(case) for entry in records for chunk in entry.chunks}
     for line in lines:
-        hit = _match(line, below, back, said)
+        match = _match(line, below, back, path_words)
         named = None if any(chunk.key in coming for chunk in line) else ()
-        hits.append(replace(hit, repaired_by=named, no_repair_reason=_APART if named == () else ""))
-    yield from bounded(hits)
+        matches.append(replace(match, repaired_by=named, no_repair_reason=_APART if named == () else ""))
+    yield from bounded(matches)
 
 
 def _fused(chunks: tuple[Chunk, ...]) -> Iterator[list[Chunk]]:
-    for _, held in groupby(chunks, key=lambda chunk: chunk.msg_idx):
-        line = list(held)
+    for _, group in groupby(chunks, key=lambda chunk: chunk.msg_idx):
+        line = list(group)
         if any("fused" in mapping(chunk.payload.get("entry")) for chunk in line):
             yield line
 
 
-def _match(line: list[Chunk], below: dict[str, list[Entry]], back: set[str], said: set[str]) -> Match:
+def _match(line: list[Chunk], below: dict[str, list[Entry]], back: set[str], path_words: set[str]) -> Match:
     records = entries_of(line)
     ids = [entry.id for entry in records if entry.id]
-    lost_ones = [entry for entry in records if entry.chunks[0].key not in back and words_of(entry) not in said]
+    lost_ones = [entry for entry in records if entry.chunks[0].key not in back and words_of(entry) not in path_words]
     where = f"(seq {line[0].seq}-{line[-1].seq})"
     if not lost_ones:
         text = f"{counted(len(records), 'whole record')} stand on one line {where}, and each is on the path by a line of its own: the old line stays in the file, and no program reads it."

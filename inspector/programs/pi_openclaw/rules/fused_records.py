@@ -24,25 +24,25 @@ def coming_back(case: Case) -> tuple[Place, ...]:
     ids = {entry.id for entry in path}
     on_path = {entry.chunks[0].key for entry in path}
     places = {entry.chunks[0].key: entry.index for entry in whole}
-    found: list[Place] = []
+    gathered: list[Place] = []
     after: str | None = None
     for entry in path:
         # A line may be the parent of several entries that the path was led over: its records come back before the first of them.
         above = _above(by_id, entry, places.get(entry.chunks[0].key, len(whole)), on_path)
-        found.append((after, above))
-        on_path |= {each.chunks[0].key for each in above}
-        ids |= {each.id for each in above}
+        gathered.append((after, above))
+        on_path |= {record.chunks[0].key for record in above}
+        ids |= {record.id for record in above}
         after = entry.chunks[-1].key
-    behind: list[Entry] = []
+    tail: list[Entry] = []
     last, line = path[-1], path[-1].chunks[0].msg_idx or 0
     # In the order of the file: a record that goes on from one of these comes after it.
     for entry in fused:
         if entry.parent == last.id and last.id and entry.id and entry.id not in ids and (entry.chunks[0].msg_idx or 0) > line:
-            behind.append(entry)
+            tail.append(entry)
             last = entry
             ids.add(entry.id)
-    found.append((case.conversation.chunks[-1].key, behind))
-    return tuple(place for place in found if place[1])
+    gathered.append((case.conversation.chunks[-1].key, tail))
+    return tuple(place for place in gathered if place[1])
 
 
 def _above(by_id: Mapping[str, Entry], entry: Entry, place: int, on_path: set[str]) -> list[Entry]:
@@ -51,5 +51,5 @@ def _above(by_id: Mapping[str, Entry], entry: Entry, place: int, on_path: set[st
     if parent is None or "fused" not in parent.about or parent.chunks[0].key in on_path:
         return []
     chain = chain_above(by_id, parent, place, set())
-    known = next((at for at in range(len(chain) - 1, -1, -1) if chain[at].chunks[0].key in on_path), -1)
-    return chain[known + 1 :]
+    last_on_path = next((at for at in range(len(chain) - 1, -1, -1) if chain[at].chunks[0].key in on_path), -1)
+    return chain[last_on_path + 1 :]

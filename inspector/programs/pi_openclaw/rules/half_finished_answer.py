@@ -57,8 +57,8 @@ def _model(message: Message) -> tuple[object, object]:
 
 def _tokens(message: Message) -> int | None:
     """Tokens of the answer; None where nothing was counted."""
-    found = mapping(_about(message).get("usage")).get("output")
-    return int(found) if isinstance(found, int | float) and not isinstance(found, bool) and found == found else None
+    count = mapping(_about(message).get("usage")).get("output")
+    return int(count) if isinstance(count, int | float) and not isinstance(count, bool) and count == count else None
 
 
 RULE = Rule(

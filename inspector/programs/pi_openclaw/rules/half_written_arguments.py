@@ -17,23 +17,27 @@ _WORDS = {"missing": "has no arguments at all", "null": "has null for its argume
 def check(case: Case) -> Iterator[Match]:
     """Not in answers that failed, which are expected to hold such calls and which TOOL209 names; arguments that are text are TOOL301's."""
     calls = [chunk for message in case.messages if message.role == "assistant" and not has_failed(message) for chunk in message.chunks]
-    yield from bounded(hit for chunk in calls if chunk.kind is Kind.TOOL_CALL and (hit := _match(case, chunk)))
+    yield from bounded(match for chunk in calls if chunk.kind is Kind.TOOL_CALL and (match := _match(case, chunk)))
 
 
 def _match(case: Case, call: Chunk) -> Match | None:
     partial = mapping(call.payload.get("extra")).get("partialJson")
-    said = f"The call of {call.tool_name[:60]} at seq {call.seq}"
-    given = call.payload.get("noInput")
-    if isinstance(given, str):
-        kept = (("partialJson", partial[:200]),) if isinstance(partial, str) else ()
-        return Match((call,), f"{said} {_WORDS.get(given, 'has no arguments that can be sent')}.", evidence=(*kept, *effects("arguments")))
+    start = f"The call of {call.tool_name[:60]} at seq {call.seq}"
+    no_input = call.payload.get("noInput")
+    if isinstance(no_input, str):
+        partial_text = (("partialJson", partial[:200]),) if isinstance(partial, str) else ()
+        return Match(
+            (call,),
+            f"{start} {_WORDS.get(no_input, 'has no arguments that can be sent')}.",
+            evidence=(*partial_text, *effects("arguments")),
+        )
     if not isinstance(partial, str) or isinstance(call.payload.get("input"), str):
         return None
     if _value(partial) == call.payload.get("input"):
         weight = Severity.NOTE if case.conversation.format == PI else Severity.WARNING
-        text = f"{said} still has the scratch text of its arguments beside them; they are complete, but OpenClaw drops such a call."
+        text = f"{start} still has the scratch text of its arguments beside them; they are complete, but OpenClaw drops such a call."
         return Match((call,), text, severity=weight, evidence=effects("arguments"))
-    text = f"{said} was stored while its arguments were being written: what is stored is not what the model was about to say."
+    text = f"{start} was stored while its arguments were being written: what is stored is not what the model was about to say."
     return Match((call,), text, evidence=(("partialJson", partial[:200]), *effects("arguments")))
 
 

@@ -38,20 +38,22 @@ def branches(case: Case, tree: Tree) -> Iterator[Branch]:
         return
     place = {entry.index: number for number, entry in enumerate(tree.path)}
     bound = max((entry.index for entry in tree.path if entry.type == "reset"), default=-1)
-    last_said = {_words(entry): number for number, entry in enumerate(tree.path) if is_user(entry)}
+    last_places = {_words(entry): number for number, entry in enumerate(tree.path) if is_user(entry)}
     lives = _lives(tree)
-    for top, found in tops(tree).items():
+    for top, branch_entries in tops(tree).items():
         first = tree.all[top]
         fork = tree.parent(first)
         if (fork is None and first.parent is not None) or (fork is not None and fork.index not in place):
             continue
         if fork is None and (not tree.path or tree.path[0].parent is not None):
             continue
-        behind = place[fork.index] + 1 if fork else 0
+        next_place = place[fork.index] + 1 if fork else 0
         # A repair that writes the end of a path again leaves the old one as a branch that says the same.
-        turns = [entry for entry in found if is_user(entry) and entry.index > bound and last_said.get(_words(entry), -1) < behind]
+        turns = [
+            entry for entry in branch_entries if is_user(entry) and entry.index > bound and last_places.get(_words(entry), -1) < next_place
+        ]
         if turns:
-            yield Branch(found, turns, fork, lives[behind])
+            yield Branch(branch_entries, turns, fork, lives[next_place])
 
 
 def _lives(tree: Tree) -> list[Entry | None]:
@@ -85,21 +87,21 @@ def check(case: Case) -> Iterator[Match]:
     if whole(case).fact(LEAF) is not None:
         last_chosen = len(tree.all)
     lost: list[Match] = []
-    left: list[Branch] = []
+    deliberate: list[Branch] = []
     for branch in branches(case, tree):
         if why := _suspicion(branch, last_chosen):
             lost.append(_match(tree, branch, why))
         else:
-            left.append(branch)
+            deliberate.append(branch)
     yield from bounded(lost)
-    if left:
-        turns = sorted((turn for branch in left for turn in branch.turns), key=lambda entry: entry.index)
-        where = "Another branch holds" if len(left) == 1 else f"{len(left):,} other branches hold"
+    if deliberate:
+        turns = sorted((turn for branch in deliberate for turn in branch.turns), key=lambda entry: entry.index)
+        where = "Another branch holds" if len(deliberate) == 1 else f"{len(deliberate):,} other branches hold"
         yield Match(
             chunks_of(turns),
             f"{where} {counted(len(turns), 'message')} of the user (seq {span_text([turn.chunks[0].seq for turn in turns])}), which no request of this path says; {tree.reach}.",
             severity=Severity.NOTE,
-            evidence=tuple(_ending(branch) for branch in left[:8]),
+            evidence=tuple(_ending(branch) for branch in deliberate[:8]),
         )
 
 

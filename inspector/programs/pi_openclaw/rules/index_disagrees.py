@@ -10,12 +10,12 @@ _IN_STORE = "The list belongs to the running gateway, and nothing is written int
 
 
 def check(case: Case) -> Iterator[Match]:
-    said = whole(case).fact("index")
-    if said:
+    text = whole(case).fact("index")
+    if text:
         key = whole(case).fact("sessionKey")
         evidence = (("session key", key[:160]),) if key else ()
         in_store = _IN_STORE if case.conversation.format == OPENCLAW_SQLITE else ""
-        yield Match((), said if said.endswith(".") else f"{said}.", evidence=evidence, no_repair_reason=in_store)
+        yield Match((), text if text.endswith(".") else f"{text}.", evidence=evidence, no_repair_reason=in_store)
 
 
 RULE = Rule(

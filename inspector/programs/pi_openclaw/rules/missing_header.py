@@ -12,16 +12,16 @@ _NO_FILE = "The header is a row of a database, and the program keeps what it say
 
 
 def check(case: Case) -> Iterator[Match]:
-    said = whole(case).fact("headerProblem")
-    if not said:
+    problem = whole(case).fact("headerProblem")
+    if not problem:
         return
     if not whole(case).chunks:
-        yield Match((), said if said.endswith(".") else f"{said}.", severity=Severity.WARNING, no_repair_reason=_NOTHING)
+        yield Match((), problem if problem.endswith(".") else f"{problem}.", severity=Severity.WARNING, no_repair_reason=_NOTHING)
     else:
         is_file = case.conversation.format != OPENCLAW_SQLITE
         yield Match(
             whole(case).chunks[:1],
-            said if said.endswith(".") else f"{said}.",
+            problem if problem.endswith(".") else f"{problem}.",
             evidence=effects("header") if is_file and not _is_marked(case) else (),
             no_repair_reason="" if is_file else _NO_FILE,
         )

@@ -38,12 +38,12 @@ def check(case: Case) -> Iterator[Match]:
 
 def _match(cycle: list[Entry], is_met: bool) -> Match:
     named = " <- ".join(name(entry) for entry in cycle[:4]) + (" <- ..." if len(cycle) > 4 else "")
-    said = f"The parents of {counted(len(cycle), 'entry')} form a cycle: {named}"
+    start = f"The parents of {counted(len(cycle), 'entry')} form a cycle: {named}"
     if is_met:
-        return Match(chunks_of(cycle), f"{said}. The way from the last line leads into it.", evidence=effects("cycle"))
+        return Match(chunks_of(cycle), f"{start}. The way from the last line leads into it.", evidence=effects("cycle"))
     return Match(
         chunks_of(cycle),
-        f"{said}. The way from the last line does not lead there; no branch into it can be opened.",
+        f"{start}. The way from the last line does not lead there; no branch into it can be opened.",
         severity=Severity.WARNING,
     )
 

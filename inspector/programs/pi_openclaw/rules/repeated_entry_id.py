@@ -16,24 +16,26 @@ def check(case: Case) -> Iterator[Match]:
     for entry in tree.all:
         if entry.id:
             by_id.setdefault(entry.id, []).append(entry)
-    again = [found for found in by_id.values() if len(found) > 1]
-    closed = {entry.id for cycle in cycles(tree) for entry in cycle} if again else set()
+    repeated = [group for group in by_id.values() if len(group) > 1]
+    closed = {entry.id for cycle in cycles(tree) for entry in cycle} if repeated else set()
     below = Counter(entry.parent for entry in tree.all)
-    yield from bounded(_match(found, found[0].id in closed, below[found[0].id]) for found in again)
+    yield from bounded(_match(group, group[0].id in closed, below[group[0].id]) for group in repeated)
 
 
-def _match(found: list[Entry], is_closed: bool, below: int) -> Match:
-    first, last = found[0], found[-1]
-    seqs = ", ".join(str(entry.chunks[0].seq) for entry in found[:8])
-    said = f"{len(found)} entries share the id {first.id[:40]!r} (seq {seqs})"
-    raws = {entry.chunks[0].raw for entry in found}
+def _match(group: list[Entry], is_closed: bool, below: int) -> Match:
+    first, last = group[0], group[-1]
+    seqs = ", ".join(str(entry.chunks[0].seq) for entry in group[:8])
+    start = f"{len(group)} entries share the id {first.id[:40]!r} (seq {seqs})"
+    raws = {entry.chunks[0].raw for entry in group}
     if len(raws) == 1 and first.chunks[0].raw:
-        return Match(chunks_of(found), f"{said}: the lines are equal byte for byte, so that nothing is lost.", severity=Severity.WARNING)
+        return Match(chunks_of(group), f"{start}: the lines are equal byte for byte, so that nothing is lost.", severity=Severity.WARNING)
     if is_closed:
-        text = f"{said}, and by that the chain of parents closes: the way from the last line has no end."
+        text = f"{start}, and by that the chain of parents closes: the way from the last line has no end."
     else:
-        text = f"{said}: programs know only the last one (seq {last.chunks[0].seq}), and all {below:,} entries below the id hang from that."
-    return Match(chunks_of(found), text, evidence=effects("repeated-id"))
+        text = (
+            f"{start}: programs know only the last one (seq {last.chunks[0].seq}), and all {below:,} entries below the id hang from that."
+        )
+    return Match(chunks_of(group), text, evidence=effects("repeated-id"))
 
 
 RULE = Rule(

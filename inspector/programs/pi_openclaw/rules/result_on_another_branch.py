@@ -12,25 +12,25 @@ def check(case: Case) -> Iterator[Match]:
     entry_of = {chunk.key: chunk.key.rpartition(".")[0] for chunk in case.conversation.chunks}
     yield from bounded(
         Match(
-            (found.call, found.result),
-            f"The call of {found.call.tool_name[:60]} at seq {found.call.seq} (entry {entry_of[found.call.key][:40]!r}) {found.instead}; its real one stands at "
-            f"seq {found.result.seq} (entry {found.entry.id[:40]!r}), on another branch. No text must be made up for it: lead the path through that entry.",
+            (elsewhere.call, elsewhere.result),
+            f"The call of {elsewhere.call.tool_name[:60]} at seq {elsewhere.call.seq} (entry {entry_of[elsewhere.call.key][:40]!r}) {elsewhere.instead}; its real one stands at "
+            f"seq {elsewhere.result.seq} (entry {elsewhere.entry.id[:40]!r}), on another branch. No text must be made up for it: lead the path through that entry.",
             evidence=(
-                ("the result", found.result.text[:160] or "(nothing)"),
-                ("on the path, but for it", _next(case, found.call.key)),
+                ("the result", elsewhere.result.text[:160] or "(nothing)"),
+                ("on the path, but for it", _next(case, elsewhere.call.key)),
                 *effects("other-branch"),
             ),
         )
-        for found in on_other_branches(case)
+        for elsewhere in on_other_branches(case)
     )
 
 
 def _next(case: Case, key: str) -> str:
     """What the path has after the message of the call."""
-    for message, behind in zip(case.messages, case.messages[1:], strict=False):
+    for message, following in zip(case.messages, case.messages[1:], strict=False):
         if any(chunk.key == key for chunk in message.chunks):
-            first = behind.chunks[0]
-            return f"{behind.role} at seq {first.seq} (entry {first.key.rpartition('.')[0][:40]!r})"
+            first = following.chunks[0]
+            return f"{following.role} at seq {first.seq} (entry {first.key.rpartition('.')[0][:40]!r})"
     return "nothing: the path ends with the call"
 
 

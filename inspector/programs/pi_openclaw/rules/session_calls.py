@@ -55,8 +55,8 @@ def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     Not those of failed answers (TOOL209), nor those whose result has lost its id (TOOL202) or is on another branch (TREE106), nor those that were
     compacted away.
     """
-    elsewhere = {found.call.key for found in on_other_branches(case)} | {call.key for call, _ in without_id(case)}
-    return [(found.message, found.call) for found in _open(case) if not found.results and found.call.key not in elsewhere]
+    elsewhere = {answer.call.key for answer in on_other_branches(case)} | {call.key for call, _ in without_id(case)}
+    return [(answer.message, answer.call) for answer in _open(case) if not answer.results and answer.call.key not in elsewhere]
 
 
 @cached_per_case
@@ -64,26 +64,26 @@ def _open(case: Case) -> list[Answered]:
     """Calls of what a request can hold that have no real result on the path."""
     keys = keys_read(case)
     return [
-        found
-        for found in answered(case)
-        if all(is_synthetic(result) for result in found.results)
-        and not has_failed(case.messages[found.message])
-        and (not keys or found.call.key in keys)
+        answer
+        for answer in answered(case)
+        if all(is_synthetic(result) for result in answer.results)
+        and not has_failed(case.messages[answer.message])
+        and (not keys or answer.call.key in keys)
     ]
 
 
 @cached_per_case
 def without_id(case: Case) -> list[tuple[Chunk, Chunk]]:
     """A result without an id directly after an answer with one call, which has no other: the two, call first."""
-    found = []
+    pairs = []
     for index, message in enumerate(case.messages[:-1]):
         calls = queries.calls(message) if message.role == "assistant" else []
         results = queries.results(case.messages[index + 1])
         if len(calls) == 1 and len(results) == 1 and not results[0].call_id:
-            found.append((calls[0], results[0]))
-    taken = {call.key for call, _ in found}
-    free = {each.call.key for each in answered(case) if each.call.key in taken and not each.results}
-    return [(call, result) for call, result in found if call.key in free]
+            pairs.append((calls[0], results[0]))
+    call_keys = {call.key for call, _ in pairs}
+    free = {answer.call.key for answer in answered(case) if answer.call.key in call_keys and not answer.results}
+    return [(call, result) for call, result in pairs if call.key in free]
 
 
 def cut_result(case: Case, result: Chunk, call: Chunk | None) -> str:
@@ -99,23 +99,23 @@ def on_other_branches(case: Case) -> list[Elsewhere]:
     missing = _open(case)
     if not missing or case.tree is None:
         return []
-    wanted = {found.call.call_id for found in missing if found.call.call_id}
+    call_ids = {answer.call.call_id for answer in missing if answer.call.call_id}
     tree = tree_of(case)
-    results = _below(tree, wanted)
+    results = _below(tree, call_ids)
     own = {entry.chunks[0].key: entry.index for entry in tree.path}
-    found: list[Elsewhere] = []
-    for each in missing:
-        caller = own.get(case.messages[each.message].chunks[0].key, -1)
-        if (caller, each.call.call_id) in results:
-            entry, chunk = results[caller, each.call.call_id]
+    elsewhere: list[Elsewhere] = []
+    for answer in missing:
+        caller = own.get(case.messages[answer.message].chunks[0].key, -1)
+        if (caller, answer.call.call_id) in results:
+            entry, chunk = results[caller, answer.call.call_id]
             instead = (
-                f"has only a synthetic result on the path (seq {each.results[0].seq})" if each.results else "has no result on the path"
+                f"has only a synthetic result on the path (seq {answer.results[0].seq})" if answer.results else "has no result on the path"
             )
-            found.append(Elsewhere(each.call, chunk, entry, instead))
-    return found
+            elsewhere.append(Elsewhere(answer.call, chunk, entry, instead))
+    return elsewhere
 
 
-def _below(tree: Tree, wanted: set[str]) -> dict[tuple[int, str], tuple[Entry, Chunk]]:
+def _below(tree: Tree, call_ids: set[str]) -> dict[tuple[int, str], tuple[Entry, Chunk]]:
     """The first real result off the path of each call, by the index of its entry and its id: of the nearest such call above the result.
 
     Where the way up is lost, the only call of that id is the one. Every entry is passed cached_per_case, however many branches use an id again.
@@ -129,14 +129,14 @@ def _below(tree: Tree, wanted: set[str]) -> dict[tuple[int, str], tuple[Entry, C
             stack.append((entry, True))
         else:
             children.setdefault(parent.index, []).append(entry)
-        for id_ in _called(entry, wanted):
+        for id_ in _called(entry, call_ids):
             callers.setdefault(id_, set()).add(entry.index)
-    only = {id_: next(iter(found)) for id_, found in callers.items() if len(found) == 1}
+    only = {id_: next(iter(indexes)) for id_, indexes in callers.items() if len(indexes) == 1}
     above: dict[str, list[int]] = {}
-    found: dict[tuple[int, str], tuple[Entry, Chunk]] = {}
+    first_results: dict[tuple[int, str], tuple[Entry, Chunk]] = {}
     while stack:
         entry, enters = stack.pop()
-        for id_ in _called(entry, wanted):
+        for id_ in _called(entry, call_ids):
             if enters:
                 above.setdefault(id_, []).append(entry.index)
             else:
@@ -144,18 +144,18 @@ def _below(tree: Tree, wanted: set[str]) -> dict[tuple[int, str], tuple[Entry, C
         if not enters:
             continue
         for chunk in entry.chunks:
-            if chunk.kind is Kind.TOOL_RESULT and chunk.call_id in wanted and entry.index not in tree.on_path and not is_synthetic(chunk):
+            if chunk.kind is Kind.TOOL_RESULT and chunk.call_id in call_ids and entry.index not in tree.on_path and not is_synthetic(chunk):
                 owner = (above.get(chunk.call_id) or [only.get(chunk.call_id, -1)])[-1]
-                earlier = found.get((owner, chunk.call_id))
+                earlier = first_results.get((owner, chunk.call_id))
                 if earlier is None or entry.index < earlier[0].index:
-                    found[owner, chunk.call_id] = entry, chunk
+                    first_results[owner, chunk.call_id] = entry, chunk
         stack.append((entry, False))
         stack += [(child, True) for child in children.get(entry.index, ())]
-    return found
+    return first_results
 
 
-def _called(entry: Entry, wanted: set[str]) -> set[str]:
-    return {chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in wanted}
+def _called(entry: Entry, call_ids: set[str]) -> set[str]:
+    return {chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in call_ids}
 
 
 @cached_per_case
@@ -163,7 +163,7 @@ def failed_turns(case: Case) -> list[tuple[Message, Sequence[Chunk]]]:
     """Answers that failed with calls in them, each with the results of these calls; of what a request can hold."""
     keys = keys_read(case)
     by_message: dict[int, list[Chunk]] = {}
-    for found in answered(case):
-        if has_failed(case.messages[found.message]) and (not keys or found.call.key in keys):
-            by_message.setdefault(found.message, []).extend(found.results)
+    for answer in answered(case):
+        if has_failed(case.messages[answer.message]) and (not keys or answer.call.key in keys):
+            by_message.setdefault(answer.message, []).extend(answer.results)
     return [(case.messages[index], results) for index, results in by_message.items()]

@@ -44,24 +44,24 @@ def whole(case: Case) -> Conversation:
 
 @cached_per_case
 def tree_of(case: Case) -> Tree:
-    found = parsed(whole(case))
-    if found and found[-1].index != len(found) - 1:
+    parsed_entries = parsed(whole(case))
+    if parsed_entries and parsed_entries[-1].index != len(parsed_entries) - 1:
         # Without gaps where fused records were left out.
-        found = tuple(_at(entry, number) for number, entry in enumerate(found))
-    path = _path(case.conversation, found)
+        parsed_entries = tuple(_at(entry, number) for number, entry in enumerate(parsed_entries))
+    path = _path(case.conversation, parsed_entries)
     on_path = frozenset(entry.index for entry in path if entry.index >= 0)
-    return Tree(found, last_by_id(found), path, on_path)
+    return Tree(parsed_entries, last_by_id(parsed_entries), path, on_path)
 
 
-def _path(conversation: Conversation, found: Sequence[Entry]) -> tuple[Entry, ...]:
+def _path(conversation: Conversation, parsed_entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """As the path has them, so that what a strategy changed in them counts; their place is that among all entries."""
-    stored = {id(entry.chunks[0]): entry for entry in found}
+    stored = {id(entry.chunks[0]): entry for entry in parsed_entries}
     path: list[Entry] = []
     at = 0
     while at < len(conversation.chunks):
         entry = stored.get(id(conversation.chunks[at]))
         if entry is None or any(a is not b for a, b in zip(entry.chunks, conversation.chunks[at : at + len(entry.chunks)], strict=False)):
-            place = {entry.chunks[0].key: entry.index for entry in found}
+            place = {entry.chunks[0].key: entry.index for entry in parsed_entries}
             return tuple(_at(entry, place.get(entry.chunks[0].key, -1)) for entry in entries(conversation))
         path.append(entry)
         at += len(entry.chunks)
@@ -88,25 +88,25 @@ def name(entry: Entry) -> str:
     return f"{spoken(entry.id[:40], entry.chunks[0].msg_idx)} (seq {entry.chunks[0].seq})" if entry.id else f"at seq {entry.chunks[0].seq}"
 
 
-def chunks_of(found: Iterable[Entry]) -> list[Chunk]:
-    return [chunk for entry in found for chunk in entry.chunks]
+def chunks_of(group: Iterable[Entry]) -> list[Chunk]:
+    return [chunk for entry in group for chunk in entry.chunks]
 
 
 def counted(number: int, word: str) -> str:
     return f"{number:,} {word if number == 1 else f'{word[:-1]}ies' if word.endswith('y') else f'{word}s'}"
 
 
-def bounded(hits: Iterable[Match]) -> Iterator[Match]:
+def bounded(matches: Iterable[Match]) -> Iterator[Match]:
     """The first of them one by one, the rest together: a hostile file may yield one for each of its lines."""
-    rest: list[Match] = []
-    for number, hit in enumerate(hits):
+    others: list[Match] = []
+    for number, match in enumerate(matches):
         if number < _MOST:
-            yield hit
+            yield match
         else:
-            rest.append(hit)
-    if rest:
-        chunks = [chunk for hit in rest for chunk in hit.chunks]
-        yield replace(rest[0], chunks=chunks, message=f"{len(rest):,} more like these. The first: {rest[0].message}", evidence=())
+            others.append(match)
+    if others:
+        chunks = [chunk for match in others for chunk in match.chunks]
+        yield replace(others[0], chunks=chunks, message=f"{len(others):,} more like these. The first: {others[0].message}", evidence=())
 
 
 def tops(tree: Tree) -> dict[int, list[Entry]]:
@@ -114,18 +114,18 @@ def tops(tree: Tree) -> dict[int, list[Entry]]:
     top: dict[int, int] = {}
     for start in tree.all:
         chain: list[int] = []
-        seen: set[int] = set()
+        visited: set[int] = set()
         at: Entry | None = start
-        found = -1
-        while at is not None and at.index not in tree.on_path and at.index not in seen:
+        top_index = -1
+        while at is not None and at.index not in tree.on_path and at.index not in visited:
             if at.index in top:
-                found = top[at.index]
+                top_index = top[at.index]
                 break
-            seen.add(at.index)
+            visited.add(at.index)
             chain.append(at.index)
             at = tree.parent(at)
         for index in chain:
-            top[index] = found if found >= 0 else chain[-1]
+            top[index] = top_index if top_index >= 0 else chain[-1]
     branches: dict[int, list[Entry]] = {}
     for entry in tree.all:
         if entry.index in top:

@@ -18,21 +18,21 @@ def check(case: Case) -> Iterator[Match]:
     if at is None:
         return
     bound, above = tree.path[at], tree.path[:at]
-    kept = bound.about.get("firstKeptEntryId")
+    first_kept = bound.about.get("firstKeptEntryId")
     # One that keeps nothing names itself.
-    if not isinstance(kept, str) or kept == bound.id:
+    if not isinstance(first_kept, str) or first_kept == bound.id:
         return
-    shown = ("firstKeptEntryId", kept[:60])
-    if any(entry.id == kept for entry in above):
+    shown = ("firstKeptEntryId", first_kept[:60])
+    if any(entry.id == first_kept for entry in above):
         if results := cut_results(case):
             seqs = span_text([result.seq for result in results])
-            text = f"The {bound.type} {name(bound)} keeps {'a result' if len(results) == 1 else f'{len(results)} results'} (seq {seqs}) without the call: it keeps entries from {spoken(kept[:40])} on, and the call stands before that."
+            text = f"The {bound.type} {name(bound)} keeps {'a result' if len(results) == 1 else f'{len(results)} results'} (seq {seqs}) without the call: it keeps entries from {spoken(first_kept[:40])} on, and the call stands before that."
             yield Match((*bound.chunks, *results), text, evidence=(shown, *effects("orphan")))
         return
-    other = tree.by_id.get(kept)
-    where = "which is in no line" if other is None else f"which is the entry at seq {other.chunks[0].seq}, not above it on the path"
+    target = tree.by_id.get(first_kept)
+    where = "which is in no line" if target is None else f"which is the entry at seq {target.chunks[0].seq}, not above it on the path"
     turns = sum(is_user(entry) for entry in above)
-    text = f"The {bound.type} {name(bound)} keeps entries from {spoken(kept[:40])} on, {where}: nothing before it is kept, {counted(turns, 'message')} of the user among it."
+    text = f"The {bound.type} {name(bound)} keeps entries from {spoken(first_kept[:40])} on, {where}: nothing before it is kept, {counted(turns, 'message')} of the user among it."
     yield Match(bound.chunks, text, evidence=(shown, *effects("compaction")))
 
 
@@ -48,13 +48,13 @@ def cut_results(case: Case) -> list[Chunk]:
     at = _bound(case, tree)
     if at is None or tree.path[at].type != "compaction":
         return []
-    kept = tree.path[at].about.get("firstKeptEntryId")
-    first = next((place for place in range(at) if tree.path[place].id == kept), None)
+    first_kept = tree.path[at].about.get("firstKeptEntryId")
+    first = next((place for place in range(at) if tree.path[place].id == first_kept), None)
     if first is None:
         return []
     before = {chunk.key for entry in tree.path[:first] for chunk in entry.chunks}
     pairs = answered(case)
-    return [result for found in pairs if found.call.key in before for result in found.results if result.key not in before]
+    return [result for answer in pairs if answer.call.key in before for result in answer.results if result.key not in before]
 
 
 RULE = Rule(

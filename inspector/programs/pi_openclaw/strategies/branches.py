@@ -29,11 +29,11 @@ def results_elsewhere(tree: Conversation, path: Conversation) -> Mapping[str, Se
             roots.append(entry)
         else:
             children.setdefault(parent.index, []).append(entry)
-    found: dict[str, list[Chunk]] = {}
+    by_call: dict[str, list[Chunk]] = {}
     for owner, result in _owned(roots, children):
         if key_of(owner) in on_path and key_of(result) not in on_path and not is_synthetic(result):
-            found.setdefault(owner.key, []).append(result)
-    return {key: sorted(results, key=lambda chunk: chunk.seq) for key, results in found.items()}
+            by_call.setdefault(owner.key, []).append(result)
+    return {key: sorted(results, key=lambda chunk: chunk.seq) for key, results in by_call.items()}
 
 
 def _owned(roots: Sequence[Entry], children: Mapping[int, Sequence[Entry]]) -> Iterator[tuple[Chunk, Chunk]]:

@@ -20,18 +20,18 @@ def propose(case: Case) -> Iterator[Edit]:
     """Those that hold a call, or nothing: words alone hurt no request. Results elsewhere on the path go with their call."""
     if not is_tree(case):
         return
-    gone = {
+    failed = {
         index
         for index, message in enumerate(case.messages)
         if is_failed(message) and (queries.calls(message) or all(is_empty(chunk) for chunk in message.chunks))
     }
-    for index in sorted(gone):
+    for index in sorted(failed):
         yield from (Remove(chunk) for chunk in case.messages[index].chunks)
     # A result may stand inside of a message that goes as a whole.
-    held = {chunk.key for index in gone for chunk in case.messages[index].chunks}
-    for found in answered(case):
-        if found.message in gone:
-            yield from (Remove(result) for result in found.results if result.key not in held)
+    removed_keys = {chunk.key for index in failed for chunk in case.messages[index].chunks}
+    for answer in answered(case):
+        if answer.message in failed:
+            yield from (Remove(result) for result in answer.results if result.key not in removed_keys)
 
 
 STRATEGY = Strategy(

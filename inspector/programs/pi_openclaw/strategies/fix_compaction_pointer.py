@@ -49,12 +49,12 @@ def _first(case: Case, path: Sequence[Entry], at: int) -> int | None:
 def _whole(case: Case, path: Sequence[Entry], first: int, at: int) -> int:
     """Back to the earliest call that a kept result answers; without one, forward past results of no call."""
     number = {key_of(chunk): place for place, entry in enumerate(path) for chunk in entry.chunks}
-    owner = {result.key: number[key_of(found.call)] for found in answered(case) for result in found.results}
-    behind = [chunk for entry in path[first:] for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT]
+    owner = {result.key: number[key_of(answer.call)] for answer in answered(case) for result in answer.results}
+    results = [chunk for entry in path[first:] for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT]
     # Each call that comes back brings only results after it, and those of its own message: one look up the path is enough per step.
-    while cut := [owner[chunk.key] for chunk in behind if owner.get(chunk.key, first) < first]:
+    while cut := [owner[chunk.key] for chunk in results if owner.get(chunk.key, first) < first]:
         lower = min(cut)
-        behind = [chunk for entry in path[lower:first] for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT]
+        results = [chunk for entry in path[lower:first] for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT]
         first = lower
     while first < at and all(chunk.kind is Kind.TOOL_RESULT and chunk.key not in owner for chunk in path[first].chunks):
         first += 1

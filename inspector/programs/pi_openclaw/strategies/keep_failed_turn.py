@@ -20,9 +20,9 @@ def propose(case: Case) -> Iterator[Edit]:
     if not is_tree(case):
         return
     open_ = {
-        found.message
-        for found in answered(case.messages)
-        if not any(result.key in found.batch and not is_synthetic(result) for result in found.results)
+        answer.message
+        for answer in answered(case.messages)
+        if not any(result.key in answer.batch and not is_synthetic(result) for result in answer.results)
     }
     for index, message in enumerate(case.messages):
         if is_failed(message) and queries.calls(message) and index not in open_ and _is_whole(message):

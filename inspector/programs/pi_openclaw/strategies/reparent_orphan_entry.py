@@ -20,15 +20,15 @@ def propose(case: Case) -> Iterator[Edit]:
     path = entries(case.conversation)
     places = {key_of(entry.chunks[0]): entry.index for entry in entries(case.tree)}
     # Some writers hang the first entry below the header: that is a root, and nothing stood above it.
-    known = by_id.keys() | {entry.id for entry in path} | {case.conversation.fact("id")}
-    if path and path[0].parent is not None and path[0].parent not in known:
+    known_ids = by_id.keys() | {entry.id for entry in path} | {case.conversation.fact("id")}
+    if path and path[0].parent is not None and path[0].parent not in known_ids:
         after: str | None = None
         for entry in _above(whole, by_id, places.get(key_of(path[0].chunks[0]), 0)):
             for chunk in entry.chunks:
                 yield Insert(after, chunk)
                 after = chunk.key
     for before, entry in pairwise(path):
-        if entry.parent is not None and entry.parent not in known and before.id:
+        if entry.parent is not None and entry.parent not in known_ids and before.id:
             about = {**entry.about, "parentId": before.id}
             yield from (
                 Replace(chunk, replace(chunk, payload={**chunk.payload, "entry": about}, parent=before.id)) for chunk in entry.chunks

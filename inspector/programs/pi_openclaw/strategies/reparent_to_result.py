@@ -24,19 +24,19 @@ def propose(case: Case) -> Iterator[Edit]:
     place = {chunk.key: number for number, chunk in enumerate(chunks)}
     # What is put after one place, so that the next one for it comes after these.
     last: dict[str, str] = {}
-    for found in answered(case) if elsewhere else ():
-        made_up = [result for result in found.results if is_synthetic(result)]
-        if len(made_up) != len(found.results) or not elsewhere.get(found.call.key):
+    for answer in answered(case) if elsewhere else ():
+        synthetic = [result for result in answer.results if is_synthetic(result)]
+        if len(synthetic) != len(answer.results) or not elsewhere.get(answer.call.key):
             continue
-        result = elsewhere[found.call.key][0]
-        behind = sorted(place[key] for key in found.batch)
-        batch = [case.messages[found.message].chunks[-1], *(chunks[at] for at in behind if not is_synthetic(chunks[at]))]
+        result = elsewhere[answer.call.key][0]
+        places = sorted(place[key] for key in answer.batch)
+        batch = [case.messages[answer.message].chunks[-1], *(chunks[at] for at in places if not is_synthetic(chunks[at]))]
         # After what stands before it in the file, so that no entry gets a parent on a later line.
         after = [batch[0], *(chunk for chunk in batch[1:] if chunk.seq < result.seq)][-1].key
-        following = next((chunks[at] for at in range(place[after] + 1, len(chunks)) if chunks[at] not in made_up), None)
+        following = next((chunks[at] for at in range(place[after] + 1, len(chunks)) if chunks[at] not in synthetic), None)
         is_sibling = result.parent in {_id(chunk) for chunk in batch}
         own = result if is_sibling and (following is None or result.seq < following.seq) else replace(result, key=f"moved:{result.key}")
-        yield from (Remove(chunk) for chunk in made_up)
+        yield from (Remove(chunk) for chunk in synthetic)
         yield Insert(last.get(after, after), own)
         last[after] = own.key
 

@@ -10,8 +10,8 @@ from inspector.strategies.base import Strategy
 
 def propose(case: Case) -> Iterator[Edit]:
     """Each is written as a line of its own; the line that they share stays, and is read by nobody, as before."""
-    for after, found in coming_back(case):
-        for entry in found:
+    for after, records in coming_back(case):
+        for entry in records:
             for chunk in entry.chunks:
                 yield Insert(after, chunk)
                 after = chunk.key

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Kind
-from inspector.programs.pi_openclaw.readers.rows import SPELLING, spelling
+from inspector.programs.pi_openclaw.readers.rows import STORED_NAME, stored_name
 from inspector.rules.base import Case
 from inspector.strategies.arrangement import is_tree
 from inspector.strategies.base import Strategy
@@ -15,8 +15,8 @@ _NAME = "toolCallId"
 
 def propose(case: Case) -> Iterator[Edit]:
     for chunk in case.conversation.chunks if is_tree(case) else ():
-        if chunk.kind is Kind.TOOL_RESULT and spelling(chunk, _NAME) != _NAME:
-            yield Replace(chunk, replace(chunk, payload={name: value for name, value in chunk.payload.items() if name != SPELLING}))
+        if chunk.kind is Kind.TOOL_RESULT and stored_name(chunk, _NAME) != _NAME:
+            yield Replace(chunk, replace(chunk, payload={name: value for name, value in chunk.payload.items() if name != STORED_NAME}))
 
 
 STRATEGY = Strategy(

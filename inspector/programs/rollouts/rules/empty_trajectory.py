@@ -11,25 +11,25 @@ def emptied(case: Case) -> list[str]:
     conversation = case.conversation
     if conversation.chunks or conversation.fact("trajectory") is None or not is_session(case):
         return []
-    found = []
+    signs = []
     created, updated = (conversation.fact(name) or "" for name in ("createdAt", "updatedAt"))
     if created.isdecimal() and updated.isdecimal() and int(updated) > int(created):
-        found.append("session.json was written again after the session began")
+        signs.append("session.json was written again after the session began")
     if (status := conversation.fact("status")) not in (None, "pending"):
-        found.append(f"its status is {status[:40]}")
+        signs.append(f"its status is {status[:40]}")
     if (count := conversation.fact("branchPoint") or "").isdecimal() and int(count) > 0:
-        found.append(f"it began with {int(count)} messages of its parent")
-    return found
+        signs.append(f"it began with {int(count)} messages of its parent")
+    return signs
 
 
 def check(case: Case) -> Iterator[Match]:
     signs = emptied(case)
     if signs:
-        held = "the parent is in this store" if case.archive and case.archive.chunks else "no parent with messages is in this store"
+        parent_note = "the parent is in this store" if case.archive and case.archive.chunks else "no parent with messages is in this store"
         yield Match(
             (),
             f"The session has lost its messages: {case.conversation.fact('trajectory')}, and {' and '.join(signs)}.",
-            evidence=(("to restore from", held),),
+            evidence=(("to restore from", parent_note),),
         )
 
 

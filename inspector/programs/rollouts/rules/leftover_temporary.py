@@ -6,9 +6,9 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    left = case.conversation.fact("tmp")
-    if left and not case.running:
-        yield Match((), f"A write of session.json did not end: {left}. What stands in session.json is the state before it.")
+    leftover = case.conversation.fact("tmp")
+    if leftover and not case.running:
+        yield Match((), f"A write of session.json did not end: {leftover}. What stands in session.json is the state before it.")
 
 
 RULE = Rule(

@@ -18,10 +18,10 @@ def doctored(case: Case) -> bool:
 
 def is_fixed(tags: str | None) -> bool:
     try:
-        found = jsontext.parse(tags or "{}")
+        value = jsontext.parse(tags or "{}")
     except jsontext.Unreadable:
         return False
-    return isinstance(found, dict) and found.get("doctor") == "fixed"
+    return isinstance(value, dict) and value.get("doctor") == "fixed"
 
 
 def check(case: Case) -> Iterator[Match]:

@@ -49,11 +49,11 @@ def check(case: Case) -> Iterator[Match]:
     problem = case.conversation.fact("sessionProblem") or ""
     if problem and not (case.conversation.fact("era") == "B" and OLD_ENDPOINT in problem):
         yield Match((), f"The session does not load, because of its session.json: {problem}.")
-    for chunks, said in refused_lines(case):
-        if not is_torn(chunks, said):
+    for chunks, reason in refused_lines(case):
+        if not is_torn(chunks, reason):
             seqs = f"seq {chunks[0].seq}" if len(chunks) == 1 else f"seq {chunks[0].seq}-{chunks[-1].seq}"
             yield Match(
-                chunks, f"The whole session does not load, because of the line at {seqs}: {said}.", evidence=(("loader", said[:200]),)
+                chunks, f"The whole session does not load, because of the line at {seqs}: {reason}.", evidence=(("loader", reason[:200]),)
             )
 
 

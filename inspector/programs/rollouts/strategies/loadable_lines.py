@@ -15,24 +15,24 @@ _MS = 100_000_000_000
 
 def loadable(message: Mapping[str, Any]) -> dict[str, Any]:
     """The message with nothing in it that the loader refuses; what it takes is the same object. A missing role stays missing."""
-    found = dict(message)
+    fitted = dict(message)
     for name in ("provider", "api", "model", "tool_call_id"):
-        if not isinstance(found.get(name), str | None):
-            found[name] = str(found[name]) if isinstance(found[name], int) and name == "tool_call_id" else None
-    if not isinstance(found.get("timestamp"), str | None):
-        found["timestamp"] = _moment(found["timestamp"])
-    if not isinstance(found.get("details"), dict | None):
-        found["details"] = {"value": found["details"]}
-    content = found.get("content")
+        if not isinstance(fitted.get(name), str | None):
+            fitted[name] = str(fitted[name]) if isinstance(fitted[name], int) and name == "tool_call_id" else None
+    if not isinstance(fitted.get("timestamp"), str | None):
+        fitted["timestamp"] = _moment(fitted["timestamp"])
+    if not isinstance(fitted.get("details"), dict | None):
+        fitted["details"] = {"value": fitted["details"]}
+    content = fitted.get("content")
     if isinstance(content, dict):
         content = [content] if "type" in content or "text" in content else _text(content)
     elif not isinstance(content, str | list | None):
         content = _text(content)
     if isinstance(content, list):
-        content = [made for block in content if (made := _block(block)) is not None] or ([] if not content else _REDACTED)
-    if "content" in found:
-        found["content"] = content
-    return found
+        content = [new_block for block in content if (new_block := _block(block)) is not None] or ([] if not content else _REDACTED)
+    if "content" in fitted:
+        fitted["content"] = content
+    return fitted
 
 
 # An answer of nothing but encrypted thinking must not become an empty one, on which the converter dies.
@@ -48,9 +48,10 @@ def _block(block: Any) -> dict[str, Any] | None:
         case "redacted_thinking":
             return None
         case "tool_use":
-            rest = {name: value for name, value in block.items() if name not in ("type", "id", "name", "input")}
+            members = {name: value for name, value in block.items() if name not in ("type", "id", "name", "input")}
             return _fitted(
-                "toolCall", {"type": "toolCall", "id": block.get("id"), "name": block.get("name"), "arguments": block.get("input"), **rest}
+                "toolCall",
+                {"type": "toolCall", "id": block.get("id"), "name": block.get("name"), "arguments": block.get("input"), **members},
             )
         case "image_url" if isinstance(block.get("image_url"), dict) and isinstance(block["image_url"].get("url"), str):
             return {"type": "image", "image_url": block["image_url"]["url"], "detail": None}
@@ -60,17 +61,17 @@ def _block(block: Any) -> dict[str, Any] | None:
 
 
 def _fitted(kind: str, block: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(block)
-    if kind == "toolCall" and not isinstance(found.get("arguments", {}), dict):
-        found |= _arguments(found["arguments"])
-    for name, wanted in BLOCKS[kind].items():
-        if name not in found or isinstance(found[name], wanted):
+    fitted = dict(block)
+    if kind == "toolCall" and not isinstance(fitted.get("arguments", {}), dict):
+        fitted |= _arguments(fitted["arguments"])
+    for name, types in BLOCKS[kind].items():
+        if name not in fitted or isinstance(fitted[name], types):
             continue
-        if type(None) in wanted:
-            found[name] = None
+        if type(None) in types:
+            fitted[name] = None
         elif name in ("id", "name", *_TEXTS.values()):
-            found[name] = "" if found[name] is None else _text(found[name])
-    return found
+            fitted[name] = "" if fitted[name] is None else _text(fitted[name])
+    return fitted
 
 
 def _arguments(value: Any) -> dict[str, Any]:

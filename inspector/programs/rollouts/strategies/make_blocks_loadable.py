@@ -22,20 +22,20 @@ def propose(case: Case) -> Iterator[Edit]:
     """Whole lines are spelled again, and read again; one that would be refused all the same stays as it is."""
     if case.conversation.format != ROLLOUTS or not is_session(case):
         return
-    repaired = {chunks[0].key: (chunks, new) for chunks, _ in refused_lines(case) if (new := _mended(case, chunks))}
+    repaired = {chunks[0].key: (chunks, new) for chunks, _ in refused_lines(case) if (new := _repaired_line(case, chunks))}
     if not repaired:
         return
-    left = {chunk.key for chunks, _ in repaired.values() for chunk in chunks}
+    replaced_keys = {chunk.key for chunks, _ in repaired.values() for chunk in chunks}
     final: list[Chunk] = []
     for chunk in case.conversation.chunks:
         if chunk.key in repaired:
             final += repaired[chunk.key][1]
-        elif chunk.key not in left:
+        elif chunk.key not in replaced_keys:
             final.append(chunk)
     yield from between(case.conversation, renumbered(replace(case.conversation, chunks=tuple(final))))
 
 
-def _mended(case: Case, chunks: list[Chunk]) -> list[Chunk]:
+def _repaired_line(case: Case, chunks: list[Chunk]) -> list[Chunk]:
     """The chunks of the line as it will be; [] where nothing of it can be read."""
     first = chunks[0]
     if first.msg_idx is None:
@@ -45,8 +45,8 @@ def _mended(case: Case, chunks: list[Chunk]) -> list[Chunk]:
     key, _, place = first.key.rpartition("#")
     if line_problem(raw):
         return []
-    made = message_chunks(key, int(place.partition(".")[0]), first.seq, raw, parsed(raw))
-    return [replace(chunk, msg_idx=first.msg_idx) for chunk in made]
+    new_chunks = message_chunks(key, int(place.partition(".")[0]), first.seq, raw, parsed(raw))
+    return [replace(chunk, msg_idx=first.msg_idx) for chunk in new_chunks]
 
 
 STRATEGY = Strategy(

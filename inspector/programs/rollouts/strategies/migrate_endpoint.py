@@ -29,43 +29,43 @@ _BUDGET = 1024
 
 def propose(case: Case) -> Iterator[Edit]:
     conversation = case.conversation
-    held, problem = conversation.fact(SESSION_FACT), conversation.fact("sessionProblem")
-    if conversation.format != ROLLOUTS or not held or not problem:
+    stored, problem = conversation.fact(SESSION_FACT), conversation.fact("sessionProblem")
+    if conversation.format != ROLLOUTS or not stored or not problem:
         return
     try:
-        session = jsontext.parse(held)
+        session = jsontext.parse(stored)
     except Unreadable:
         return
     repaired = migrated(session) if isinstance(session, dict) else session
     if repaired == session:
         return
     text = jsontext.compact(repaired)
-    yield Set("conversation", SESSION_FACT, held, text)
+    yield Set("conversation", SESSION_FACT, stored, text)
     yield Set("conversation", "sessionProblem", problem, session_problem(jsontext.encode(text)) or None)
     if repaired.get("status") != session.get("status"):
         yield Set("conversation", "status", conversation.fact("status"), repaired["status"])
 
 
 def migrated(session: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(session)
-    endpoint = found.get("endpoint")
+    result = dict(session)
+    endpoint = result.get("endpoint")
     if isinstance(endpoint, dict) and any(name not in ENDPOINT for name in endpoint):
-        found["endpoint"] = _endpoint(endpoint)
-    if found.get("status") not in STATUSES:
-        found["status"] = "pending"
-    return found
+        result["endpoint"] = _endpoint(endpoint)
+    if result.get("status") not in STATUSES:
+        result["status"] = "pending"
+    return result
 
 
 def _endpoint(old: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: value for name, value in old.items() if name in _DEFAULTS}
+    members = {name: value for name, value in old.items() if name in _DEFAULTS}
     if any(name in old for name in _OF_ERA_B[1:]):
         budget = old.get("thinking_budget")
         enabled = {"type": "enabled", "budget_tokens": budget if isinstance(budget, int) and budget > 0 else _BUDGET}
-        known["thinking"] = (
-            known.get("thinking") if isinstance(known.get("thinking"), dict) else enabled if old.get("thinking") is True else None
+        members["thinking"] = (
+            members.get("thinking") if isinstance(members.get("thinking"), dict) else enabled if old.get("thinking") is True else None
         )
-        known["extra_params"] = old.get("extra") if isinstance(old.get("extra"), dict) and old["extra"] else known.get("extra_params")
-    return {**_DEFAULTS, **known}
+        members["extra_params"] = old.get("extra") if isinstance(old.get("extra"), dict) and old["extra"] else members.get("extra_params")
+    return {**_DEFAULTS, **members}
 
 
 STRATEGY = Strategy(

@@ -40,7 +40,7 @@ def _results(case: Case, parent: Sequence[Message]) -> Iterator[Placed]:
     called: set[str] = set()
     for message in parent:
         if message.role != "tool":
-            if at < len(own) and _said(message) == _said(own[at]):
+            if at < len(own) and _content(message) == _content(own[at]):
                 after = own[at].chunks[-1].key
                 called |= {call.call_id for call in queries.calls(own[at])}
                 at += 1
@@ -55,7 +55,7 @@ def _restored(message: Message) -> tuple[Chunk, ...]:
     return tuple(replace(chunk, key=f"restored:{chunk.key}") for chunk in message.chunks)
 
 
-def _said(message: Message) -> object:
+def _content(message: Message) -> object:
     return message.role, [(chunk.kind, chunk.text, chunk.call_id, chunk.tool_name) for chunk in message.chunks]
 
 

@@ -22,6 +22,6 @@ PROGRAM = Program(
     readers=(Reader("scribe", "scribe", "Scribe 1.0", "Sends every line as it is stored.", "its source, which we invented", read),),
     readers_of={"scribe": ("scribe",)},
     synthetic_results={"scribe": SyntheticResult(NO_ANSWER)},
-    wrote=lambda result: "Scribe" if result.text == NO_ANSWER else "",
+    placeholder_author=lambda result: "Scribe" if result.text == NO_ANSWER else "",
     consequences={"unanswered-call": "Scribe sends the call as it is, and the provider refuses it."},
 )
