@@ -53,7 +53,7 @@ class Liveness:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """`renumber` numbers the chunks after a repair. `by_message`: numbers tell messages apart, and rows are kept without gaps. `by_place`: the
+    """`renumber` numbers the chunks after a repair. `by_message`: numbers distinguish messages, and rows are kept without gaps. `by_place`: the
     conversation is a path through a file, and numbers are places in it."""
 
     renumber: Callable[[Conversation], Conversation] = in_order
@@ -64,7 +64,7 @@ class Numbering:
 @dataclass(frozen=True, slots=True)
 class SyntheticResult:
     """What a placeholder for a missing result says. `details` is kept next to the content, where a program knows its own by it; `nameless` names a tool
-    without a name, `wire` the spelling of `details`."""
+    without a name, `wire` the form of `details`."""
 
     text: str
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Program:
     ledger_result: Callable[[Chunk, Execution], Chunk | None] = lambda call, run: None
     """The result of a call by the run of it that the ledger holds; None where that has not ended."""
     model_of: Callable[[Chunk], object] = lambda chunk: None
-    """What tells answers of different models apart, where a store keeps it with each answer."""
+    """What distinguishes answers of different models, where a store keeps it with each answer."""
     continues_turn: Mapping[str, Callable[[Message, Message], bool]] = field(default_factory=dict)
     """By format, of those whose provider takes neighbors of the assistant as one turn: whether the second message continues the calls of the first."""
     single_items: frozenset[str] = frozenset()
@@ -188,12 +188,12 @@ class Program:
     converted_thinking: "Callable[[Case], Iterator[tuple[list[Chunk], str]]] | None" = None
     """Thinking of other providers that its client converts, each group with a sentence; None where it converts none."""
     placeholders: "Callable[[Case], Iterator[Match]]" = lambda case: iter(())
-    """Texts that its clients put in for something else, beside results."""
+    """Texts that its clients put in for something else, apart from results."""
     never_sent: Callable[[Chunk], bool] = lambda chunk: False
     """Whether a chunk of a path is for display only, whichever reader reads it."""
     stranded: Callable[[Iterable[str]], Iterable[Message]] = lambda lines: ()
-    """Rows of the notation of cases that the program keeps beside the conversation."""
+    """Rows of the notation of cases that the program keeps next to the conversation."""
     session_of: Callable[[Iterable[str], Iterable[str], Conversation], Conversation] | None = None
-    """A session out of lines of the notation of cases, with the facts of `beside`."""
+    """A session out of lines of the notation of cases, with the facts of the conversation."""
     read_only: Mapping[str, str] = field(default_factory=dict)
     new_file_as: Mapping[str, Format] = field(default_factory=dict)

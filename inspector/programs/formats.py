@@ -100,9 +100,9 @@ ROW = "row"
 class Relation:
     """A table of a database server of which a format reads whole rows.
 
-    `columns` are read where the table has them, `required` must be there. `key` are the columns that tell rows apart, all of them numbers: a record's key
+    `columns` are read where the table has them, `required` must be there. `key` are the columns that distinguish rows, all of them numbers: a record's key
     is `name:0000000007:0000000003`. `conversation` is the column with the number of the conversation that a row belongs to. `where` is SQL of our own.
-    `distinguished_by` are columns that tell the rows of a conversation apart in an export that leaves out the number `key` ends in; () = none do.
+    `distinguished_by` are columns that distinguish the rows of a conversation in an export that leaves out the number `key` ends in; () = none do.
     """
 
     name: str
@@ -179,7 +179,7 @@ class InFiles(Protocol):
 
 @runtime_checkable
 class SharesFiles(Protocol):
-    """A format of files whose program works beside ours.
+    """A format of files whose program works at the same time.
 
     `keeps_times`: a file that is written over keeps its time, since the program resumes the newest one. `lock_suffix`: what the lock
     file of such a program has after the name of the file.

@@ -13,11 +13,11 @@ from inspector.programs.base import Program
 
 GROUP = "inspector.programs"
 UNKNOWN = Program(name="", title="", package="", formats=(), readers=(), readers_of={})
-"""What is asked where no program has the format: it knows nothing, and every default applies."""
+"""The program of a format that no program has: every default applies."""
 
 
 class BrokenProgram(Exception):
-    """An installed package that names a program and does not give one: every command and page would read stores without it."""
+    """An installed package that names a program and does not give one: without this error every command and page would read stores without it."""
 
     def __init__(self, point: EntryPoint, reason: str) -> None:
         text = " ".join(reason.split())[:300]

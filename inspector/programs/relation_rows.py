@@ -1,4 +1,4 @@
-"""Rows of a database server as records, and records as rows: the one spelling that source, exports and writers share."""
+"""Rows of a database server as records, and records as rows: the one form that source, exports and writers share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

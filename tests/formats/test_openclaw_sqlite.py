@@ -230,7 +230,7 @@ def test_archives_and_inputs_that_wait_are_named(tmp_path: Path) -> None:
             insert(connection, "session_pending_inputs", **about, state=state, accepted_at=NOW)
     found = one(tmp_path / "s.sqlite")
     assert found.chunks == ()
-    assert fact(found, "coldArchive").startswith(f"{name}, 1,234 events in the folder sessions/cold beside it")
+    assert fact(found, "coldArchive").startswith(f"{name}, 1,234 events in the folder sessions/cold next to it")
     assert (fact(found, "archives"), fact(found, "archived")) == ("old.jsonl (reset)", str(NOW))
     assert fact(found, "pendingInputs").startswith("3 (1 interrupted, 2 queued)")
     assert "holds no event" in fact(found, "headerProblem")

@@ -65,8 +65,8 @@ def test_a_byte_order_mark_hides_the_header_from_newer_programs_only() -> None:
         (BOM + BROKEN, "begins with a byte order mark"),
         (lines(header(id=5), *ROWS), "id of the session header is no text"),
         (lines(*ROWS), "does not begin with a session header"),
-        (b"\n" + BROKEN, "Other lines stand before the session header"),
-        (b"{torn\n" + BROKEN, "Other lines stand before the session header"),
+        (b"\n" + BROKEN, "Other lines come before the session header"),
+        (b"{torn\n" + BROKEN, "Other lines come before the session header"),
     ],
 )
 def test_a_file_that_no_program_opens_is_mended_in_a_new_one_only(data: bytes, said: str) -> None:

@@ -527,7 +527,7 @@ def test_a_path_whose_entries_stand_in_another_order_is_written_as_a_new_session
         header(), u("u2", "a1", "and?"), u("u1", None, "do it"), a("a1", "u1", text("well")), a("a2", "u2", call("c1")), u("u3", "a2")
     )
     edits: list[Edit] = [Insert("a2.0", made_result())]
-    with pytest.raises(WriteRefused, match=r"The entry 'u2' would stand in the file before its parent 'a1'.*--mode new-session") as refused:
+    with pytest.raises(WriteRefused, match=r"The entry 'u2' would be in the file before its parent 'a1'.*--mode new-session") as refused:
         changes(data, edits, mode)
     assert "report this" not in str(refused.value)
     (change,) = changes(data, edits, NEW)
@@ -633,7 +633,7 @@ def test_a_file_that_a_live_process_holds_is_not_written(tmp_path: Path) -> None
             stores.commit(place.parent, OPENCLAW, {}, OPENCLAW.guard(base)[1], made)
         assert problem.value.pid == holder.pid and problem.value.seconds > 60
         assert place.read_bytes() == BROKEN and lock.exists()
-        # pi takes no lock, but a file of OpenClaw's that is named alone may be told as one of pi's.
+        # pi takes no lock, but a file of OpenClaw's that is named alone may be detected as one of pi's.
         with pytest.raises(Held):
             stores.commit(place.parent, PI, {}, PI.guard(base)[1], made)
         assert place.read_bytes() == BROKEN

@@ -188,12 +188,12 @@ def test_head_says_what_it_would_run_and_under_which_condition() -> None:
     (of_none,) = reader("gbrain-head").read(conversation("12")).warnings
     assert of_none == (
         "head would run the tool 'nosuch' (seq 2) if it is registered, since no execution of the call is noted; "
-        "if it is not, the model is told that the tool is not available"
+        "if it is not, the model reads that the tool is not available"
     )
     (pending,) = reader("gbrain-head").read(conversation("4")).warnings
     assert pending == (
         "head would run the tool 'head' (seq 2) again if it is registered and idempotent, since its execution is pending; "
-        "where it is not idempotent the job ends with an error, and if it is not, the model is told that the tool is not available"
+        "where it is not idempotent the job ends with an error, and if it is not, the model reads that the tool is not available"
     )
 
 

@@ -1,7 +1,7 @@
 """Dispatch's conversation store: one JSON row per chunk in the `kv` table of dispatch.db, namespace `conversation-store`.
 
 Facts were read off the program's source and checked by running a re-implementation: keys, key order, byte rules and the fork
-recipe are upstream's. `read` and `write` stand side by side; a row that cannot be read becomes an unreadable chunk, never a gap.
+recipe are upstream's. `read` and `write` are in one place; a row that cannot be read becomes an unreadable chunk, never a gap.
 """
 
 import re
@@ -129,7 +129,7 @@ class Dispatch:
         return Stored(Conversation(native_id, self.name, chunks, facts, title, metrics, stranded), tuple(part.records))
 
     def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
-        """What `write` cannot derive. A fork stands in the list beside its original: it gets the same time, for nobody said anything new."""
+        """What `write` cannot derive. A fork is in the list next to its original: it gets the same time, since nobody said anything new."""
         if mode != self.modes[0].name:
             return {}
         conversation = stored.conversation
@@ -167,7 +167,7 @@ class Dispatch:
         """What must be byte-equal when a plan is written: every row, the counter and the meta row.
 
         A prefix ends in a digit, as the number of every row that the program appends begins with one: after `conv:a:chunk:` alone
-        stand the records of a conversation named `a:chunk:b` as well, and no repair of `a` could ever be written.
+        are the records of a conversation named `a:chunk:b` as well, and no repair of `a` could ever be written.
         """
         native = stored.conversation.native_id
         prefix = f"conv:{native}:chunk:"

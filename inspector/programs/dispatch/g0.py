@@ -195,7 +195,7 @@ def read_chunk(row: SqlRow, record: Record) -> Chunk:
         return unreadable("unknown-type", f"chunk type {_text(kind)[:60]!r} is not one that this store has", content)
     renamed = _RENAMED.get(kind, {})
     payload: dict[str, Any] = {"type": _KINDS[kind].value, **{renamed[name]: content[name] for name in renamed if name in content}}
-    # A member that stands there under one of our names already is not what that name means.
+    # A member that is there under one of our names already is not what that name means.
     payload |= {name: value for name, value in content.items() if name not in renamed and name not in payload}
     for name, expected_type in _REQUIRED[kind].items():
         if name not in content:

@@ -1,4 +1,4 @@
-"""Dispatch tells messages apart by msgIdx: after a repair every message has its own."""
+"""Dispatch distinguishes messages by msgIdx: after a repair every message has its own."""
 
 from dataclasses import replace
 

@@ -30,7 +30,7 @@ PROGRAM = Program(
     reader_fixes=(readers.KEEP_THINKING,),
     ruled_out=merges.ruled_out,
     consequences={
-        "unanswered-tail-call": "the turn was interrupted. The loader makes up an interrupted result on every read.",
+        "unanswered-tail-call": "the turn was interrupted. The loader adds a synthetic interrupted result on every read.",
         "unanswered-call": "The loader puts its synthetic result at the end of the history, where providers refuse it.",
         "repeated-call-id": "the loader takes every one for answered.",
     },

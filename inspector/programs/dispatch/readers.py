@@ -123,7 +123,7 @@ def reconcile(messages: Sequence[Message], repair: Repair) -> tuple[tuple[Messag
 
 
 def interrupted_result(call: Chunk) -> Chunk:
-    """The result that upstream makes up for a call without one: fields and order are upstream's, the step id only if there is one."""
+    """Upstream's synthetic result for a call without one: fields and order are upstream's, the step id only if there is one."""
     payload: dict[str, Any] = {
         "type": "tool-result",
         "toolCallId": call.call_id,

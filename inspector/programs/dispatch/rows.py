@@ -174,7 +174,7 @@ def read_meta(meta: Fact | None) -> dict[str, str]:
         for name in _META_KEYS
         if isinstance(row.get(name), str | int) or (isinstance(row.get(name), float) and isfinite(row[name]))
     }
-    # Upstream takes anything but these three for idle.
+    # Upstream reads anything but these three as idle.
     result["status"] = result.get("status", "idle") if result.get("status") in ("active", "idle", "closed") else "idle"
     return result
 

@@ -33,7 +33,7 @@ def _encoded_row(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> byt
     if not isinstance(before, dict):
         return jsontext.encode(row_text(target))
     if base.damage and not chunk.damage:
-        # What was read of a damaged row is less than what stands there.
+        # What was read of a damaged row is less than what is stored.
         values = {
             name: value
             for name, value in planned.items()
@@ -59,12 +59,12 @@ def in_place(plan: Plan, stored: Stored) -> list[Change]:
     native = conversation.native_id
     if any(isinstance(edit, Set) and edit.field == ID for edit in plan.edits):
         raise WriteRefused(
-            "The id stands in every key of a conversation, so it cannot be renamed in place; repair into a new conversation (--mode fork)."
+            "The id is part of every key of a conversation, so it cannot be renamed in place; repair into a new conversation (--mode fork)."
         )
     final = apply(conversation, plan.edits)
     stranded = {f"new:{chunk.key}" for message in conversation.stranded for chunk in message.chunks}
     if any(chunk.key in stranded for chunk in final.chunks):
-        # The old messages would stay beside their rows, and every row that clients hold would get another number.
+        # The old messages would stay next to their rows, and every row that clients hold would get another number.
         raise WriteRefused(
             "Messages of the older generation become rows only in a new conversation; choose that mode (--mode fork), or leave convert-legacy-messages out."
         )
@@ -87,9 +87,9 @@ def in_place(plan: Plan, stored: Stored) -> list[Change]:
             )
         after[key] = Cell(_encoded_row(chunk, old), _kind_of_cell(chunk, old, before))
     if list(after) != sorted(after, key=lambda key: key.encode("utf-8", "surrogateescape")):
-        # Rows are read in the order of their keys, and a number that is not spelled in 10 digits stands elsewhere than it counts.
+        # Rows are read in the order of their keys, and a number that is not written in 10 digits is not in the place that it counts for.
         raise WriteRefused(
-            "A row would not stand where it belongs, since keys of this conversation are not numbers of 10 digits; repair into a new conversation (--mode fork)."
+            "A row would not be where it belongs, since keys of this conversation are not numbers of 10 digits; repair into a new conversation (--mode fork)."
         )
     changes = [
         Change(key, before.get(key), after.get(key)) for key in sorted(after.keys() | base.keys()) if before.get(key) != after.get(key)
@@ -123,7 +123,7 @@ def fork(plan: Plan, stored: Stored) -> list[Change]:
         else:
             index = chunk.chunk_idx
             if message is not None:
-                # Closing a gap must not break `seq - chunkIdx`, by which the messages are told apart permanently after.
+                # Closing a gap must not break `seq - chunkIdx`, by which the messages are distinguished permanently.
                 first_seq, first_idx = started.setdefault(id(message), (seq, 0 if readable_before else chunk.chunk_idx or 0))
                 index = first_idx + seq - first_seq
             data, readable_before = _encoded_row(chunk, old, chunk_idx=index), True

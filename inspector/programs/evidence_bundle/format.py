@@ -20,7 +20,7 @@ class EvidenceBundle:
     table = DISPATCH.table
 
     def sniff(self, shape: Shape) -> float:
-        """The manifest stands first; a zip that was packed again is taken for one too, and refused by name if it is none."""
+        """The manifest comes first; a zip that was packed again is taken for one too, and refused by name if it is none."""
         if not shape.head.startswith(MAGIC):
             return 0.0
         return 1.0 if shape.head[30:].startswith(bundle.MANIFEST.encode()) else 0.5

@@ -1,4 +1,4 @@
-"""What is left to the operator once a repair stands in gbrain's tables: putting the job back into the queue, and what will run then."""
+"""What is left to the operator once a repair is in gbrain's tables: putting the job back into the queue, and what will run then."""
 
 from collections.abc import Iterator
 

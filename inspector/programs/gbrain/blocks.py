@@ -15,13 +15,13 @@ V1, V2 = "v1", "v2"
 _VERSION_OF_TYPE = {"tool_use": V1, "tool_result": V1, "thinking": V1, "redacted_thinking": V1, "tool-call": V2, "tool-result": V2}
 """Text blocks look the same in both."""
 DOUBLE, BARE = "double", "bare"
-"""How a message is spelled besides an array: the text of an array in a JSON string; a JSON string of words."""
+"""How a message is encoded other than as an array: the text of an array in a JSON string; a JSON string of words."""
 
 _ChunkParts = tuple[Kind, dict[str, Any]] | tuple[Kind, dict[str, Any], str, str]
 
 
 def blocks_of(content: Any) -> tuple[list[Any] | None, str]:
-    """The blocks of a row's parsed `content_blocks` (None: it is none), and how they are spelled: "" as an array, DOUBLE or BARE."""
+    """The blocks of a row's parsed `content_blocks` (None: it is none), and how they are encoded: "" as an array, DOUBLE or BARE."""
     if isinstance(content, list):
         return content, ""
     if isinstance(content, str):
@@ -33,12 +33,12 @@ def blocks_of(content: Any) -> tuple[list[Any] | None, str]:
 
 
 def version_of(block: Any) -> str:
-    """`v1`, `v2`, or "" where nothing tells."""
+    """`v1`, `v2`, or "" where nothing shows it."""
     return _VERSION_OF_TYPE.get(block.get("type", ""), "") if isinstance(block, dict) and isinstance(block.get("type"), str) else ""
 
 
 def message_chunks(key: str, index: int, role: str, content: Any, raw: bytes, at: int | None, first: int) -> list[Chunk]:
-    """Chunks of one row, `seq` from `first`; never none. `stored` of a payload is what the block has besides, and how its row is spelled."""
+    """Chunks of one row, `seq` from `first`; never none. `stored` of a payload is what else the block has, and how its row is encoded."""
     blocks, encoding = blocks_of(content)
     about = {"encoding": encoding} if encoding else {}
 

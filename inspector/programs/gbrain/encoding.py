@@ -1,4 +1,4 @@
-"""Chunks as gbrain's blocks: what stays keeps every member as it is stored, what is new is spelled as the program's own paths spell it."""
+"""Chunks as gbrain's blocks: what stays keeps every member as it is stored, what is new is encoded as the program's own paths encode it."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class BlockEncoder:
         return self._row_blocks[index]
 
     def is_v1(self, index: int) -> bool:
-        """Whether new blocks of the row are spelled as the direct path does: as its own blocks are, as those of the row before, or as the job ran."""
+        """Whether new blocks of the row are encoded as the direct path does: as its own blocks are, as those of the row before, or as the job ran."""
         for at in (index, self.before(index)):
             if versions := {version_of(block) for block in self.row_blocks(at)} - {""}:
                 return V1 in versions
@@ -65,7 +65,7 @@ class BlockEncoder:
         stored_blocks = self.row_blocks(old.msg_idx)
         if old.chunk_idx is None or old.chunk_idx >= len(stored_blocks):
             raise WriteRefused(
-                f"The message at index {old.msg_idx} holds no list of blocks that others could stand beside: choose other strategies."
+                f"The message at index {old.msg_idx} holds no list of blocks that others could be added to: choose other strategies."
             )
         block = stored_blocks[old.chunk_idx]
         if _plain(old) == _plain(chunk):
@@ -79,7 +79,7 @@ class BlockEncoder:
         return {**kept_members, **{name: value for name, value in after.items() if name not in before or before[name] != value}}
 
     def _exact(self, chunk: Chunk, block: dict[str, Any]) -> dict[str, Any]:
-        """The output of a run as its own record spells it: a number there may have more digits than a float keeps."""
+        """The output of a run as its own record has it: a number there may have more digits than a float keeps."""
         name = chunk.key.partition(":")[2]
         if "output" not in block or chunk.is_error or not name.startswith(f"{EXECUTIONS}:") or name not in self._records:
             return block
@@ -103,13 +103,13 @@ def _blocks(row: Row) -> list[Any]:
 
 
 def _plain(chunk: Chunk) -> tuple[object, ...]:
-    """How its row is spelled is no content of a block."""
+    """How its row is encoded is no content of a block."""
     stored = {name: value for name, value in (chunk.payload.get("stored") or {}).items() if name != "encoding"}
     return chunk.kind, chunk.role, {**{name: value for name, value in chunk.payload.items() if name != "stored"}, "stored": stored}
 
 
 def encoded_block(chunk: Chunk, is_v1: bool) -> dict[str, Any]:
-    """A block in the spelling of the message that it stands in or after. Raises WriteRefused for what neither path writes."""
+    """A block in the version of the message that it is in or after. Raises WriteRefused for what neither path writes."""
     extra = {name: value for name, value in (chunk.payload.get("stored") or {}).items() if name not in ("encoding", "block", "content")}
     payload = chunk.payload
     match chunk.kind:

@@ -36,7 +36,7 @@ def tables_of(data: bytes, table_names: Iterable[str]) -> dict[str, bytes]:
 
 
 def rows(data: bytes, types: Types, whole: Iterable[str]) -> Iterator[JsonRow]:
-    """`whole` names columns of four bytes, which every program spells as a JSON number unless it spells everything as text. Raises NotAnExport."""
+    """`whole` names columns of four bytes, which every program writes as a JSON number unless it writes everything as text. Raises NotAnExport."""
     numbers = frozenset(whole)
     stripped = data.strip(_SPACE)
     first, _, tail = stripped.partition(b"\n")
@@ -96,7 +96,7 @@ def _json_row(raw: bytes, types: Types, numbers: frozenset[str]) -> JsonRow:
 
 
 def _by_pieces(raw: bytes, types: Types, numbers: frozenset[str]) -> JsonRow:
-    """A row with a value that is too deep, too large or nothing that jsonb keeps: each member by itself, and such a value as it stands."""
+    """A row with a value that is too deep, too large or nothing that jsonb keeps: each member by itself, and such a value as it is."""
     members = dict(_members(raw))
     table = _scalar(members.pop("table", b'""'))
     if members.get("row", b"")[:1] == _OBJECT:

@@ -109,7 +109,7 @@ def records(relation: Relation, table_rows: TableRows, notes: list[str]) -> Iter
         notes.append(f"{_rows(strange)} of {relation.name} without a number in {' or '.join(numbers)}: left out.")
     if unnumbered:
         notes.append(
-            f"{_rows(unnumbered)} of {relation.name} without a number in {own}: told apart by {', '.join(relation.distinguished_by)}."
+            f"{_rows(unnumbered)} of {relation.name} without a number in {own}: distinguished by {', '.join(relation.distinguished_by)}."
         )
     yield from _distinct(relation, numbered, notes)
 
@@ -145,7 +145,7 @@ def _rows(count: int) -> str:
 
 
 def types_of(relations: Iterable[Relation], other_types: Mapping[str, str]) -> dict[str, str]:
-    """A type for every column that is read; numbers are those of the keys, and what `given` says."""
+    """A type for every column that is read; numbers are those of the keys, and what `other_types` says."""
     types: dict[str, str] = {}
     for relation in relations:
         for name in relation.columns:

@@ -27,7 +27,7 @@ _VALUE = re.compile(
     + rb'))\s*(?:::\s*[\w". ]++(?:\(\d+(?:,\d+)?\))?(?:\[\])?\s*)*(?P<end>[,)])',
     re.IGNORECASE | re.DOTALL,
 )
-# Inside any statement: what a semicolon may stand in, and the one that ends it.
+# Inside any statement: what may contain a semicolon, and the one that ends it.
 _PIECE = re.compile(
     _ESCAPING + rb"|" + _PLAIN + rb'|"[^"]*+"|--[^\n]*+|/\*.*?\*/|\$(?:[A-Za-z_]\w*+)?\$|(?P<end>;)|(?P<torn>[\'"]|/\*)',
     re.DOTALL,
@@ -41,7 +41,7 @@ _UTF8 = ("UTF8", "UTF-8", "UNICODE", "SQL_ASCII", "")
 
 
 def parts(data: bytes, default_columns: Mapping[str, tuple[str, ...]]) -> Iterator[ExportPart]:
-    """`wanted` holds for each table the columns of one that no statement here makes. Raises NotAnExport."""
+    """`default_columns` are, for each table, the columns of one that no statement here makes. Raises NotAnExport."""
     _refuse_encoding(data)
     created: dict[tuple[str, str], tuple[str, ...]] = {}
     for comment in _DATA_FOR.finditer(data):
@@ -82,7 +82,7 @@ def parts(data: bytes, default_columns: Mapping[str, tuple[str, ...]]) -> Iterat
                 yield ExportRow(_named(match, "schema"), _named(match, "table"), columns, None)
             at = end
     framed = data.lstrip().startswith((BEGINS, b"--\n" + BEGINS, b"--\r\n" + BEGINS))
-    # Without pg_dump's own last line only a statement that is cut in two tells.
+    # Without pg_dump's own last line only a statement that is cut in two shows it.
     if not whole or (framed and ENDS not in data[-2000:]):
         yield Note(
             "The dump ends before its end: pg_dump did not finish it, or it was cut off. Tables and rows that came later are missing."
@@ -150,7 +150,7 @@ def _copy_rows(
             yield ExportRow(schema, table, columns, tuple(_copy_field(field, table) for field in fields), has_names)
         at = end + 1 if end >= 0 else len(data)
     if not ended:
-        yield Note(f"The rows of {table} are cut off: the COPY has no end. What stood after is missing.")
+        yield Note(f"The rows of {table} are cut off: the COPY has no end. What came after is missing.")
     if torn:
         yield Note(
             f"{torn:,} {'line' if torn == 1 else 'lines'} of {table} have not the {len(columns)} fields that they should, and are left out."
@@ -197,7 +197,7 @@ def _inserted(
 
 
 def unnamed(table: str) -> NotAnExport:
-    """Rows whose values cannot be told apart."""
+    """Rows whose values cannot be distinguished."""
     problem = f"holds rows of {table} without the names of their columns, and they are not those of the schema that is known here"
     return NotAnExport(f"{problem}; make it again with pg_dump --column-inserts.")
 

@@ -1,4 +1,4 @@
-"""Values of an export as the server itself prints them (UTC, ISO dates, jsonb spelled canonically), so that an export and the database it came from read alike."""
+"""Values of an export as the server itself prints them (UTC, ISO dates, jsonb encoded canonically), so that an export and the database it came from read alike."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 class ExportRow(NamedTuple):
     """A row of a table, or with None for its values only the word that the table is there. `schema` is "" where the export names none.
 
-    `told`: the export names the columns; otherwise they are those of the program's present schema.
+    `has_names`: the export names the columns; otherwise they are those of the program's present schema.
     """
 
     schema: str
@@ -115,7 +115,7 @@ def _offset(zone: str) -> timedelta:
 
 
 def of_json(kind: str, value: Any, as_text: bool) -> str | None:
-    """A JSON value of a row as the text of its column. `as_text`: the export spells every value as a string, those of jsonb too. Raises ValueError."""
+    """A JSON value of a row as the text of its column. `as_text`: the export writes every value as a string, those of jsonb too. Raises ValueError."""
     if value is None:
         # The two look alike in JSON: a jsonb that is null, and none.
         return "null" if kind == JSONB_NOT_NULL else None

@@ -37,7 +37,7 @@ _TYPES = export_rows.types_of(
         "gbrain_tool_use_id": UUID,
     },
 )
-# What tells a table whose name nothing says, and whose columns of four bytes tell how an export spells its values.
+# What identifies a table whose name says nothing, and whose columns of four bytes show how an export encodes its values.
 _TELLING = {
     MESSAGES: ("job_id", "message_idx", "role", "content_blocks"),
     EXECUTIONS: ("job_id", "message_idx", "tool_use_id", "tool_name", "status"),
@@ -118,7 +118,7 @@ class GbrainExport:
         if JOBS in by_table:
             by_table[JOBS] = list(_subagents(by_table[JOBS], by_table[MESSAGES]))
         if EXECUTIONS not in tables:
-            notes.append(f"The export holds no {EXECUTIONS}: results that stand only there are missing here. Export that table too.")
+            notes.append(f"The export holds no {EXECUTIONS}: results that are only there are missing here. Export that table too.")
         if JOBS not in tables:
             notes.append(f"The export holds no {JOBS}: status, error and lock of the jobs are not known. Export that table too.")
         return Unpacked(tuple(record for records in by_table.values() for record in records), tuple(notes))
@@ -184,11 +184,11 @@ def _plain(files: Iterable[Record]) -> Iterator[tuple[str, bytes, list[str]]]:
     for _, data in contents:
         _refuse_packed(data)
     verdicts = [_is_json(name, data) and export_json.is_doubled(data) for name, data in contents]
-    # One program wrote them all, and not every file holds what tells.
+    # One program wrote them all, and not every file contains what shows it.
     is_doubled = True in verdicts
     for (name, data), verdict in zip(contents, verdicts, strict=True):
         doubled = verdict is True or (verdict is None and is_doubled)
-        note = f"Every backslash of {name} is doubled: read as they stand. If COPY's text format wrote it, write it with psql -At instead."
+        note = f"Every backslash of {name} is doubled: read as they are. If COPY's text format wrote it, write it with psql -At instead."
         yield name, export_json.undoubled(data) if doubled else data, [note] if verdict is None and not doubled else []
 
 

@@ -1,4 +1,4 @@
-"""What gbrain keeps of a job beside its messages, and which of the program's paths wrote them."""
+"""What gbrain keeps of a job next to its messages, and which of the program's paths wrote them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ LEGACY, GATEWAY_GAPPED, GATEWAY_BALANCED, GATEWAY, MIXED = (
     "the gateway loop",
     "the direct path and the gateway loop, one after the other",
 )
-"""The fact `path`: told by block types and by index gaps, since `schema_version` is 1 on rows of both."""
+"""The fact `path`: recognized by block types and by index gaps, since `schema_version` is 1 on rows of both."""
 RESTING = ("failed", "dead", "paused", "cancelled", "completed")
 """Statuses of a job that nobody takes up by itself; `waiting` and `delayed` may be taken up at any moment."""
 PATH, STATUS, LOCK, LEASE, ERROR, GAPS, ENCODED = "path", "status", "lockUntil", "leaseUntil", "errorText", "gaps", "doubleEncoded"
@@ -82,7 +82,7 @@ def _layout(messages: _Rows, ledger: Sequence[Execution]) -> dict[str, str]:
     highest = max(indexes, default=-1)
     gaps = [index + 1 for index in calling if index + 1 not in present and index < highest]
     layout = {}
-    # Rows of the gateway carry a uuid of their own since schema 82; only the blocks tell where there is no ledger.
+    # Rows of the gateway carry a uuid of their own since schema 82; only the blocks show it where there is no ledger.
     if versions == {V1, V2}:
         layout[PATH] = MIXED
     elif versions == {V1}:

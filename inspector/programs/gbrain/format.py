@@ -1,4 +1,4 @@
-"""gbrain's subagent runs: messages in one table, the runs of tools in another (the ledger), the job and its leases beside them.
+"""gbrain's subagent runs: messages in one table, the runs of tools in another (the ledger), the job and its leases next to them.
 
 Read off the program at 0.46.28 (schema 140) and its pull request 1934. A conversation is a job; its native id is the job's number.
 """

@@ -1,4 +1,4 @@
-"""What is known of a job of gbrain besides its messages, as lines for its page: where it stands, who holds it, on which path it ran, what its ledger says."""
+"""What is known of a job of gbrain apart from its messages, as lines for its page: its status, who holds it, on which path it ran, what its ledger says."""
 
 from collections import Counter
 
@@ -26,7 +26,7 @@ def job_facts(conversation: Conversation, taken_at: int | None) -> tuple[JobLine
         lines.append(JobLine("attempts", f"{attempts} used"))
     if stop := conversation.fact("stopReason"):
         lines.append(JobLine("stop reason", stop))
-    lines.append(JobLine("path", conversation.fact(PATH) or "not told by any block"))
+    lines.append(JobLine("path", conversation.fact(PATH) or "not shown by any block"))
     if gaps := conversation.fact(GAPS):
         lines.append(JobLine("gaps", f"no row at index {_indexes(gaps)}, where the results of a turn belong", True))
     if encoded := conversation.fact(ENCODED):

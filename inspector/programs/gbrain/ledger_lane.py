@@ -1,4 +1,4 @@
-"""The lane of a ledger beside the chunks: each run of a tool in the row of the call that it belongs to, and runs that no call has."""
+"""The lane of a ledger next to the chunks: each run of a tool in the row of the call that it belongs to, and runs that no call has."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from inspector.reports.timeline import LedgerCell, Row, Timeline
 from inspector.rules.base import Case
 
 CELLS_SHOWN = 20
-"""Runs without a call beside one chunk; the others are counted."""
+"""Runs without a call next to one chunk; the others are counted."""
 _TONES = {"complete": "ok", "failed": "", "pending": "warn"}
 _NONE = "no row in the ledger: whether the tool ran is not known"
 _NO_CALL = "no message holds its call"
@@ -53,7 +53,7 @@ def _what(run: Execution, called: set[str]) -> str:
 
 
 def with_ledger(shown: Timeline, ledger: Lane | None) -> Timeline:
-    """The visible rows, each with the runs that stand beside it."""
+    """The visible rows, each with the runs that are shown next to it."""
     if ledger is None:
         return shown
     return replace(shown, rows=tuple(replace(row, ledger=tuple(_row_cells(row, ledger))) for row in shown.rows))

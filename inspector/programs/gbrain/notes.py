@@ -22,7 +22,7 @@ def notes(case: Case) -> Iterator[Match]:
 
 _RESULTS = {UNAVAILABLE: "gbrain (pull request 1934)", RECOVERED: "gbrain"}
 _AS_ERRORS = {FAILED: "gbrain, for a failed run without words"}
-"""Words that a tool may say as well: made up only where the result is marked as an error."""
+"""Words that a tool may say as well: synthetic only where the result is marked as an error."""
 # Of a tool that the job may not use: none ran. Names are cut, so that no text is searched for long.
 _UNREGISTERED = re.compile(r'tool "[^"]{0,200}" is not (?:in the registry for this subagent|available)')
 

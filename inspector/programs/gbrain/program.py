@@ -23,13 +23,13 @@ PROGRAM = Program(
     traits=dict.fromkeys((GBRAIN.name, GBRAIN_EXPORT.name), frozenset({Trait.PLACEHOLDERS})),
     consequences={
         "repeated-call-id in one message": (
-            "the ledger tells them apart by their place. Pull request 1934 gives all of them the outcome of the last, and providers refuse a repeated id."
+            "the ledger distinguishes them by their place. Pull request 1934 gives all of them the outcome of the last, and providers refuse a repeated id."
         ),
     },
     # The ledger says more of calls without a result (TOOL601 to TOOL603).
     unanswered=lambda case: [],
     settles_calls=True,
-    # What looks as if a call were buried is a result beside one that the reader made up (TOOL605).
+    # What looks as if a call were buried is a result next to the reader's synthetic one (TOOL605).
     buries_calls=False,
     placeholders=notes,
     refuse_unfit=writing.refuse_unfit,

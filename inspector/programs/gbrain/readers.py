@@ -22,18 +22,18 @@ LEGACY_NAME = "__legacy__"
 HEALED, WOULD_RUN = "healed:", "would-run:"
 """What the key of a result starts with that comes from the ledger, and of one that only a run of the tool could give."""
 SETTLED = ("complete", "failed")
-"""Statuses of a run that has ended: its output or its error stands in the ledger."""
+"""Statuses of a run that has ended: its output or its error is in the ledger."""
 _WORDS = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT)
 HEAD = "gbrain-head"
 UNKNOWN = "gbrain's gateway keeps text, calls and results only: the block never reaches the model"
 TEXT_WITH_RESULTS = (
-    "text beside results: the conversion to the SDK keeps only the results of such a message, so that the words never reach the model"
+    "text next to results: the conversion to the SDK keeps only the results of such a message, so that the words never reach the model"
 )
 
 
 @dataclass(slots=True)
 class Draft:
-    """What a reader gathers besides its messages; `healed` are the indexes of rows that it would write."""
+    """What a reader gathers in addition to its messages; `healed` are the indexes of rows that it would write."""
 
     dropped: list[Dropped] = field(default_factory=list)
     would_run: list[str] = field(default_factory=list)
@@ -115,7 +115,7 @@ def settled(call: Chunk, run: Execution) -> Chunk:
 
 
 def is_from_tool(result: Chunk) -> bool:
-    """Whether a result that a reader put in is one that a tool gave, or is to give, and no text that was made up."""
+    """Whether a result that a reader put in is one that a tool gave, or is to give, and no synthetic text."""
     return result.key.startswith((HEALED, WOULD_RUN))
 
 
@@ -196,7 +196,7 @@ def _head(conversation: Conversation, messages: list[Message], draft: Draft) -> 
 
 def _open(call: Chunk, run: Execution | None) -> str:
     name = f"the tool {call.tool_name[:60]!r} (seq {call.seq})"
-    unknown = "if it is not, the model is told that the tool is not available"
+    unknown = "if it is not, the model reads that the tool is not available"
     if run is None:
         return f"head would run {name} if it is registered, since no execution of the call is noted; {unknown}"
     return f"head would run {name} again if it is registered and idempotent, since its execution is {run.status[:20] or 'without status'}; where it is not idempotent the job ends with an error, and {unknown}"
@@ -244,7 +244,7 @@ VERSIONS = (
     Version(
         "gbrain-naive",
         "gbrain before #2820: the messages as they are stored, one for one",
-        "Runs of tools stand in another table and are left out: every turn with calls that the gateway loop kept is refused by the SDK, on each retry.",
+        "Runs of tools are in another table and are left out: every turn with calls that the gateway loop kept is refused by the SDK, on each retry.",
         _naive,
         True,
     ),

@@ -1,10 +1,10 @@
 """A write to gbrain's tables as an SQL script for whoever may write to the database: one transaction that looks, refuses or writes, and leaves nothing half done.
 
-All of it is one anonymous block of PL/pgSQL, so that it is one act for psql and for any driver. Texts are spelled so that no setting of the session, no
+All of it is one anonymous block of PL/pgSQL, so that it is one act for psql and for any driver. Texts are encoded so that no setting of the session, no
 encoding of a terminal and no dollar quote in them can change what they say.
 """
 
-# What stands in a statement is a name of ours, a whole number, or went through `literal`.
+# What is put into a statement is a name of ours, a whole number, or went through `literal`.
 # ruff: noqa: S608
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -123,7 +123,7 @@ def _written(change: Change) -> Iterable[str]:
     before = None if change.before is None else row_of(change.before)
     after = None if change.after is None else row_of(change.after)
     row = after or before or {}
-    # Names stand in the script as they are, and those of an export are its writer's.
+    # Names are in the script as they are, and those of an export are its writer's.
     if strange := [name for name in row if name not in _COLUMNS]:
         raise WriteRefused(
             f"The messages have the column {literal(strange[0][:60])}, which gbrain's have not: check the columns of the export."

@@ -9,7 +9,7 @@ from inspector.programs.formats import Relation
 
 JOBS, MESSAGES, EXECUTIONS, LEASES = "minion_jobs", "subagent_messages", "subagent_tool_executions", "subagent_rate_leases"
 
-# The columns of a job that tell its state; tokens of locks and the payload of other queues stay where they are.
+# The columns of a job that show its state; tokens of locks and the payload of other queues stay where they are.
 _JOB = (
     *("id", "name", "queue", "status", "data", "max_attempts", "attempts_made", "attempts_started", "lock_until", "delay_until"),
     *("parent_job_id", "result", "error_text", "created_at", "started_at", "finished_at", "updated_at"),

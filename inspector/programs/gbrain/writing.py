@@ -19,7 +19,7 @@ from inspector.text import jsonb
 
 _MESSAGES = relation_of(RELATIONS, f"{MESSAGES}:")
 AT_REST = (*gbrain_facts.RESTING, "waiting")
-"""Statuses of a job that a repair may write to: nobody is at work on it. `waiting` only where no lock and no lease runs on, which the moment of writing tells."""
+"""Statuses of a job that a repair may write to: nobody is at work on it. `waiting` only where no lock and no lease runs on, which is checked at the moment of writing."""
 
 
 def write(plan: Plan, stored: Stored) -> Sequence[Change]:
@@ -28,7 +28,7 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused(refusal)
     if unsupported := next((edit for edit in plan.edits if isinstance(edit, edits.Set)), None):
         raise WriteRefused(
-            f"gbrain keeps no {unsupported.field} beside its messages: it counts its rows again on each start. Choose other strategies."
+            f"gbrain keeps no {unsupported.field} next to its messages: it counts its rows again on each start. Choose other strategies."
         )
     final = edits.apply(stored.conversation, plan.edits)
     rows = {
@@ -122,7 +122,7 @@ def _refuse_unfit(index: int, before: Sequence[Chunk], after: Sequence[Chunk], p
     is_first = not any(chunk.kind is Kind.TOOL_RESULT for chunk in before)
     if is_first and len(results) < len(after) and path != gbrain_facts.LEGACY:
         raise WriteRefused(
-            f"Index {index}, where these results belong, holds words of the user, and beside results gbrain's gateway hands no words to the model: "
+            f"Index {index}, where these results belong, holds words of the user, and next to results gbrain's gateway hands no words to the model: "
             "they would be lost. Let a gbrain of 2026-07-16 or later take the job up, which answers such calls in each request, or start the job again."
         )
 

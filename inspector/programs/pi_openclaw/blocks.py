@@ -1,4 +1,4 @@
-"""A message of a session as blocks: every spelling that pi stores, and those that OpenClaw reads besides."""
+"""A message of a session as blocks: every form that pi stores, and those that OpenClaw reads as well."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _SIGNATURES = ("thinkingSignature", "signature", "thought_signature")
 _CALL_SIGNATURES = ("thoughtSignature", "thought_signature")
 _ROLES = {"toolResult": "tool", "tool": "tool", "assistant": "assistant", "user": "user", "system": "system"}
 _SENT_AS_USER = ("custom", "hookMessage", "bashExecution", "branchSummary", "compactionSummary")
-"""Roles that pi turns into user messages; hookMessage is how version 2 spelled custom."""
+"""Roles that pi turns into user messages; hookMessage is version 2's name of custom."""
 _SUMMARY = {
     "compactionSummary": "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>",
     "branchSummary": "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}</summary>",
@@ -29,7 +29,7 @@ def message_blocks(message: Mapping[str, Any]) -> Iterator[Block]:
     elif stored == "bashExecution":
         yield Block(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _other_members(message, "role", "timestamp"))
     elif stored in ("branchSummary", "compactionSummary"):
-        # No entry but a message: what the model gets of it stands in no other place, as with a command.
+        # No entry but a message: what the model gets of it is in no other place, as with a command.
         words = _SUMMARY[stored].format(_str(message.get("summary")))
         yield Block(role, Kind.TEXT, {"type": "text", "text": words} | _other_members(message, "role", "timestamp"))
     else:

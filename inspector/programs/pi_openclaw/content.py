@@ -1,4 +1,4 @@
-"""Blocks as pi stores them: of a stored one only the members that a plan changed are spelled again, numbers and strings as JavaScript has them."""
+"""Blocks as pi stores them: of a stored one only the members that a plan changed are encoded again, numbers and strings as JavaScript has them."""
 
 import re
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ def _fresh(chunk: Chunk) -> dict[str, Any]:
 
 
 def _members(chunk: Chunk, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of a block that its payload stands for, under the names that the stored block `held` has."""
+    """The members of a block that its payload represents, under the names that the stored block has."""
     payload, extra = chunk.payload, _extra(chunk.payload)
     match chunk.kind:
         case Kind.TEXT | Kind.SYSTEM:
@@ -123,7 +123,7 @@ def id_name(result: Chunk) -> str:
 
 
 def result(chunk: Chunk, old: Chunk | None, message: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of a toolResult message that the chunk stands for; of a stored one only those that differ."""
+    """The members of a toolResult message that the chunk represents; of a stored one only those that differ."""
     name = id_name(chunk)
     members: dict[str, Any] = {}
     if old is None or old.call_id != chunk.call_id or id_name(old) != name:
@@ -150,5 +150,5 @@ def _result_content(chunk: Chunk, old: Chunk | None, stored: Any) -> Any:
     stored_blocks = (
         [stored_block for stored_block in stored if isinstance(stored_block, dict)] if isinstance(stored, list) and old is not None else []
     )
-    # Of other words than stored one text block is made; images beside them stay.
+    # Of other words than the stored ones one text block is made; images next to them stay.
     return [{"type": "text", "text": chunk.text}, *(stored_block for stored_block in stored_blocks if stored_block.get("type") != "text")]

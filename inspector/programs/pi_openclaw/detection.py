@@ -1,4 +1,4 @@
-"""How session files of pi and OpenClaw are told from each other and from other programs' JSONL, by first bytes or by the names in a folder."""
+"""How session files of pi and OpenClaw are distinguished from each other and from other programs' JSONL, by first bytes or by the names in a folder."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def _of_header(line: bytes) -> float:
     if not isinstance(header, dict):
         return 0.0
     if "version" not in header and "model" in header:
-        # Era A of rollouts spells its header like that; version 1 of pi says modelId.
+        # Era A of rollouts writes its header like that; version 1 of pi says modelId.
         return 0.0
     return 0.75 if isinstance(header.get("id"), str) and ("cwd" in header or "version" in header) else 0.5
 

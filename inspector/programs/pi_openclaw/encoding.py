@@ -20,7 +20,7 @@ REFERENCES = ("targetId", FIRST_KEPT, "fromId", "appendParentId")
 """Members of an entry that name another one."""
 _ROLES = {"tool": "toolResult", "assistant": "assistant", "user": "user", "system": "system"}
 _LAST_IDS = ("custom", "custom_message")
-"""Types whose own members stand before id, parentId and timestamp."""
+"""Types whose own members come before id, parentId and timestamp."""
 _PLACES = ("id", "parentId", "type", "timestamp", "messageTimestamp", "fused", "notUtf8", "more", "storedId", "storedParentId")
 _NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0}
 _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
@@ -35,7 +35,7 @@ class Place:
     timestamp: str | None
     references: Mapping[str, str]
     on_its_own: bool = False
-    """It must become the leaf: what OpenClaw reads as a row beside the path is left out."""
+    """It must become the leaf: what makes OpenClaw read it as a row off the path is left out."""
 
 
 def stored_line(file: File, step: Step, place: Place) -> str:
@@ -67,7 +67,7 @@ def stored_line(file: File, step: Step, place: Place) -> str:
 
 
 def _controls(base: StoredEntry, chunk: Chunk) -> dict[str, Any]:
-    """What a plan changed of what an entry keeps beside its message."""
+    """What a plan changed of what an entry keeps next to its message."""
     new = chunk.payload.get("entry")
     if not isinstance(new, Mapping) or new == base.entry:
         return {}
@@ -170,7 +170,7 @@ def _new_message(chunks: Sequence[Chunk], at: int, speaker: Mapping[str, Any]) -
         return {"role": "toolResult", **session_content.result(first, None, {}), "timestamp": at}
     if first.role not in ("user", "assistant", "system"):
         raise WriteRefused(
-            f"{first.key} cannot stand in a message of role {first.role}; leave the strategy that puts it there out of the plan."
+            f"{first.key} cannot be in a message of role {first.role}; leave the strategy that puts it there out of the plan."
         )
     if first.role == "system":
         return {"role": "system", "content": "\n".join(chunk.text for chunk in chunks), "timestamp": at}

@@ -44,7 +44,7 @@ class _Progress:
     session: Session
     begun: bool = False
     foreign: bool = False
-    """Whether a line of JSON that is no object stands first: the programs take it for the header that it is not."""
+    """Whether a line of JSON that is no object comes first: the programs take it for the header that it is not."""
     chained: bool = False
     last: str | None = None
     places: list[str | None] = field(default_factory=list)
@@ -122,7 +122,7 @@ def _entry(value: Mapping[str, Any], place: str, part: RecordPart, progress: _Pr
     is_message = value.get("type") == "message" and isinstance(message, dict)
     entry: dict[str, Any] = {name: item for name, item in value.items() if not (is_message and name == "message")}
     if progress.chained:
-        # Pi overwrites whatever ids stand in a file of version 1.
+        # Pi overwrites whatever ids a file of version 1 has.
         entry |= {f"stored{name[0].upper()}{name[1:]}": value[name] for name in ("id", "parentId") if name in value}
         entry |= {"id": place, "parentId": progress.last}
         # It never parsed a fused line, and so its chain goes on after it.
@@ -150,7 +150,7 @@ def _id(entry: Mapping[str, Any]) -> str:
 
 
 def _key(entry: Mapping[str, Any], place: str, part: RecordPart, progress: _Progress) -> str:
-    """The id; `#2` after it for the second entry that has it. Ids may be spelled like that themselves, so that every key is tried."""
+    """The id; `#2` after it for the second entry that has it. Ids may look like that themselves, so that every key is tried."""
     key = base = place if part.number else _id(entry) or place
     while key in progress.keys:
         progress.counts[base] = progress.counts.get(base, 1) + 1

@@ -27,7 +27,7 @@ MARK = (
     "The file begins with a byte order mark, with which the header is no JSON: pi 0.87.1 refuses the file, 0.73.1 opens it but leaves it out of "
     "its list; take the first three bytes away while no program has it open."
 )
-EMPTY = "The file is empty: nothing was ever written to it, or all of it is lost; look for copies beside it."
+EMPTY = "The file is empty: nothing was ever written to it, or all of it is lost; look for copies next to it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _walk(entries: Sequence[Entry], by_id: Mapping[str, int], leaf: str | None) 
 
 
 def _in_cycles(entries: Sequence[Entry], by_id: Mapping[str, int]) -> int:
-    """How many entries stand on a closed chain of parents. Each entry is walked over once."""
+    """How many entries are on a closed chain of parents. Each entry is walked over once."""
     walk_of: dict[int, int] = {}
     count = 0
     for number, start in enumerate(by_id.values()):

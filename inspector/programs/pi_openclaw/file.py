@@ -15,7 +15,7 @@ from inspector.programs.pi_openclaw.entries import Session, read_session
 from inspector.programs.pi_openclaw.lines import BOM
 
 MOVED = "moved:"
-"""Before the key of a chunk that stands elsewhere than stored."""
+"""Before the key of a chunk that the plan puts elsewhere than it is stored."""
 _DECODER = json.JSONDecoder()
 
 
@@ -35,7 +35,7 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One session file: `stood` by entry key in file order, `origin` says of a chunk's key whose block it is and the how manieth."""
+    """One session file: `entries` by key in file order, `origin` is the entry and the index of the block that a chunk's key names."""
 
     data: bytes
     session: Session
@@ -54,7 +54,7 @@ class File:
         return "\r\n" if self.session.crlf * 2 > self.session.lines else "\n"
 
     def text(self, entry: StoredEntry) -> str:
-        """The JSON text of an entry. Raises WriteRefused where its bytes cannot be spelled again."""
+        """The JSON text of an entry. Raises WriteRefused where its bytes cannot be encoded again."""
         raw = self.lines[entry.line]
         try:
             text = jsontext.decode(raw.removeprefix(BOM) if entry.line == 0 else raw).strip(" \t\r")

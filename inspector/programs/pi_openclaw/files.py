@@ -16,7 +16,7 @@ class SessionFiles:
     # Never looked at: this format reads files.
     table = Table("", "", "")
     keeps_times = True
-    # OpenClaw takes one. pi takes none, and a file of OpenClaw's that is named alone may be told as one of pi's.
+    # OpenClaw takes one. pi takes none, and a file of OpenClaw's that is named alone may be detected as one of pi's.
     lock_suffix = ".lock"
 
     def __init__(self, name: str, title: str, default_reader: str, control_rows: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What stands beside session files: OpenClaw's sessions.json, lock files, and copies that are material for a recovery, never sessions."""
+"""What is next to session files: OpenClaw's sessions.json, lock files, and copies that are material for a recovery, never sessions."""
 
 import re
 from collections import Counter

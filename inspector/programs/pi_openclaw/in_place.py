@@ -17,7 +17,7 @@ def replayed(writing: Ledger) -> bytes:
         base = steps[unchanged].base
         parent = base.id if base else None
         unchanged += 1
-    # Where only the end of the path goes, nothing new would tell the programs so: its last row is said again.
+    # Where only the end of the path goes, no new row would show that to the programs: its last row is written again.
     unchanged = min(unchanged, len(steps) - 1)
     if writing.in_openclaw and any(step.base and step.base.type == "reset" for step in steps[unchanged:]):
         raise WriteRefused(

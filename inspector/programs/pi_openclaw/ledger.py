@@ -15,7 +15,7 @@ from inspector.programs.pi_openclaw.path import FIRST_KEPT, Planned, Step
 
 @dataclass(slots=True)
 class Ledger:
-    """`names`: the id that an old one has from now on. `taken`: every id that no new one may have. `spoken`: the assistant nearby."""
+    """`names`: the id that an old one has from now on. `used_ids`: every id that no new one may have. `speaker`: the assistant nearby."""
 
     file: File
     path: Planned

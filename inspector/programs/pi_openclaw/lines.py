@@ -1,6 +1,6 @@
 """A JSONL session file as its lines: split on the byte 0x0A only, each with what can be read of it and what is wrong with it.
 
-Facts were read off pi 0.73.1, 0.87.1 and OpenClaw 2026.7.1, which skip every line that JSON.parse refuses without a word.
+Facts were read off pi 0.73.1, 0.87.1 and OpenClaw 2026.7.1, which skip every line that JSON.parse refuses without an error.
 """
 
 import json
@@ -143,7 +143,7 @@ def _read(raw: bytes) -> tuple[tuple[RecordPart, ...], tuple[str, ...]]:
 
 
 def _part(text: str, number: int = 0) -> RecordPart:
-    """The record that `text` is. The plain decoder comes first: what jsontext does to tell depths is slow on text that is no JSON."""
+    """The record that `text` is. The plain decoder comes first: how jsontext counts depths is slow on text that is no JSON."""
     try:
         value = _DECODER.decode(text)
         if text.count("[") + text.count("{") > jsontext.MAX_DEPTH:
@@ -163,7 +163,7 @@ def _part(text: str, number: int = 0) -> RecordPart:
 
 
 def _pieces(text: str) -> tuple[RecordPart, ...]:
-    """The records and fragments of a line on which several stand without LF between them; () where it is one torn record."""
+    """The records and fragments of a line that has several without LF between them; () where it is one torn record."""
     parts: list[RecordPart] = []
     at = _skip(text, 0)
     while at < len(text) and len(parts) < _TRIES:

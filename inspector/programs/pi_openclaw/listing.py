@@ -76,7 +76,7 @@ def _inline_member(plan: Plan, name: str) -> str:
 
 
 def _member(plan: Plan, conversation: Conversation, key: str) -> str:
-    """As the program spells a member of its object, two spaces a level."""
+    """As the program writes a member of its object, two spaces a level."""
     return json.dumps({_name(plan, conversation, key): _entry(plan)}, indent=2)[len("{\n  ") : -len("\n}")]
 
 

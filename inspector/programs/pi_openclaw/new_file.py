@@ -14,11 +14,11 @@ from inspector.programs.pi_openclaw.verifying import verified
 
 
 def new_file(plan: Plan, key: str, writing: Ledger) -> Change:
-    """A session file beside the old one: the path under its old ids where its rows say what they said, and the labels on it."""
+    """A session file next to the old one: the path under its old ids where its rows say what they said, and the labels on it."""
     folder = key.rpartition("/")[0]
     if not folder:
         raise WriteRefused(
-            "A new session stands beside this one, outside of what is open here: import the sessions folder, or write --mode replay-suffix."
+            "A new session is written next to this one, outside of what is open here: import the sessions folder, or write --mode replay-suffix."
         )
     file, steps = writing.file, writing.path.steps
     ids: list[str] = []
@@ -48,7 +48,7 @@ def _has_ids(file: File) -> bool:
 
 
 def _header(plan: Plan, key: str, writing: Ledger) -> str:
-    """The header again, in pi's order of keys; what another one had beside them stays behind. A file of version 1 gets the ids of version 2."""
+    """The header again, in pi's order of keys; other members of the old one are left out. A file of version 1 gets the ids of version 2."""
     stored = dict(writing.file.session.header)
     above = plan.source.rstrip("/").rpartition("/")[0]
     version = stored.get("version") if stored and keeps_ids(stored) else 2 if stored else 3
@@ -58,7 +58,7 @@ def _header(plan: Plan, key: str, writing: Ledger) -> str:
 
 
 def _labels(writing: Ledger, ids: Sequence[str]) -> Iterator[str]:
-    """Labels that stand beside the path, of rows that are on it, once more: beside the path too, so that no label is its end."""
+    """Labels that are not on the path, of rows that are on it, once more: off the path too, so that no label is its end."""
     labels: dict[str, tuple[str, bool]] = {}
     on_path = {step.base.key for step in writing.path.steps if step.base}
     for entry in writing.file.entries.values():

@@ -1,4 +1,4 @@
-"""Sessions of OpenClaw's JSONL era: pi's file with control rows, beside a sessions.json, lock files and copies of what was reset."""
+"""Sessions of OpenClaw's JSONL era: pi's file with control rows, next to a sessions.json, lock files and copies of what was reset."""
 
 from inspector.programs.pi_openclaw.files import SessionFiles
 

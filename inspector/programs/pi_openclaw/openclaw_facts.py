@@ -1,4 +1,4 @@
-"""What OpenClaw's store says of a session beside its events: session key and window, index, generation, archives, pending inputs."""
+"""What OpenClaw's store says of a session next to its events: session key and window, index, generation, archives, pending inputs."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -147,7 +147,7 @@ def _of_index(session: SessionRows, events: Events) -> Iterator[Fact]:
 def _of_archives(session: SessionRows) -> Iterator[Fact]:
     if cold := session.first(tables.COLD):
         row, record = cold
-        place = "inside the store" if row.get("storage") == "sqlite" else "in the folder sessions/cold beside it"
+        place = "inside the store" if row.get("storage") == "sqlite" else "in the folder sessions/cold next to it"
         count = whole(row.get("event_count"))
         archive = f"{text(row.get('archive_name'))}, {'' if count is None else f'{count:,} events '}{place}: OpenClaw unpacks it when it is opened there"
         yield Fact("coldArchive", archive, record.key)
@@ -158,7 +158,7 @@ def _of_archives(session: SessionRows) -> Iterator[Fact]:
 
 
 def _disagreements(session: SessionRows, events: Events, by_name: Mapping[str, Fact]) -> Iterator[str]:
-    """Where the tables beside the events say something else than these; an index that waits to be rebuilt may."""
+    """Where the tables next to the events say something else than these; an index that waits to be rebuilt may."""
     has_events = bool(session.of(tables.EVENTS))
     if not session.of(tables.WINDOWS, tables.OLD_WINDOWS):
         yield "No row of session_windows names this session: OpenClaw's own list does not show it."

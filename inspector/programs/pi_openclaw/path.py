@@ -120,7 +120,7 @@ def _steps(chunks: Sequence[Chunk], file: File) -> list[Step]:
 
 
 def _joins(before: Chunk, chunk: Chunk) -> bool:
-    """Whether two chunks are of one message. Entries that are no messages, and results, stand alone."""
+    """Whether two chunks are of one message. Entries that are no messages, and results, are on their own."""
     if before.msg_idx is None or not before.role or Kind.TOOL_RESULT in (before.kind, chunk.kind):
         return False
     return (before.msg_idx, before.role) == (chunk.msg_idx, chunk.role)
@@ -146,6 +146,6 @@ def _step(group: Sequence[Chunk], file: File, used: set[str]) -> Step:
 
 
 def _alike(chunk: Chunk, entry: StoredEntry) -> bool:
-    """Whether the line of `stood` can be what is written over: a result has its content elsewhere than other messages."""
+    """Whether the line of `entry` can be what is written over: a result has its content elsewhere than other messages."""
     stored = entry.chunks[0]
     return (chunk.kind is Kind.TOOL_RESULT) == (stored.kind is Kind.TOOL_RESULT) and bool(chunk.role) == bool(stored.role)

@@ -32,7 +32,7 @@ def placeholders(case: Case) -> Iterator[Match]:
             if program := placeholder_of(chunk):
                 by_text.setdefault((program, chunk.text.strip()), []).append(chunk)
     for (program, text), chunks in by_text.items():
-        what = "A text stands" if len(chunks) == 1 else f"{len(chunks)} texts stand"
+        what = "A text is" if len(chunks) == 1 else f"{len(chunks)} texts are"
         yield Match(
             chunks,
             f"{what} in the place of something that was lost or refused (seq {queries.span_text([chunk.seq for chunk in chunks])}): {program} puts {text!r} there, nobody said it.",
@@ -48,7 +48,7 @@ _RESULTS = {
     "[tool results omitted]": "OpenClaw",
 }
 _AS_ERRORS = {"aborted": "OpenClaw (for OpenAI's Responses)"}
-"""Words that a tool may say as well: made up only where the result is marked as an error."""
+"""Words that a tool may say as well: synthetic only where the result is marked as an error."""
 
 
 def placeholder_author(result: Chunk) -> str:

@@ -26,7 +26,7 @@ def verified(
 ) -> None:
     """Raises WriteRefused unless `data` is what was promised.
 
-    `path`: ids from root to leaf; `final`: the chunks that must stand on it; `changed`: numbers of lines of `before` that may differ;
+    `path`: ids from root to leaf; `final`: the chunks that must be on it; `changed`: numbers of lines of `before` that may differ;
     `in_openclaw`: OpenClaw must take the path too, which puts the last compaction or reset above its first row before it.
     """
     file = opened(data)
@@ -84,7 +84,7 @@ def _walked(file: File, last: StoredEntry | None) -> list[StoredEntry]:
         # With every parent on an earlier line there is no cycle, and the walk ends.
         if parent is not None and parent.line >= at.line:
             raise WriteRefused(
-                f"The entry {spoken(at.id, at.line)} would stand in the file before its parent {spoken(parent.id, parent.line)}, since the file holds "
+                f"The entry {spoken(at.id, at.line)} would be in the file before its parent {spoken(parent.id, parent.line)}, since the file holds "
                 "entries of this path in another order; write a new session (--mode new-session), in which each comes after its parent."
             )
         at = parent
@@ -92,7 +92,7 @@ def _walked(file: File, last: StoredEntry | None) -> list[StoredEntry]:
 
 
 def _alike(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
-    """JavaScript rounds long integers and joins halves of characters, so that only the spelling tells whether two values are one."""
+    """JavaScript rounds long integers and joins halves of characters, so that only the encoding shows whether two values are one."""
     try:
         return first == second or stringify(list(first)) == stringify(list(second))
     except ValueError:

@@ -84,7 +84,7 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
             f"{_NO_HEADER if problem == NO_HEADER else problem.partition(':')[0]}; write a new session (--mode new-session)."
         )
     if not file.lines[0].lstrip().startswith(b"{"):
-        raise WriteRefused("Other lines stand before the session header, which belongs first; write a new session (--mode new-session).")
+        raise WriteRefused("Other lines come before the session header, which belongs first; write a new session (--mode new-session).")
     if not keeps_ids(file.session.header):
         raise WriteRefused(_NO_IDS)
     if not path.is_new and file.last is not None and file.last.id == _end_of(path):

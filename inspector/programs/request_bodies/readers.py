@@ -1,4 +1,4 @@
-"""The reading of a request body: its messages as they stand, nothing merged, dropped or made up."""
+"""The reading of a request body: its messages as they are, nothing merged, dropped or added."""
 
 from inspector.conversation import queries
 from inspector.conversation.model import Conversation, Reading
@@ -8,7 +8,7 @@ NAME = "as-sent"
 
 
 def read(conversation: Conversation) -> Reading:
-    """A message of the request that holds results beside other blocks comes as several, one for each role; their chunks share a msgIdx."""
+    """A message of the request that contains results next to other blocks comes as several, one for each role; their chunks share a msgIdx."""
     messages = queries.true_messages(conversation.chunks)
     return Reading(NAME, messages, messages)
 
@@ -16,8 +16,8 @@ def read(conversation: Conversation) -> Reading:
 READER = Reader(
     NAME,
     "anthropic-request",
-    "the messages of a request body, as they stand",
-    "Nothing is merged, dropped or made up: this is what the provider was given.",
+    "the messages of a request body, as they are",
+    "Nothing is merged, dropped or added: this is what the provider was given.",
     "the body itself",
     read,
     is_universal=True,

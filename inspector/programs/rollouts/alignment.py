@@ -1,4 +1,4 @@
-"""A crash file laid beside its session: where each block of the refused request is stored, what that rules out, and how the session ended."""
+"""A crash file compared with its session: where each block of the refused request is stored, what that rules out, and how the session ended."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -122,7 +122,7 @@ def _named(error: str, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
 def _says(pieces: Sequence[Piece], named: Sequence[Piece]) -> Iterable[str]:
     for piece in named[:1]:
         if piece.stored is None:
-            yield f"{piece.path}, which the error names, is like no stored block: it was made up on the way, or stands in another session."
+            yield f"{piece.path}, which the error names, is like no stored block: it was added on the way, or is in another session."
             continue
         yield f"{piece.path}, which the error names, is the {piece.stored.kind.value} stored at seq {piece.stored.seq} (line {_line(piece.stored)})."
         index = piece.sent.msg_idx
@@ -152,9 +152,9 @@ def _ruled_out(pieces: Sequence[Piece]) -> Iterable[str]:
         yield "No two thinking blocks of the request share a signature: signatures of several blocks run together while streaming are ruled out."
     seqs = [piece.stored.seq for piece in pieces if piece.stored is not None]
     if len(seqs) > 1 and all(first <= second for first, second in pairwise(seqs)):
-        yield "Every block that is stored stands in the order in which it was stored: a changed order is ruled out."
+        yield "Every block that is stored is in the order in which it was stored: a changed order is ruled out."
     if pieces and all(piece.stored is not None for piece in pieces):
-        yield "Every block of the request is stored: blocks made up on the way are ruled out."
+        yield "Every block of the request is stored: blocks added on the way are ruled out."
 
 
 def _shared_signatures(thinking: Sequence[Piece]) -> bool:
@@ -163,7 +163,7 @@ def _shared_signatures(thinking: Sequence[Piece]) -> bool:
 
 
 def ending(session: Conversation, taken_at: int | None = None) -> Ending:
-    """How a rollouts session came to its present end, told apart by what the store itself says. `taken_at` in epoch milliseconds."""
+    """How a rollouts session came to its present end, by what the store itself says. `taken_at` in epoch milliseconds."""
     crashes = [name for name in (session.fact("crashes") or "").split(", ") if name]
     status = session.fact("status") or ""
     if crashes:
@@ -184,7 +184,7 @@ def ending(session: Conversation, taken_at: int | None = None) -> Ending:
         return Ending(status, f"Its status is {status}: it came to its end.")
     return Ending(
         "open",
-        "Its status is pending, nothing was written to it lately and no crash file belongs to it: it waits to be resumed, or its process ended without a word.",
+        "Its status is pending, nothing was written to it lately and no crash file belongs to it: it waits to be resumed, or its process ended without a message.",
     )
 
 

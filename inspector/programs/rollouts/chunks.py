@@ -15,7 +15,7 @@ _SIGNATURE = {"thinking": ("thinking_signature", "signature"), "toolCall": ("tho
 
 
 def message_chunks(key: str, index: int, first: int, raw: bytes, message: Mapping[str, Any]) -> list[Chunk]:
-    """Chunks of the message on line `index`, numbered from `first`; never none. What a block or its message has beside the words is under `stored`."""
+    """Chunks of the message on line `index`, numbered from `first`; never none. What a block or its message has next to the words is under `stored`."""
     role = message.get("role") if isinstance(message.get("role"), str) else ""
     about = {name: message[name] for name in _OF_MESSAGE if message.get(name) is not None}
     at = milliseconds(message.get("timestamp"))

@@ -66,7 +66,7 @@ def _text(value: Any) -> str:
 
 
 def api_chunks(key: str, messages: Sequence[Any]) -> list[Chunk]:
-    """Chunks of an Anthropic list: msg_idx is the element, chunk_idx the block; results have role tool, whatever message they stand in."""
+    """Chunks of an Anthropic list: msg_idx is the element, chunk_idx the block; results have role tool, whatever message they are in."""
     chunks: list[Chunk] = []
     for index, message in enumerate(messages):
         raw = jsontext.encode(jsontext.compact(message))
@@ -82,13 +82,13 @@ def api_chunks(key: str, messages: Sequence[Any]) -> list[Chunk]:
 
 
 def marks(chunks: Iterable[Chunk]) -> set[str]:
-    """What tells one history from another: ids of calls, and signatures."""
+    """What distinguishes one history from another: ids of calls, and signatures."""
     ids = {f"id {chunk.call_id}" for chunk in chunks if chunk.call_id}
     return ids | {f"signature {value}" for chunk in chunks if isinstance(value := chunk.payload.get("signature"), str) and value}
 
 
 def linked(crash: Conversation, sessions: Sequence[Conversation], by_mark: Mapping[str, set[str]]) -> tuple[str, str] | None:
-    """(native id of the session, what tells: session_id, content or time); None where nothing tells, or several would do.
+    """(native id of the session, what links it: session_id, content or time); None where nothing does, or several would do.
 
     The Anthropic provider writes no session_id. `by_mark` is which sessions hold a mark.
     """

@@ -1,4 +1,4 @@
-"""rollouts' sessions: a folder each, session.json and messages.jsonl (eras B and C), or one JSONL file of era A; crash files beside them.
+"""rollouts' sessions: a folder each, session.json and messages.jsonl (eras B and C), or one JSONL file of era A; crash files next to them.
 
 Facts were read off the program's source (arb8020/research to 0779491, 2026-01-04) and checked by running its modules.
 """
@@ -144,7 +144,7 @@ def _read(session: _Session, used_ids: set[str]) -> Stored:
     chunks = _chunks(messages) if messages else _no_messages(meta, session.folder)
     facts = session_facts(meta, session_json)
     key = messages.key if messages else meta.key if meta else ""
-    # The loader of era C knows nothing of era B's endpoint; lines tell where the endpoint was repaired by hand.
+    # The loader of era C knows nothing of era B's endpoint; lines show where the endpoint was repaired by hand.
     era = (
         "B" if is_era_b(session_json) or (chunks and not any(b'"provider"' in chunk.raw for chunk in chunks) and _readable(chunks)) else "C"
     )

@@ -99,7 +99,7 @@ def _block_problem(block: Any) -> str:
 
 
 def unknown_keys(message: Mapping[str, Any]) -> set[str]:
-    """Keys that the loader drops without a word; rollouts' next rewrite loses them."""
+    """Keys that the loader drops without an error; rollouts' next rewrite loses them."""
     names = {name for name in message if name not in MESSAGE}
     content = message.get("content")
     for block in content if isinstance(content, list) else ():

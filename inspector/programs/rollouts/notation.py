@@ -25,7 +25,7 @@ CLEAN_SESSION: dict[str, Any] = {
 
 
 def session_of(lines: Iterable[str], session: Iterable[str], extra: Conversation) -> Conversation:
-    """A rollouts session of these lines, with the facts that stand beside them."""
+    """A rollouts session of these lines, with the facts given next to them."""
     members = {**CLEAN_SESSION, **{name: value for text in session for name, value in jsontext.parse(text).items()}}
     session_json = {name: value for name, value in members.items() if value is not None or name not in ("endpoint", "environment")}
     folder = f"sessions/{CLEAN_SESSION['session_id']}"

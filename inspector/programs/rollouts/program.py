@@ -37,7 +37,7 @@ PROGRAM = Program(
     consequences={
         "unanswered-tail-call": "the turn was interrupted. rollouts leaves it as it is until something follows.",
         "unanswered-call": (
-            "rollouts makes up a result for each request since cd8a0c9; versions before send the call as it is, and providers refuse it."
+            "rollouts adds a synthetic result to each request since cd8a0c9; versions before send the call as it is, and providers refuse it."
         ),
         "unsigned-thinking": "rollouts sends it as text between tags.",
     },

@@ -19,7 +19,7 @@ _IMAGE = "the converter reads fields that a stored image does not have, and dies
 
 @dataclass(slots=True)
 class _Element:
-    """An element of the list as it grows: blocks with the chunk that each came from (None = made up)."""
+    """An element of the list as it grows: blocks with the chunk that each came from (None = synthetic)."""
 
     role: str
     blocks: list[tuple[dict[str, Any], Chunk | None]] = field(default_factory=list)

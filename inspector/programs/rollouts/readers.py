@@ -29,7 +29,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Which of the passes after the first a version has: results are made up since cd8a0c9 (2025-12-23)."""
+    """Which of the passes after the first a version has: synthetic results are added since cd8a0c9 (2025-12-23)."""
 
     synthesises: bool = True
     filters: bool = True
@@ -49,7 +49,7 @@ class Version:
     note: str
 
 
-# The newest first. Of the time before cd8a0c9 it is not known when the filter of orphaned calls came: a crash file that holds its request tells.
+# The newest first. Of the time before cd8a0c9 it is not known when the filter of orphaned calls came: a crash file that contains its request shows it.
 VERSIONS = (
     Version(
         NAME,
@@ -148,7 +148,7 @@ def with_results(messages: Sequence[Message]) -> list[Message]:
 
 
 def interrupted_result(call: Chunk) -> Chunk:
-    """The tool message that upstream makes up: content and id, every other field null."""
+    """Upstream's synthetic tool message: content and id, every other field null."""
     payload = {"type": "tool-result", "toolCallId": call.call_id, "toolName": "", "content": INTERRUPTED, "isError": False}
     return Chunk(f"synthesized:{call.key}", call.seq, "tool", Kind.TOOL_RESULT, payload, 0, 0, at=call.at)
 
@@ -204,7 +204,7 @@ def read(conversation: Conversation) -> Reading:
 
 
 def read_as(version: Version, conversation: Conversation) -> Reading:
-    """The loader's reading, then its repair. A crash file is the request itself, and read as it stands."""
+    """The loader's reading, then its repair. A crash file is the request itself, and read as it is."""
     if conversation.native_id.startswith(PREFIX):
         messages = queries.true_messages(conversation.chunks)
         return Reading(version.name, messages, messages)
@@ -260,7 +260,7 @@ def _unrepaired(messages: Sequence[Message]) -> list[str]:
         if call_id not in calls:
             warnings.append(f"the result for {call_id} (seq {message.chunks[0].seq}) has no call before it, and the repair leaves it")
         elif call_id in results:
-            why = "beside the one that the repair made up" if results[call_id] or message.synthetic else "which the repair leaves so"
+            why = "next to the repair's synthetic one" if results[call_id] or message.synthetic else "which the repair leaves so"
             warnings.append(f"the call {call_id} has two results, {why}")
         results[call_id] = results.get(call_id, False) or message.synthetic
     return warnings

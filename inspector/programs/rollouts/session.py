@@ -1,4 +1,4 @@
-"""What a session.json says, as facts; everything that it lacks or spells oddly is simply no fact."""
+"""What a session.json says, as facts; everything that it lacks or writes oddly is simply no fact."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -59,7 +59,7 @@ def session_facts(record: Record | None, members: dict[str, Any]) -> dict[str, F
     add("reward", members.get("reward"))
     add("unknownKeys", ", ".join(sorted(name for name in members if name not in KEYS)) or None)
     add("sessionProblem", problem or None)
-    # Whole only where it has to be repaired: a repair sets this fact, and the writer spells session.json after it.
+    # Whole only where it has to be repaired: a repair sets this fact, and the writer encodes session.json from it.
     add(SESSION_FACT, members if problem and members else None)
     return facts
 

@@ -1,4 +1,4 @@
-"""The bytes that carry out a plan on a rollouts session: lines that nothing touched as they are, the others in the spelling of their era.
+"""The bytes that carry out a plan on a rollouts session: lines that nothing touched as they are, the others as their era encodes them.
 
 A child is a new folder, as rollouts' own fork, slice and doctor make one; the parent is never touched. No key is written that the store has not.
 """
@@ -105,7 +105,7 @@ def _chunks_by_line(conversation: Conversation) -> dict[int, list[Chunk]]:
 
 
 def _grouped(final: Conversation, base: Mapping[str, Chunk]) -> list[tuple[int | None, list[Chunk]]]:
-    """Chunks by the line that they will stand on, with the number of the stored line; None for a new one. A result is a line of its own."""
+    """Chunks by the line that they will be on, with the number of the stored line; None for a new one. A result is a line of its own."""
     groups: list[tuple[int | None, list[Chunk]]] = []
     for chunk in final.chunks:
         place = _place(chunk.key) if chunk.key in base else None
@@ -218,7 +218,7 @@ def _fill(message: dict[str, Any], chunks: Sequence[Chunk], stored: Mapping[str,
 
 
 def _block(chunk: Chunk, stored: dict[str, Any]) -> dict[str, Any]:
-    """A block in the key order of the dataclass; what the stored one held beside that stays."""
+    """A block in the key order of the dataclass; what else the stored one contains stays."""
     payload = chunk.payload
     extra = {name: value for name, value in dict(payload.get("stored") or {}).items() if name in _EXTRA_MEMBERS}
     match chunk.kind:
@@ -277,11 +277,11 @@ def _repaired_session(plan: Plan) -> dict[str, Any]:
 
 
 def child(plan: Plan, stored: Stored, folder: str) -> list[Change]:
-    """The two files of a new session beside `folder`. Raises WriteRefused where it would have no place, or nothing to be made of."""
+    """The two files of a new session next to `folder`. Raises WriteRefused where it would have no place, or nothing to be made of."""
     parent, _, _ = folder.rpartition("/")
     if not parent:
         raise WriteRefused(
-            f"A child session stands beside this one, outside of what is open here: import the sessions folder, or {IN_PLACE_INSTEAD}."
+            f"A child session is written next to this one, outside of what is open here: import the sessions folder, or {IN_PLACE_INSTEAD}."
         )
     records = {record.key: record for record in stored.records}
     session = records.get(f"{folder}/{SESSION}")

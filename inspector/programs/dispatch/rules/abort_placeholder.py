@@ -13,7 +13,7 @@ ABORTED = "Aborted"
 def placeholders(case: Case) -> list[tuple[int, Chunk]]:
     """Results that an abort left behind, each with the index of its message: an error of exactly that text whose call is nowhere.
 
-    Not where an unreadable row mentions the id: the call may stand in it.
+    Not where an unreadable row mentions the id: the call may be in it.
     """
     called = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.UNREADABLE)}
     hidden = [chunk.raw for chunk in case.conversation.chunks if chunk.kind is Kind.UNREADABLE]

@@ -1,4 +1,4 @@
-"""MSG301: compaction stored messages as they were read merged, so that wrong roles and boundaries stand in the rows themselves."""
+"""MSG301: compaction stored messages as they were read merged, so that wrong roles and boundaries are in the rows themselves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -34,7 +34,7 @@ def check(case: Case) -> Iterator[Match]:
 def _originals(
     case: Case, message: Message, places: Mapping[str, int], archived: Sequence[Message], part_of: Mapping[str, int]
 ) -> list[Message]:
-    """The messages of the archive whose rows stand in this one, in the archive's order."""
+    """The messages of the archive whose rows are in this one, in the archive's order."""
     if case.archive is None:
         return []
     keys = [case.archive.chunks[places[chunk.key]].key for chunk in message.chunks if chunk.key in places]
@@ -61,7 +61,7 @@ def _evidence(originals: list[Message]) -> tuple[tuple[str, str], ...]:
 def _unknown(case: Case, originals: list[Message]) -> tuple[tuple[str, str], ...]:
     if case.archive is None:
         return (("where the messages began", "the archive is not in this store, so their boundaries and roles are not known for certain"),)
-    return () if originals else (("where the messages began", "these rows are not found in the archive as they stand here"),)
+    return () if originals else (("where the messages began", "these rows are not in the archive as they are here"),)
 
 
 RULE = Rule(

@@ -12,7 +12,7 @@ def check(case: Case) -> Iterator[Match]:
         if not hidden and len(errors) < len(message.chunks):
             yield Match(
                 errors,
-                f"An error chunk ({errors[0].text[:100]}) stands among the content of the assistant message at seq {span_text(message.seqs)}.",
+                f"An error chunk ({errors[0].text[:100]}) is among the content of the assistant message at seq {span_text(message.seqs)}.",
             )
 
 
@@ -23,7 +23,7 @@ RULE = Rule(
     severity=Severity.NOTE,
     silent=False,
     origin=Origin.STORE,
-    summary="an error chunk stands beside content in an assistant message",
+    summary="an error chunk is next to content in an assistant message",
     why="The step failed after it had begun to answer. The newest loader strips the error; what was said before it stays, cut off.",
     example='1 user 0.0 text go\n2 assistant 1.0 text well\n3 assistant 1.1 error "HTTP 500: no"',
     check=check,

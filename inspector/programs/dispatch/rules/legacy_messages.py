@@ -21,7 +21,7 @@ def check(case: Case) -> Iterator[Match]:
     elif chunks[0].seq > 1:
         effect = f"the chat begins at seq {chunks[0].seq}, and what was said before is out of sight"
     else:
-        effect = "the chat shows only the chunk rows beside them"
+        effect = "the chat shows only the chunk rows next to them"
     evidence = [
         (f"message {message.chunks[0].seq if message.chunks else '?'}", _words(message.role, [chunk.text for chunk in message.chunks]))
         for message in stranded[:SHOWN]

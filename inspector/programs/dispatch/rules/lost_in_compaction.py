@@ -1,4 +1,4 @@
-"""STORE302: what the user said is gone from the rows although compaction kept what stood before it."""
+"""STORE302: what the user said is gone from the rows although compaction kept what was before it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def check(case: Case) -> Iterator[Match]:
     archived_texts = {chunk.text for chunk in archived}
     prompted = [pair for pair in _lost_from_prompts(case) if pair[1] not in archived_texts]
     if archived or prompted:
-        # What compaction summed up is gone rightly; only what stood after a kept row must still be there.
+        # What compaction summed up is gone rightly; only what was after a kept row must still be there.
         lost = [(f"archive seq {chunk.seq}", chunk.text[:200]) for chunk in archived] + [(where, text[:200]) for where, text in prompted]
         yield Match(
             (anchor or case.conversation.chunks[-1],),
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Match]:
             f"{_holder(bool(archived), bool(prompted))} and the rows do not.",
             evidence=tuple(lost[:8]),
             ruled_out=(
-                ("compaction summed it up", "what stood before it was kept, and compaction keeps the end"),
+                ("compaction summed it up", "what was before it was kept, and compaction keeps the end"),
                 ("the row was deleted afterwards", "not ruled out: a deleted row leaves the same picture"),
             ),
         )
@@ -112,6 +112,6 @@ RULE = Rule(
     ),
     check=check,
     references=("derived from replaceHistory() and forkHistory() of Dispatch store.ts 71c635f",),
-    no_repair_reason="What was lost stands in the archive or in a prompt, and where it belongs in the compacted history is for a person to say.",
-    fixed_in_code="Let compaction refuse to run beside a turn, or append what came in since it read the history.",
+    no_repair_reason="What was lost is in the archive or in a prompt, and where it belongs in the compacted history is for a person to say.",
+    fixed_in_code="Let compaction refuse to run during a turn, or append what came in since it read the history.",
 )

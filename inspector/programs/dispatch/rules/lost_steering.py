@@ -33,7 +33,7 @@ def _match(turn_id: str, rows: list[Chunk], steering: Said, lost: list[str]) -> 
     before = [chunk for chunk in rows if chunk.step_id == steering.after] or rows
     return Match(
         before[-1:],
-        f"A user message that came in while {turn_id[:60]} ran stands in the prompt and in no row: it belongs after seq {before[-1].seq}. "
+        f"A user message that came in while {turn_id[:60]} ran is in the prompt and in no row: it belongs after seq {before[-1].seq}. "
         "The model saw it once; every later request is without it.",
         evidence=tuple(("said", text[:200]) for text in lost[:5]),
         ruled_out=(("put in by the program and not by the user", "not ruled out: the prompt says only that its role is user"),),

@@ -10,7 +10,7 @@ def check(case: Case) -> Iterator[Match]:
     for chunk in case.conversation.chunks:
         if chunk.damage and chunk.damage not in NOT_JSON:
             thrown = case.reading.failure and f"seq {chunk.seq}:" in case.reading.failure
-            effect = "the loader throws on it" if thrown else "the loader drops or misreads it without a word"
+            effect = "the loader throws on it" if thrown else "the loader drops or misreads it without an error"
             yield Match((chunk,), f"The row at seq {chunk.seq} is not a whole chunk row: {chunk.reason}; {effect}.")
 
 

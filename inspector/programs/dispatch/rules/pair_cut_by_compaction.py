@@ -59,5 +59,5 @@ RULE = Rule(
     check=check,
     references=("derived from the compaction of Dispatch",),
     repaired_by=("restore-call-from-archive", "drop-orphaned-results"),
-    fixed_in_code="Cut a history only in front of a message that is not a tool message.",
+    fixed_in_code="Cut a history only before a message that is not a tool message.",
 )

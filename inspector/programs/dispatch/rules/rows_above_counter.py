@@ -15,7 +15,7 @@ def check(case: Case) -> Iterator[Match]:
     if above:
         yield Match(
             above,
-            f"{len(above)} rows (seq {span_text([chunk.seq for chunk in above])}) stand above the counter, which says {counter}: "
+            f"{len(above)} rows (seq {span_text([chunk.seq for chunk in above])}) are above the counter, which says {counter}: "
             "the next append overwrites them from there.",
         )
 
@@ -27,7 +27,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,
-    summary="rows stand above the counter and will be overwritten",
+    summary="rows are above the counter and will be overwritten",
     why="An append writes its rows first and the counter last, each on its own. A crash in between leaves a tail that is read, shown, and then overwritten piece by piece by the next turns.",
     example="@counter 1\n1 user 0.0 text go\n2 assistant 1.0 text ok",
     check=check,

@@ -26,11 +26,11 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="numbers are missing between rows",
-    why="The store promises numbers without gaps. A gap is usually harmless, and tells that rows were deleted: by hand, or by an earlier repair.",
+    why="The store promises numbers without gaps. A gap is usually harmless, and shows that rows were deleted: by hand, or by an earlier repair.",
     example="@counter 3\n1 user 0.0 text go\n3 assistant 1.0 text ok",
     check=check,
     references=("derived; Dispatch keys.ts",),
     repaired_by=(),
-    no_repair_reason="A gap is harmless to every reader, and what stood there is gone from the store.",
+    no_repair_reason="A gap is harmless to every reader, and what was there is gone from the store.",
     fixed_in_code="Nothing to fix in code.",
 )

@@ -27,7 +27,7 @@ RULE = Rule(
     summary="a message that holds only thinking vanishes when read",
     why=(
         "reconcile counts text and tool calls as content, thinking not. The message vanishes from what the model sees, and the evidence of an incident with it: "
-        "two user messages then stand side by side."
+        "two user messages are then neighbors."
     ),
     example='1 user 0.0 text go\n2 assistant 1.0 thinking hmm\n3 user 0.0 text "and?"',
     check=check,

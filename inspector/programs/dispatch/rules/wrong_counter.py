@@ -37,5 +37,5 @@ RULE = Rule(
     check=check,
     references=("derived from append() of Dispatch store.ts 71c635f",),
     repaired_by=("fix-counter",),
-    fixed_in_code="Refuse to append where the counter does not parse or rows stand above it.",
+    fixed_in_code="Refuse to append where the counter does not parse or rows are above it.",
 )

@@ -18,7 +18,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 def _rows(message: Message) -> tuple[Chunk, ...]:
-    # Its bytes are those of the whole message: each chunk becomes a row that is spelled again.
+    # Its bytes are those of the whole message: each chunk becomes a row that is encoded again.
     return tuple(replace(chunk, key=f"new:{chunk.key}", raw=b"") for chunk in message.chunks if chunk.kind is not Kind.UNREADABLE)
 
 

@@ -31,7 +31,7 @@ def propose(case: Case) -> Iterator[Edit]:
             chunks = [chunk for _, chunk in group]
             role = message.role if number is None else archived[number].role
             for chunk in chunks:
-                # seq - chunkIdx tells the messages apart permanently after; the spare msgIdx does until the renumbering.
+                # seq - chunkIdx distinguishes the messages permanently; the spare msgIdx does until the renumbering.
                 corrected[chunk.key] = replace(chunk, role=role, msg_idx=spare, chunk_idx=chunk.seq - chunks[0].seq)
             spare += 1
     if corrected:

@@ -1,4 +1,4 @@
-"""Gives damaged rows back what they must have held: numbers from the rows beside them, a lost chunk from a prompt that was traced."""
+"""Restores what damaged rows must have contained: numbers from the rows next to them, a lost chunk from a prompt that was traced."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """A row that is rebuilt may tell of the one on either side, so the rows are gone through, there and back, until nothing more comes of it."""
+    """A row that is rebuilt may determine the one on either side, so the rows are gone through, there and back, until nothing more comes of it."""
     chunks = list(case.conversation.chunks)
     damaged = [place for place, chunk in enumerate(chunks) if chunk.kind is Kind.UNREADABLE]
     traced = prompts(case.trace) if any(lost(chunks[place]) for place in damaged) else []
@@ -77,10 +77,10 @@ def _row(chunk: Chunk, payload: Mapping[str, Any], target: Suffix) -> Chunk | No
 STRATEGY = Strategy(
     name="rebuild-unreadable-row",
     safety=frozenset(),
-    summary="gives damaged rows back their role and numbers from the rows beside them, and a lost chunk from the one traced prompt that fits",
+    summary="restores the role and numbers of damaged rows from the rows next to them, and a lost chunk from the one traced prompt that fits",
     cost="Nothing that can be read is changed. A row for which more than one content or place would do stays as it is.",
     user_visible_effect="What was missing in the history is there after a reload.",
-    pros="Numbers follow from the rows beside, since an append counts seq and chunkIdx in lockstep; a prompt body is what the program itself had loaded.",
+    pros="Numbers follow from the rows next to it, since an append counts seq and chunkIdx in lockstep; a prompt body is what the program itself had loaded.",
     cons="The damaged bytes are evidence of how they were damaged (undo and the audit page keep them). A prompt shows what was loaded then, not what was written since.",
     write_kind="content",
     propose=propose,

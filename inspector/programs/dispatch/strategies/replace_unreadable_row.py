@@ -1,4 +1,4 @@
-"""Puts an error chunk where a row stands of which nothing can be read, so that loaders get past it and people see that something is missing."""
+"""Puts an error chunk in the place of a row of which nothing can be read, so that loaders get past it and people see that something is missing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """From the last row to the first, since a row knows from the next one whether it stands in that message."""
+    """From the last row to the first, since a row knows from the next one whether it is in that message."""
     chunks = list(case.conversation.chunks)
     places = [place for place, chunk in enumerate(chunks) if lost(chunk)]
     for place in reversed(places):
@@ -43,7 +43,7 @@ def _error(chunk: Chunk, suffix: Suffix) -> Chunk:
 STRATEGY = Strategy(
     name="replace-unreadable-row",
     safety=frozenset({Safety.LOSSY}),
-    summary="puts an error chunk that says so where a row stands of which nothing can be read",
+    summary="puts an error chunk that says so in the place of a row of which nothing can be read",
     cost=(
         "The damaged bytes leave the store; undo and the audit page keep them. What the row held stays unknown. "
         "The error chunk is one like any other: alone in its message it is named MSG201, in a history that is read merged MSG203, until renumber-messages and strip-error-chunks have run."

@@ -15,7 +15,7 @@ _LEFT_OUT = (Kind.ERROR, Kind.UNREADABLE)
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Before the first result that stands without its call, with the results of the same message that were cut off too."""
+    """Before the first result that is without its call, with the results of the same message that were cut off too."""
     if case.archive is None:
         return
     present_ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
@@ -66,7 +66,7 @@ STRATEGY = Strategy(
     summary="inserts the call that compaction cut off, from the archive, before its result, and renumbers the messages",
     cost="The rows of one assistant message per cut, byte for byte as the archive holds them; the rows after them move up.",
     user_visible_effect="The answer with its tool call appears again above the result. Clients that hold rows by number should reload.",
-    pros="The archive holds the very message, so nothing is made up, and the result keeps its meaning.",
+    pros="The archive holds the very message, so nothing is invented, and the result keeps its meaning.",
     cons="It brings back a little of what compaction was to shorten; dropping the result costs fewer tokens.",
     write_kind="W3",
     propose=propose,

@@ -1,4 +1,4 @@
-"""Which role and numbers a row must have, from what is left of it and from the rows beside it; never a guess."""
+"""Which role and numbers a row must have, from what is left of it and from the rows next to it; never a guess."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Suffix:
 def suffix(chunks: Sequence[Chunk], place: int, payload: Mapping[str, Any], starts: str = "") -> Suffix | None:
     """Of the row at `place`, were `payload` its chunk; None where more than one would do. `starts`: the role of a message known to begin here.
 
-    An append counts seq and chunkIdx in lockstep: a next row that does not begin its message tells all of this one.
+    An append counts seq and chunkIdx in lockstep: a next row that does not begin its message determines all of this one.
     """
     row = chunks[place]
     role = starts or (row.role if row.role in _ROLES else "") or _ROLE_OF.get(str(payload.get("type")), "")

@@ -1,4 +1,4 @@
-"""A chunk that the store lost, found in a traced prompt between the chunks that it stood between."""
+"""A chunk that the store lost, found in a traced prompt between the chunks that it was between."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def _chunks(messages: Sequence[Any]) -> Iterator[TracedChunk]:
 def chunk_between(names: Sequence[str], place: int, traced: Sequence[Sequence[TracedChunk]]) -> TracedChunk | None:
     """What all prompts agree on for the row at `place`; `names` are those of the stored rows, "" for one that cannot be read.
 
-    None where no prompt holds the rows around with as many between them, where two prompts differ, or where whole rows stand between
+    None where no prompt holds the rows around with as many between them, where two prompts differ, or where whole rows are between
     such neighbors elsewhere: the prompt may show those.
     """
     first = last = place

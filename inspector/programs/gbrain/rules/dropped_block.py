@@ -17,7 +17,7 @@ def check(case: Case) -> Iterator[Match]:
     dropped = [chunk for entry in case.reading.dropped if entry.why == UNKNOWN for chunk in entry.chunks]
     for chunk in dropped:
         if chunk.kind is Kind.UNREADABLE:
-            yield Match((chunk,), f"What stands at seq {chunk.seq} is not read: {chunk.reason}.", origin=Origin.STORE)
+            yield Match((chunk,), f"The content at seq {chunk.seq} is not read: {chunk.reason}.", origin=Origin.STORE)
     # The direct path sends every block as it was received.
     unknown: dict[str, list[Chunk]] = {}
     for chunk in dropped if not direct else ():
@@ -54,7 +54,7 @@ RULE = Rule(
     origin=Origin.READER,
     summary="a block is malformed, or of a type that gbrain leaves out when it reads the message",
     why=(
-        "The gateway reads blocks one by one and drops without a word what is neither text nor call nor result, or lacks an id, a name or its words. "
+        "The gateway reads blocks one by one and drops without an error what is neither text nor call nor result, or lacks an id, a name or its words. "
         "A call that is dropped was made all the same, and its result then has no call."
     ),
     example='@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 control payload={"type":"control","block":{"type":"server_tool_use","id":"s1"}}',

@@ -25,9 +25,7 @@ def check(case: Case) -> Iterator[Match]:
             missing = [index for skipped, _ in gaps for index in skipped]
             numbers = f"{'index' if len(missing) == 1 else 'indexes'} {span_text(missing)}"
             why = f"{GATEWAY}." if is_own else "no path of gbrain leaves these out, so that rows were removed."
-            yield Match(
-                [chunk for _, chunk in gaps], f"No message stands at {numbers}: {why}", severity=None if is_own else Severity.WARNING
-            )
+            yield Match([chunk for _, chunk in gaps], f"No message is at {numbers}: {why}", severity=None if is_own else Severity.WARNING)
 
 
 RULE = Rule(

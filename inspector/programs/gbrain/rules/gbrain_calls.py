@@ -83,7 +83,7 @@ def calls_text(turn: Sequence[OpenCall]) -> str:
 
 
 def path_text(case: Case) -> str:
-    """Which of the program's paths the job ran on, in a sentence; "" where nothing tells."""
+    """Which of the program's paths the job ran on, in a sentence; "" where nothing shows it."""
     path = case.conversation.fact(PATH)
     return f" The job ran on {path}." if path else ""
 

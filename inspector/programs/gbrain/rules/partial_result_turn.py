@@ -29,7 +29,7 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="the row of results after a message does not answer all of its calls",
     why=(
-        "Mapped one for one the history is refused. gbrain since #2820 does not look into the ledger where any result follows: the model is told that a result is unavailable, "
+        "Mapped one for one the history is refused. gbrain since #2820 does not look into the ledger where any result follows: the model reads that a result is unavailable, "
         "though it may be there."
     ),
     example="@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 assistant 1.1 tool-call b body {}\n4 tool 2.0 tool-result a f",

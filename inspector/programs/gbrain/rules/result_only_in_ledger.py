@@ -1,4 +1,4 @@
-"""TOOL601: calls whose outcome stands in the ledger, and not in the history that is sent."""
+"""TOOL601: calls whose outcome is in the ledger, and not in the history that is sent."""
 
 from collections.abc import Iterator
 

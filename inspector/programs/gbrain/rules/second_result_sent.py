@@ -39,11 +39,11 @@ RULE = Rule(
     summary="the client puts a second result in for a call that has its own",
     why=(
         "Pull request 1934 adds results after every message with calls, whether or not they follow; gbrain since #2820 does so where they do not follow at once. "
-        "Anthropic refuses two results of one call (AN-6), and others tell the model the same thing twice."
+        "Anthropic refuses two results of one call (AN-6), and others give the model the same thing twice."
     ),
     example="@format gbrain\n@reader gbrain-head\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 user 2.0 text and?\n4 tool 3.0 tool-result a f",
     check=check,
     references=("gbrain pull request 1934: row 8 of the conformance table", "AN-6 of the rules on Anthropic"),
-    no_repair_reason="The stored results are right where they stand; a late one is told by TOOL207.",
+    no_repair_reason="The stored results are right where they are; a late one is reported by TOOL207.",
     fixed_in_code="Look whether the history answers a call before a result is put in for it.",
 )

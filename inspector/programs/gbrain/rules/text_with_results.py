@@ -17,7 +17,7 @@ def check(case: Case) -> Iterator[Match]:
             own = " The job ran on the direct Anthropic path, which sends them; the gateway would not." if direct else ""
             yield Match(
                 words,
-                f"The words at seq {span_text([chunk.seq for chunk in words])} stand in a message of results: the gateway sends its results alone, and the model never sees them.{own}",
+                f"The words at seq {span_text([chunk.seq for chunk in words])} are in a message of results: the gateway sends its results alone, and the model never sees them.{own}",
                 severity=Severity.NOTE if direct else None,
                 evidence=(("words", words[0].text[:160]),),
             )
@@ -30,7 +30,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     silent=True,
     origin=Origin.READER,
-    summary="words that stand beside results in one message never reach the model",
+    summary="words that are next to results in one message never reach the model",
     why=(
         "The direct Anthropic path writes a note after the results of a turn that was cut off at the output cap (#2778). A job that goes on over the gateway loses it: the conversion to the SDK "
         "makes a tool message of the results and keeps nothing else."

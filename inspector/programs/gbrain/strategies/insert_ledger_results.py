@@ -1,4 +1,4 @@
-"""Puts in the results that the store keeps beside the messages, in its ledger of tool runs."""
+"""Puts in the results that the store keeps next to the messages, in its ledger of tool runs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +13,7 @@ from inspector.strategies.arrangement import placed
 from inspector.strategies.base import Strategy
 from inspector.strategies.insert_interrupted_result import not_mistaken
 
-"""What the key of such a result starts with; after it stands the key of the run's own record."""
+"""What the key of such a result starts with; after it comes the key of the run's own record."""
 
 
 def settled_runs(case: Case) -> list[tuple[Answered, Execution]]:

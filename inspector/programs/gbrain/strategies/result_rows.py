@@ -15,8 +15,8 @@ from inspector.strategies.numbering import renumbered
 def placed_in_rows(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[str, Chunk]) -> Iterator[Edit]:
     """`results`, each with the key of a chunk of the turn that it belongs to; `without` goes first.
 
-    A row that is there already is completed: what stands in it keeps its order, and a new result stands before those of later calls. Where words have
-    that index the results stand in front of them; whether the program can live with that, the format says when it writes.
+    A row that is there already is completed: what is in it keeps its order, and a new result comes before those of later calls. Where words have
+    that index the results come before them; whether the program can live with that, the format says when it writes.
     """
     base = case.conversation
     rows = _rows(chunk for chunk in base.chunks if chunk.key not in without)

@@ -75,7 +75,7 @@ def _selected(path: Sequence[PathRow], rules: Rules, context: Context) -> list[P
         kept_rows = [row for row in kept_rows if row.role != "tool" or row.chunks[0].call_id in answerable]
     elif rules.system:
         kept_rows = [row for row in kept_rows if row.role != "system"]
-    # Rows are not hashable by content at a fair price: their place tells them apart.
+    # Rows are not hashable by content at a fair price: their place distinguishes them.
     kept_ids = {id(row) for row in kept_rows}
     cut_chunks = tuple(chunk for row in path[:at] if id(row) not in kept_ids and _messages(row, rules) for chunk in row.chunks)
     if cut_chunks:

@@ -46,7 +46,7 @@ VERSIONS = (
     ),
     Version(
         *("openclaw-2026.1", "2026.1.30, with the session manager of pi 0.50.7", pi_path, pairing_2026_1, False, False, False),
-        "Moves a result within its span, makes up those that are missing (of failed turns too), drops what stands outside its span; loses the "
+        "Moves a result within its span, adds synthetic ones for those that are missing (of failed turns too), drops what is outside its span; loses the "
         "second result of an id that is used again, and lets a duplicate at the very end through.",
     ),
     Version(
@@ -56,7 +56,7 @@ VERSIONS = (
     ),
     Version(
         *("openclaw-2026.9", "2026.9.6 as in production", scanned_path, pairing_2026_9, True, True, True),
-        "Pairs by occurrence; rebases entries whose parent is missing; drops failed turns with their results, and results that stand before "
+        "Pairs by occurrence; rebases entries whose parent is missing; drops failed turns with their results, and results that come before "
         "their call or whose owner is not certain.",
     ),
 )

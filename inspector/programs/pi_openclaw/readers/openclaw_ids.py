@@ -25,7 +25,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 def clean_id(id_: str, mode: str) -> str:
-    """The id as a provider takes it, before it is told apart from others."""
+    """The id as a provider takes it, before it is distinguished from others."""
     if not id_:
         return "defaultid" if mode == STRICT9 else "defaulttoolid"
     plain = _OTHER_CHARACTERS.sub("", id_)

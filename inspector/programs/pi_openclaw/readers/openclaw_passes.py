@@ -1,7 +1,7 @@
 """What the passes of OpenClaw's pipeline have in common: messages in, messages out, and what was left out on the way.
 
 Read off the published package 2026.9.6 (`sanitizeSessionHistory`, `validateReplayTurns`). A text that takes the place of content keeps the key and the
-place of the first chunk that it stands for.
+place of the first chunk that it replaces.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class Passed:
 
 
 def with_chunks(message: Message, chunks: Sequence[Chunk]) -> Message:
-    """The same answer with other content: what is known of the turn stands at its first chunk, and stays there."""
+    """The same answer with other content: what is known of the turn is kept at its first chunk, and stays there."""
     first = chunks[0]
     about = message.chunks[0].payload.get("entry")
     if first.payload.get("entry") is not about:
@@ -57,5 +57,5 @@ def nothing(chunk: Chunk) -> Chunk:
 
 
 def is_empty(chunk: Chunk) -> bool:
-    """Whether it stands for content that is none."""
+    """Whether it represents empty content."""
     return chunk.kind is Kind.CONTROL and "empty" in chunk.payload

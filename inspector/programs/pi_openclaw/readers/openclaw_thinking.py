@@ -14,7 +14,7 @@ _CALLS = ("toolCall", "tool_use", "function_call")
 
 
 def without_stale_signatures(messages: Sequence[Message]) -> Passed:
-    """Answers from before the latest compaction lose their signatures, which were made over what its summary stands for now."""
+    """Answers from before the latest compaction lose their signatures, which were made over what its summary replaces now."""
     at = max((message.chunks[0].at or 0 for message in messages if _type(message) == "compaction"), default=0)
     passed = Passed()
     for message in messages:

@@ -28,7 +28,7 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
 
 @dataclass(slots=True)
 class _Occurrence:
-    """One call of a frame; `stored` is the result that answers it, as it stands in the history."""
+    """One call of a frame; `stored` is the result that answers it, as it is in the history."""
 
     call: Chunk
     result: Message | None = None
@@ -58,7 +58,7 @@ class _Count:
 def pairing_2026_9(messages: Sequence[Message], missing: str = MISSING) -> Paired:
     """By occurrence: an unclaimed result goes back only to the one open call of its id. Failed turns go with their results, as in production.
 
-    `missing`: what a result says that is made up.
+    `missing`: what a synthetic result says.
     """
     source = single(messages)
     count = _Count()
@@ -83,7 +83,7 @@ def pairing_2026_9(messages: Sequence[Message], missing: str = MISSING) -> Paire
 
 
 def _frames(source: Sequence[Message], count: _Count) -> tuple[list[Message], list[_Frame]]:
-    """What stands before the first frame, and the frames with what their own results answer."""
+    """What comes before the first frame, and the frames with what their own results answer."""
     unframed: list[Message] = []
     frames: list[_Frame] = []
     calls: list[Chunk] = []

@@ -18,7 +18,7 @@ from inspector.programs.pi_openclaw.readers.result_pairing import (
 
 
 def pi_pairing(at_end: bool, holds_system: bool) -> Pairing:
-    """Failed turns go, their results stay; results are made up before the next user or assistant message, and `at_end`."""
+    """Failed turns go, their results stay; synthetic results are added before the next user or assistant message, and `at_end`."""
 
     def paired(messages: Sequence[Message]) -> Paired:
         out: list[Message] = []

@@ -132,7 +132,7 @@ def scanned_path(tree: Conversation) -> Conversation:
         walked, why = _select(nodes, chosen_entry.id if chosen_entry else leaf)
         path = [*_before(all_entries, nodes, walked), *(node.entry for node in walked)] if why != "cycle" else []
     result = as_path(tree, path)
-    # Ids are one to a line: nothing else may stand in one.
+    # Ids are one to a line: an id with a line end is left out.
     rebased_ids = "\n".join(entry.id for entry in path if entry.index in rebased and "\n" not in entry.id)
     return replace(result, facts={**result.facts, WALK: Fact(WALK, why), REBASED: Fact(REBASED, rebased_ids)})
 

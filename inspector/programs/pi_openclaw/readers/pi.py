@@ -17,7 +17,7 @@ from inspector.readers.strict import strict_problems
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """`at_end`: makes up results for the last turn too. `foreign`: what becomes of thinking of another model ("text" or "dropped").
+    """`at_end`: adds synthetic results for the last turn too. `foreign`: what becomes of thinking of another model ("text" or "dropped").
     `null_content`: reads content that is null as none. `overwrites`: what happens to a file without a header."""
 
     name: str
@@ -51,7 +51,7 @@ def read_as(version: Version, path: Conversation) -> Reading:
     paired = pi_pairing(version.at_end, version.system)(normalised(messages, target_of(path_rows)))
     above = [*warnings_of(path_rows, path.fact("id")), *few(_unread_ids(context.sent))]
     if path_rows and not path_rows[-1].id and path_rows[-1].about:
-        above.append("the last line has no id: pi's path begins and ends there, and what stands before it is hidden")
+        above.append("the last line has no id: pi's path begins and ends there, and what comes before it is hidden")
     if empty_though(path):
         above.append("the last line is no entry: pi has no leaf then, and its context is empty")
     warnings = (*above, *context.warnings, *few(strict_problems(paired.messages)))

@@ -122,6 +122,6 @@ def id_of(message: Message) -> str:
 
 
 def still_dropped(dropped: Sequence[Dropped], out: Sequence[Message]) -> list[Dropped]:
-    """Without those whose very result was pulled to its call: it is passed again where it stood, and counted there."""
+    """Without those whose very result was pulled to its call: it is passed again in its old place, and counted there."""
     sent = {chunk.key for message in out if not message.synthetic for chunk in message.chunks}
     return [entry for entry in dropped if not all(chunk.key in sent for chunk in entry.chunks)]

@@ -16,7 +16,7 @@ _NO_MAPPING: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class PathRow:
-    """The chunks of one entry. `about` is what it keeps beside the content: empty for a message that a strategy put in."""
+    """The chunks of one entry. `about` is what it keeps next to the content: empty for a message that a strategy put in."""
 
     chunks: tuple[Chunk, ...]
     about: Mapping[str, Any]
@@ -44,7 +44,7 @@ def word(value: Any) -> str:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    # A plain dict is told by its type; asking the abstract class costs a second on a long session.
+    # A plain dict is recognized by its type; asking the abstract class costs a second on a long session.
     return value if isinstance(value, dict | Mapping) else _NO_MAPPING
 
 
@@ -90,7 +90,7 @@ STORED_NAME = "spelling"
 
 
 def stored_name(chunk: Chunk, usual: str) -> str:
-    """How the stored block spells what canonical payloads have one word for: the type of a call, or the key of a result's id."""
+    """How the stored block names what canonical payloads have one word for: the type of a call, or the key of a result's id."""
     return word(chunk.payload.get(STORED_NAME)) or usual
 
 

@@ -28,7 +28,7 @@ READER = Reader(
     NAME,
     PI,
     "a client that sends the path from the last line as it is stored",
-    "Repairs nothing: compaction and edits of the context count, calls and results go out as they lie on the path.",
+    "Repairs nothing: compaction and edits of the context count, calls and results go out as they are on the path.",
     "the context rules of pi 1.5.2, without transformMessages",
     read,
     path=pi_path,

@@ -1,4 +1,4 @@
-"""What is wrong with the way from a path's leaf to its root, told from the path itself, so that a repaired path tells nothing."""
+"""What is wrong on the way from a path's leaf to its root, found in the path itself, so that nothing is reported of a repaired path."""
 
 from collections.abc import Sequence
 
@@ -31,9 +31,9 @@ def warnings_of(path: Sequence[PathRow], header: str | None = None) -> list[str]
     """What the walk hides, for a reader whose own walk ends; `header` is the id of the session."""
     warnings: list[str] = []
     if id_ := closes(path):
-        warnings.append(f"the parents form a cycle at the entry {spoken(id_[:40])}: the walk ends there, and what stands above is hidden")
+        warnings.append(f"the parents form a cycle at the entry {spoken(id_[:40])}: the walk ends there, and what is above is hidden")
     if parent := dangles(path, header):
-        warnings.append(f"the parent {spoken(parent[:40])} of the first entry is in no line: what stood above it is hidden")
+        warnings.append(f"the parent {spoken(parent[:40])} of the first entry is in no line: what was above it is hidden")
     return warnings
 
 

@@ -1,4 +1,4 @@
-"""TREE101: an entry whose parent is in no line, so that what stood above it is hidden."""
+"""TREE101: an entry whose parent is in no line, so that what was above it is hidden."""
 
 from collections.abc import Iterator
 
@@ -61,9 +61,9 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_w
         text = f"{start}; it is not on the path, and a branch that ends in it begins here."
         return Match(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))
     if entry.index != tree.path[0].index:
-        text = f"{start}: this reader goes on from the leaf of that moment, other programs begin here and forget what stands above."
+        text = f"{start}: this reader goes on from the leaf of that moment, other programs begin here and forget what is above."
     else:
-        text = f"{start}: the path begins here and hides what stands above, {counted(turns, 'message')} of the user among it; {tree.reach}."
+        text = f"{start}: the path begins here and hides what is above, {counted(turns, 'message')} of the user among it; {tree.reach}."
     return Match(entry.chunks, text, evidence=(*evidence, *effects("dangling")))
 
 
@@ -74,10 +74,10 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,
-    summary="an entry names a parent that is in no line, so what stood above it is hidden",
+    summary="an entry names a parent that is in no line, so what was above it is hidden",
     why=(
         "The parent never reached the disk, or its line is torn, or was deleted without its children being led elsewhere. The programs walk from parent to parent "
-        "and stop there without a word: the session opens, and has forgotten all that was said before."
+        "and stop there without an error: the session opens, and has forgotten all that was said before."
     ),
     example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 user 3.0 text and? parent=lost\n4 assistant 4.0 text what?",
     check=check,

@@ -50,7 +50,7 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="an answer that failed holds tool calls, and programs leave it out of requests",
     why=(
-        "Half an answer is no use to the model, so pi and OpenClaw leave it out of every request. pi does so without the results of its calls: they stand alone then, "
+        "Half an answer is no use to the model, so pi and OpenClaw leave it out of every request. pi does so without the results of its calls: they are alone then, "
         "and every later request is refused. A client that replays the path as stored sends calls that nobody answered."
     ),
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call c ls {} about={"stopReason":"aborted"}\n3 tool 3.0 tool-result c half',

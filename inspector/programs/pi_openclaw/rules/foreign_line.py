@@ -33,7 +33,7 @@ def _match(chunk: Chunk) -> Match:
         return Match((chunk,), f"{what} is of no shape that programs know: {chunk.reason}.", evidence=_begins(chunk))
     return Match(
         (chunk,),
-        f"The line at seq {chunk.seq} is no entry: {chunk.reason}. Programs skip it without a word.",
+        f"The line at seq {chunk.seq} is no entry: {chunk.reason}. Programs skip it without an error.",
         evidence=(*_begins(chunk), *effects("line")),
     )
 
@@ -62,10 +62,10 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a line of the session file is no entry that programs know",
-    why="Another program, a log line or a hand put it there. The programs skip it without a word; whoever wrote it believes that it counts.",
+    why="Another program, a log line or a hand put it there. The programs skip it without an error; whoever wrote it believes that it counts.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "Error: x" damage=not-json reason="not JSON"\n3 assistant 3.0 text done',
     check=check,
     references=("pi session reader, measured on 0.73.1 and 0.87.1",),
-    no_repair_reason="It does no harm where it stands, and may say what happened: read it, and leave it.",
+    no_repair_reason="It does no harm where it is, and may say what happened: read it, and leave it.",
     fixed_in_code="Write logs to another file than the session.",
 )

@@ -16,7 +16,7 @@ _APART = "The path neither names these records nor goes on in them: they are a b
 
 
 def check(case: Case) -> Iterator[Match]:
-    """Of a line whose records all stand on the path by lines of their own only a note: where every line is kept, it stays in the file.
+    """Of a line whose records are all on the path by lines of their own only a note: where every line is kept, it stays in the file.
 
     The strategy is named where one of the records belongs on the path; a branch of its own is left where it is.
     """
@@ -53,7 +53,7 @@ def _match(line: list[Chunk], below: dict[str, list[Entry]], back: set[str], pat
     lost_ones = [entry for entry in records if entry.chunks[0].key not in back and words_of(entry) not in path_words]
     where = f"(seq {line[0].seq}-{line[-1].seq})"
     if not lost_ones:
-        text = f"{counted(len(records), 'whole record')} stand on one line {where}, and each is on the path by a line of its own: the old line stays in the file, and no program reads it."
+        text = f"{counted(len(records), 'whole record')} are on one line {where}, and each is on the path by a line of its own: the old line stays in the file, and no program reads it."
         return Match(line, text, severity=Severity.NOTE)
     if len(lost_ones) < len(records):
         text = f"{len(lost_ones)} of {len(records)} records of one line {where} {'is' if len(lost_ones) == 1 else 'are'} on no line of the path, and no program reads the shared line: {_named(lost_ones)}."
@@ -61,9 +61,9 @@ def _match(line: list[Chunk], below: dict[str, list[Entry]], back: set[str], pat
     hanging = [entry for id_ in ids for entry in below.get(id_, [])]
     torn = sum(chunk.damage == "torn" for chunk in line)
     fragments = f" and {counted(torn, 'fragment')}" if torn else ""
-    stand = f"{counted(len(records), 'whole record')}{fragments} stand on one line {where}"
+    stand = f"{counted(len(records), 'whole record')}{fragments} are on one line {where}"
     lost = (
-        f", and what hangs below ({counted(len(hanging), 'entry')}, the first at seq {hanging[0].chunks[0].seq}) loses all that stands above"
+        f", and what hangs below ({counted(len(hanging), 'entry')}, the first at seq {hanging[0].chunks[0].seq}) loses all that is above"
         if hanging
         else ""
     )
@@ -90,8 +90,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,
-    summary="several records stand on one line, and programs read none of them",
-    why="A file that ended without an LF was written on, or two processes wrote at once. The line is no JSON, so that it is skipped without a word, though every record in it is whole.",
+    summary="several records are on one line, and programs read none of them",
+    why="A file that ended without an LF was written on, or two processes wrote at once. The line is no JSON, so that it is skipped without an error, though every record in it is whole.",
     example=(
         '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done entry=a1 about={"fused":1}\n3 user 2.0 text more entry=u2 parent=a1 about={"fused":2}\n4 assistant 4.0 text ok parent=u2'
     ),

@@ -6,7 +6,7 @@ from inspector.conversation.tree import Entry, chain_above, entries, last_by_id
 from inspector.rules.base import Case, cached_per_case
 
 Place = tuple[str | None, Sequence[Entry]]
-"""The key of the chunk after which they belong (None = in front of all), and the records."""
+"""The key of the chunk after which they belong (None = before all), and the records."""
 
 
 @cached_per_case
@@ -46,7 +46,7 @@ def coming_back(case: Case) -> tuple[Place, ...]:
 
 
 def _above(by_id: Mapping[str, Entry], entry: Entry, place: int, on_path: set[str]) -> list[Entry]:
-    """What stands between the entry and what is on the path already, where its parent is a record that shares its line."""
+    """What is between the entry and what is on the path already, where its parent is a record that shares its line."""
     parent = by_id.get(entry.parent) if entry.parent is not None else None
     if parent is None or "fused" not in parent.about or parent.chunks[0].key in on_path:
         return []

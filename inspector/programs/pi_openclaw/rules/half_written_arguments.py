@@ -35,7 +35,7 @@ def _match(case: Case, call: Chunk) -> Match | None:
         return None
     if _value(partial) == call.payload.get("input"):
         weight = Severity.NOTE if case.conversation.format == PI else Severity.WARNING
-        text = f"{start} still has the scratch text of its arguments beside them; they are complete, but OpenClaw drops such a call."
+        text = f"{start} still has the scratch text of its arguments next to them; they are complete, but OpenClaw drops such a call."
         return Match((call,), text, severity=weight, evidence=effects("arguments"))
     text = f"{start} was stored while its arguments were being written: what is stored is not what the model was about to say."
     return Match((call,), text, evidence=(("partialJson", partial[:200]), *effects("arguments")))

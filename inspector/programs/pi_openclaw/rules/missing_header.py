@@ -44,6 +44,6 @@ RULE = Rule(
     example='@format pi\n@headerProblem "The first record of the file is no session header."\n1 user 1.0 text go',
     check=check,
     references=("measured: pi 0.50 to 0.80.2 leave 133 of 414 bytes; 0.80.3 and later refuse",),
-    no_repair_reason="Copy the file before any program opens it, and put a header line in front of the copy by hand.",
+    no_repair_reason="Copy the file before any program opens it, and put a header line at the start of the copy by hand.",
     fixed_in_code="Never write to a file that was not understood.",
 )

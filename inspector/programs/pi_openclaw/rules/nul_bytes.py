@@ -11,7 +11,7 @@ def check(case: Case) -> Iterator[Match]:
     yield from bounded(
         Match(
             (chunk,),
-            f"The line at seq {chunk.seq} cannot be read: {chunk.reason}. Programs skip it without a word.",
+            f"The line at seq {chunk.seq} cannot be read: {chunk.reason}. Programs skip it without an error.",
             evidence=effects("line"),
         )
         for chunk in whole(case).chunks
@@ -31,6 +31,6 @@ RULE = Rule(
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "" damage=nul reason="512 of its 512 bytes are NUL"',
     check=check,
     references=("a count in claude-code #81843: 6 of 10,949 files",),
-    no_repair_reason="The bytes are gone; look among the copies beside the file, and lead the entries below to the entry before it by hand, on a copy.",
+    no_repair_reason="The bytes are gone; look among the copies next to the file, and lead the entries below to the entry before it by hand, on a copy.",
     fixed_in_code="Sync a file before its new length counts.",
 )

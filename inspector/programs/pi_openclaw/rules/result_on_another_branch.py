@@ -1,4 +1,4 @@
-"""TREE106: a call without its result on the path, whose real result stands on another branch."""
+"""TREE106: a call without its result on the path, whose real result is on another branch."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,8 @@ def check(case: Case) -> Iterator[Match]:
     yield from bounded(
         Match(
             (elsewhere.call, elsewhere.result),
-            f"The call of {elsewhere.call.tool_name[:60]} at seq {elsewhere.call.seq} (entry {entry_of[elsewhere.call.key][:40]!r}) {elsewhere.instead}; its real one stands at "
-            f"seq {elsewhere.result.seq} (entry {elsewhere.entry.id[:40]!r}), on another branch. No text must be made up for it: lead the path through that entry.",
+            f"The call of {elsewhere.call.tool_name[:60]} at seq {elsewhere.call.seq} (entry {entry_of[elsewhere.call.key][:40]!r}) {elsewhere.instead}; its real one is at "
+            f"seq {elsewhere.result.seq} (entry {elsewhere.entry.id[:40]!r}), on another branch. No synthetic text is needed for it: lead the path through that entry.",
             evidence=(
                 ("the result", elsewhere.result.text[:160] or "(nothing)"),
                 ("on the path, but for it", _next(case, elsewhere.call.key)),
@@ -41,10 +41,10 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,
-    summary="the result of a call stands on another branch than the live path",
+    summary="the result of a call is on another branch than the live path",
     why=(
         "The next entry was hung below the call instead of below its result, by a second process or by a leaf that was not moved on. The file is complete, the path is not: "
-        "programs make up a result for a call whose real one they have on disk."
+        "programs add a synthetic result for a call whose real one they have on disk."
     ),
     example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call c ls {} entry=a1\n3 tool 3.0 tool-result c f entry=r1\n4 user 4.0 text and? parent=a1",
     check=check,

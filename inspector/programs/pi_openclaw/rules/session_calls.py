@@ -1,4 +1,4 @@
-"""Calls of sessions and their results, occurrence by occurrence: which have none, and where in the file the missing one stands."""
+"""Calls of sessions and their results, occurrence by occurrence: which have none, and where in the file the missing one is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FAILED = ("error", "aborted")
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The result of a call that the path does not hold, and the entry it stands in; `instead` says what the path has for it."""
+    """The result of a call that the path does not hold, and the entry it is in; `instead` says what the path has for it."""
 
     call: Chunk
     result: Chunk
@@ -95,7 +95,7 @@ def cut_result(case: Case, result: Chunk, call: Chunk | None) -> str:
 
 @cached_per_case
 def on_other_branches(case: Case) -> list[Elsewhere]:
-    """Real results of calls of the path that stand on another branch below their own call."""
+    """Real results of calls of the path that are on another branch below their own call."""
     missing = _open(case)
     if not missing or case.tree is None:
         return []

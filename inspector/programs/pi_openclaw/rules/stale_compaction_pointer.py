@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Match]:
     if any(entry.id == first_kept for entry in above):
         if results := cut_results(case):
             seqs = span_text([result.seq for result in results])
-            text = f"The {bound.type} {name(bound)} keeps {'a result' if len(results) == 1 else f'{len(results)} results'} (seq {seqs}) without the call: it keeps entries from {spoken(first_kept[:40])} on, and the call stands before that."
+            text = f"The {bound.type} {name(bound)} keeps {'a result' if len(results) == 1 else f'{len(results)} results'} (seq {seqs}) without the call: it keeps entries from {spoken(first_kept[:40])} on, and the call comes before that."
             yield Match((*bound.chunks, *results), text, evidence=(shown, *effects("orphan")))
         return
     target = tree.by_id.get(first_kept)
@@ -37,13 +37,13 @@ def check(case: Case) -> Iterator[Match]:
 
 
 def _bound(case: Case, tree: Tree) -> int | None:
-    """The place on the path of the last entry that leaves out what stands before."""
+    """The place on the path of the last entry that leaves out what comes before."""
     bounds = ("compaction", "reset") if case.conversation.format in (OPENCLAW, OPENCLAW_SQLITE) else ("compaction",)
     return next((place for place in range(len(tree.path) - 1, -1, -1) if tree.path[place].type in bounds), None)
 
 
 def cut_results(case: Case) -> list[Chunk]:
-    """Results that a compaction keeps whose call stands before what it keeps; a reset leaves such results out by itself."""
+    """Results that a compaction keeps whose call comes before what it keeps; a reset leaves such results out by itself."""
     tree = tree_of(case)
     at = _bound(case, tree)
     if at is None or tree.path[at].type != "compaction":
@@ -66,8 +66,8 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="a compaction keeps entries from one on that is not on the path, so it keeps none, or that parts a call from its result",
     why=(
-        "The programs send the summary, then what stands from firstKeptEntryId on. Where that entry is on no line or on another branch, all of it is left out "
-        "without a word: the model has a summary, and nothing of the turns that were to be kept. Where it is a result whose call stands before it, pi's requests are refused."
+        "The programs send the summary, then the entries from firstKeptEntryId on. Where that entry is on no line or on another branch, all of it is left out "
+        "without an error: the model has a summary, and nothing of the turns that were to be kept. Where it is a result whose call comes before it, pi's requests are refused."
     ),
     example=(
         '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 - 3.- control about={"type":"compaction","summary":"s","firstKeptEntryId":"gone"}\n4 user 4.0 text and?'

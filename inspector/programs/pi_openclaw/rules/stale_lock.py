@@ -1,4 +1,4 @@
-"""STORE505: a lock file beside a session, left behind or held for long."""
+"""STORE505: a lock file next to a session, left behind or held for long."""
 
 import re
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ def check(case: Case) -> Iterator[Match]:
     pid, since = whole(case).fact("lockPid"), _SINCE.search(lock)
     at = moment(since[1]) if since else None
     if pid is None:
-        yield Match((), f"Beside the session {lock}.")
+        yield Match((), f"Next to the session {lock}.")
         return
     if at is None or case.taken_at is None:
-        yield Match((), f"The session is locked: {lock[:120]}. How long ago that was cannot be told.", evidence=(("process", pid[:20]),))
+        yield Match((), f"The session is locked: {lock[:120]}. How long ago that was is not known.", evidence=(("process", pid[:20]),))
         return
     age = case.taken_at - at
     if age >= STALE_MS:
@@ -48,7 +48,7 @@ RULE = Rule(
     severity=Severity.NOTE,
     silent=False,
     origin=Origin.STORE,
-    summary="a lock file stands beside the session, and seems to be left behind",
+    summary="a lock file is next to the session, and seems to be left behind",
     why="A gateway that died holding the lock lets every later one wait, and then fail with `session file locked`. Taking away the lock of one that lives lets two write at once.",
     example='@format openclaw\n@lock "there is a lock file that names no process; OpenClaw takes it for stale"\n1 user 1.0 text go',
     check=check,

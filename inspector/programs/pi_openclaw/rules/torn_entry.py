@@ -16,8 +16,8 @@ def check(case: Case) -> Iterator[Match]:
     yield from bounded(
         Match(
             (chunk,),
-            f"The {'last line' if chunk is last else 'line'} at seq {chunk.seq} is torn ({chunk.reason}): programs skip it without a word"
-            + ("." if chunk is last else ", and entries that hang below it lose all that stands above."),
+            f"The {'last line' if chunk is last else 'line'} at seq {chunk.seq} is torn ({chunk.reason}): programs skip it without an error"
+            + ("." if chunk is last else ", and entries that hang below it lose all that is above."),
             evidence=(
                 ("bytes", f"{len(chunk.raw):,}"),
                 ("begins with", repr(chunk.raw[:SHOWN])[2:-1]),
@@ -38,10 +38,10 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a line of the session file is cut off or damaged",
-    why="A crash or a full disk in the middle of a write, or two processes at once. The programs skip such a line without a word: its message is lost, and its children have no parent.",
+    why="A crash or a full disk in the middle of a write, or two processes at once. The programs skip such a line without an error: its message is lost, and its children have no parent.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "{\\"type\\":\\"mess" damage=torn reason="not JSON"',
     check=check,
     references=("a count in claude-code #81843: 21 of 10,949 files", "openclaw #77228"),
-    no_repair_reason="What is cut off is nowhere in this file; look among the copies beside it. Where entries below it have lost what stood above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
+    no_repair_reason="What is cut off is nowhere in this file; look among the copies next to it. Where entries below it have lost what was above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
     fixed_in_code="Write a line and its end at once, and put an LF before the first line that is added to a file that ends without one.",
 )

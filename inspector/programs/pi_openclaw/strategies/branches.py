@@ -1,4 +1,4 @@
-"""Where in a session file the real results stand that a path does not hold: on other branches after the same call."""
+"""Where in a session file the real results are that a path does not contain: on other branches after the same call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,8 +15,8 @@ def key_of(chunk: Chunk) -> str:
 def results_elsewhere(tree: Conversation, path: Conversation) -> Mapping[str, Sequence[Chunk]]:
     """Key of a call on the path -> real results for it that are not on the path, in the order of the file.
 
-    A result belongs to the nearest call of its id above it, so that ids which a provider uses again in each turn are told apart. One walk over the
-    file, each entry once: a file may hold cycles, and more branches than lines of code could stand.
+    A result belongs to the nearest call of its id above it, so that ids which a provider uses again in each turn are distinguished. One walk over the
+    file, each entry once: a file may hold cycles, and more branches than recursion could follow.
     """
     whole = entries(tree)
     on_path = {key_of(chunk) for chunk in path.chunks}
@@ -37,7 +37,7 @@ def results_elsewhere(tree: Conversation, path: Conversation) -> Mapping[str, Se
 
 
 def _owned(roots: Sequence[Entry], children: Mapping[int, Sequence[Entry]]) -> Iterator[tuple[Chunk, Chunk]]:
-    """(call, result) over all branches. What lies on a closed chain of parents hangs on no root, and is left out."""
+    """(call, result) over all branches. What is on a closed chain of parents hangs on no root, and is left out."""
     callers: dict[str, list[Chunk]] = {}
     stack: list[tuple[Entry, bool]] = [(root, True) for root in reversed(roots)]
     while stack:

@@ -27,7 +27,7 @@ def propose(case: Case) -> Iterator[Edit]:
     }
     for index in sorted(failed):
         yield from (Remove(chunk) for chunk in case.messages[index].chunks)
-    # A result may stand inside of a message that goes as a whole.
+    # A result may be inside of a message that goes as a whole.
     removed_keys = {chunk.key for index in failed for chunk in case.messages[index].chunks}
     for answer in answered(case):
         if answer.message in failed:
@@ -39,7 +39,7 @@ STRATEGY = Strategy(
     safety=frozenset({Safety.LOSSY}),
     summary="removes answers that ended in an error or were aborted and hold calls or nothing, with the results of their calls",
     cost="What the answer said before it failed, and what its tools returned, leave the path; the old branch keeps them.",
-    user_visible_effect="The failed attempt is gone; what was asked stands there without an answer.",
+    user_visible_effect="The failed attempt is gone; what was asked is there without an answer.",
     pros=(
         "OpenClaw's #4598 took this way: both programs leave such an answer out of each request, and pi then sends its results without their call, which is refused permanently. "
         "Its calls may be half-written."

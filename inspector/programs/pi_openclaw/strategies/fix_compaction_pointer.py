@@ -72,8 +72,8 @@ STRATEGY = Strategy(
     user_visible_effect="Nothing, but that the session answers again.",
     pros="A compaction that cuts between a call and its result makes every later request fail; with the pointer at the call the pair is whole, and no output is lost.",
     cons=(
-        "The summary was written for another cut: what it tells may now be there twice. Of a pointer to another branch the place after the fork is a guess. "
-        "What a pointer that is in no line meant to keep nobody can tell: it stays in the file and out of every request, and afterwards no rule says so any more."
+        "The summary was written for another cut: what it says may now be there twice. Of a pointer to another branch the place after the fork is a guess. "
+        "What a pointer that is in no line meant to keep is not known: it stays in the file and out of every request, and afterwards no rule says so any more."
     ),
     write_kind="W3",
     propose=propose,

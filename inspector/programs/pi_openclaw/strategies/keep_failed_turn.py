@@ -16,7 +16,7 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Not where a call is half-written, a result is missing, made up or elsewhere, or thinking was cut off before its signature came."""
+    """Not where a call is half-written, a result is missing, synthetic or elsewhere, or thinking was cut off before its signature came."""
     if not is_tree(case):
         return
     open_ = {
@@ -48,14 +48,14 @@ STRATEGY = Strategy(
     name="keep-failed-turn",
     safety=frozenset({Safety.INVENTED}),
     summary="marks an answer that failed or was aborted as done, where its calls are whole and each has its real result after it",
-    cost="One value in one line. The file then says that the answer ended with its calls, which it did not; the error text beside it stays.",
+    cost="One value in one line. The file then says that the answer ended with its calls, which it did not; the error text next to it stays.",
     user_visible_effect="Nothing, but that the session answers again, and the model knows what its tools returned.",
     pros=(
         "The tools ran and their output is real. pi leaves the answer out and sends the results alone, which is refused permanently; to drop both forgets what was done, "
         "and the model may do it again."
     ),
     cons=(
-        "The answer may have been cut off after its last call: what else the model was about to call or say is lost, and nothing tells the model so. "
+        "The answer may have been cut off after its last call: what else the model was about to call or say is lost, and the model does not know. "
         "The output of a tool that was stopped with it may be half."
     ),
     write_kind="W3",

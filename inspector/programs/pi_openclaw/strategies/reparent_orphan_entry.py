@@ -12,14 +12,14 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """At the start of the path what stood above comes back; inside of it, where OpenClaw goes on from the leaf of that moment, the parent becomes that one."""
+    """At the start of the path the hidden entries above come back; inside of it, where OpenClaw goes on from the leaf of that moment, the parent becomes that one."""
     if case.tree is None:
         return
     whole = tuple(entry for entry in entries(case.tree) if "fused" not in entry.about)
     by_id = last_by_id(whole)
     path = entries(case.conversation)
     places = {key_of(entry.chunks[0]): entry.index for entry in entries(case.tree)}
-    # Some writers hang the first entry below the header: that is a root, and nothing stood above it.
+    # Some writers hang the first entry below the header: that is a root, and nothing was above it.
     known_ids = by_id.keys() | {entry.id for entry in path} | {case.conversation.fact("id")}
     if path and path[0].parent is not None and path[0].parent not in known_ids:
         after: str | None = None

@@ -31,7 +31,7 @@ def propose(case: Case) -> Iterator[Edit]:
         result = elsewhere[answer.call.key][0]
         places = sorted(place[key] for key in answer.batch)
         batch = [case.messages[answer.message].chunks[-1], *(chunks[at] for at in places if not is_synthetic(chunks[at]))]
-        # After what stands before it in the file, so that no entry gets a parent on a later line.
+        # After what comes before it in the file, so that no entry gets a parent on a later line.
         after = [batch[0], *(chunk for chunk in batch[1:] if chunk.seq < result.seq)][-1].key
         following = next((chunks[at] for at in range(place[after] + 1, len(chunks)) if chunks[at] not in synthetic), None)
         is_sibling = result.parent in {_id(chunk) for chunk in batch}
@@ -54,7 +54,7 @@ STRATEGY = Strategy(
     cost="No content changes: only which entry follows which. A synthetic result in that place leaves the path; the other branches stay.",
     user_visible_effect="The output of the tool is shown where its call was, and the model knows it.",
     pros=(
-        "OpenClaw's pull request 3565 saw that calls and results end up on different branches; the result is in the file, so that nothing has to be made up or forgotten. "
+        "OpenClaw's pull request 3565 saw that calls and results end up on different branches; the result is in the file, so that no result has to be synthesized and nothing forgotten. "
         "Users who chained such siblings by hand got their sessions back whole."
     ),
     cons=(

@@ -9,7 +9,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 def check(case: Case) -> Iterator[Match]:
     for chunk in case.conversation.chunks:
         if chunk.kind is Kind.UNREADABLE:
-            yield Match((chunk,), f"What stands at seq {chunk.seq} is no message or block that this shape has: {chunk.reason}.")
+            yield Match((chunk,), f"The content at seq {chunk.seq} is no message or block that this shape has: {chunk.reason}.")
 
 
 RULE = Rule(
@@ -20,7 +20,7 @@ RULE = Rule(
     silent=False,
     origin=Origin.STORE,
     summary="a message or block of a request is of a type that its shape does not have",
-    why="Providers check the types of a body before anything else, and say so in words of their own; what the block was meant to be nobody can tell.",
+    why="Providers check the types of a body before anything else, and say so in words of their own; what the block was meant to be is not known.",
     example='@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 unreadable "7" damage=wrong-type reason="content is a number, neither text nor a list"',
     check=check,
     references=("types of the published request schemas",),

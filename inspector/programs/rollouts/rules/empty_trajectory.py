@@ -46,5 +46,5 @@ RULE = Rule(
     check=check,
     references=("rollouts store.py save() 0779491, run: AttributeError and a file of 0 bytes",),
     repaired_by=("restore-from-parent",),
-    fixed_in_code="Write the messages to a file beside the old one, and rename it once it is whole.",
+    fixed_in_code="Write the messages to a file next to the old one, and rename it once it is whole.",
 )

@@ -8,7 +8,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 def check(case: Case) -> Iterator[Match]:
     leftover = case.conversation.fact("tmp")
     if leftover and not case.running:
-        yield Match((), f"A write of session.json did not end: {leftover}. What stands in session.json is the state before it.")
+        yield Match((), f"A write of session.json did not end: {leftover}. The content of session.json is the state before it.")
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 def check(case: Case) -> Iterator[Match]:
     parent = case.conversation.fact("parent")
-    # Where one session's folder was opened by itself, nothing is known of those beside it.
+    # Where one session's folder was opened by itself, nothing is known of those next to it.
     alone = "/" not in (case.conversation.fact("place") or "/")
     if parent and case.archive is None and not alone:
         yield Match(
@@ -29,6 +29,6 @@ RULE = Rule(
     example="@format rollouts\n@parent 20251223_152205_b0fba6\n1 user 0.0 text go",
     check=check,
     references=("rollouts store.py: parent_id and branch_point",),
-    no_repair_reason="The parent's folder was deleted or lies elsewhere: put it back, or import the folder that holds it.",
+    no_repair_reason="The parent's folder was deleted or is elsewhere: put it back, or import the folder that holds it.",
     fixed_in_code="Nothing to fix in code: keep sessions that others point to.",
 )

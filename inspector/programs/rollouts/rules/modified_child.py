@@ -45,7 +45,7 @@ RULE = Rule(
     summary="a session that the doctor fixed has none of the tool results of its parent",
     why=(
         "Since 974ed60 the doctor looks for calls among objects of the wrong type, finds none, takes every result for an orphan and leaves all of them out. "
-        "The child loads, and results are made up for each call: the model is told that nothing came back."
+        "The child loads, and each call gets a synthetic result: the model reads that nothing came back."
     ),
     example=(
         '@format rollouts\n@tags "{\\"doctor\\":\\"fixed\\"}"\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 user 2.0 text and?\n'

@@ -36,7 +36,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     silent=True,
     origin=Origin.STREAM,
-    summary="a call is stored without the arguments that the model wrote, beside their text",
+    summary="a call is stored without the arguments that the model wrote, next to their text",
     why="The stream ended inside of them or they were no JSON. The history says that the tool was called with nothing, and the model takes that for what it did.",
     example=(
         '@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call payload={"type":"tool-call","toolCallId":"a","toolName":"ls","input":{},'
@@ -44,6 +44,6 @@ RULE = Rule(
     ),
     check=check,
     references=("rollouts providers/anthropic.py 0779491: parse_error and raw_arguments",),
-    no_repair_reason="The call was refused or run with empty arguments: putting the text in would say that something else was run. Read the text beside the result.",
+    no_repair_reason="The call was refused or run with empty arguments: putting the text in would say that something else was run. Read the text next to the result.",
     fixed_in_code="Answer such a call with an error that shows the model what it wrote.",
 )

@@ -75,7 +75,7 @@ def _fitted(kind: str, block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    """As rollouts itself stores what does not parse: no arguments, and the text beside them."""
+    """As rollouts itself stores what does not parse: no arguments, and the text next to them."""
     if value is None:
         return {"arguments": {}}
     text = value if isinstance(value, str) else _text(value)

@@ -19,7 +19,7 @@ from inspector.strategies.numbering import renumbered
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Whole lines are spelled again, and read again; one that would be refused all the same stays as it is."""
+    """Whole lines are encoded again, and read again; one that would be refused all the same stays as it is."""
     if case.conversation.format != ROLLOUTS or not is_session(case):
         return
     repaired = {chunks[0].key: (chunks, new) for chunks, _ in refused_lines(case) if (new := _repaired_line(case, chunks))}
@@ -54,8 +54,8 @@ STRATEGY = Strategy(
     safety=frozenset({Safety.LOSSY}),
     summary="gives blocks and fields that rollouts' loader refuses the nearest shape that it takes, so that the session loads again",
     cost=(
-        "Encrypted thinking and signatures that are no text leave the history; a block of an unknown kind becomes text that spells it; "
-        "arguments that are no object are kept as their text beside none. Undo and the audit page keep the old lines."
+        "Encrypted thinking and signatures that are no text leave the history; a block of an unknown kind becomes its JSON text; "
+        "arguments that are no object are kept as their text, next to empty arguments. Undo and the audit page keep the old lines."
     ),
     user_visible_effect="The session opens again. What came from another program is shown as text.",
     pros="One block of a kind that the loader does not know keeps the whole session from loading; everything else in it is in order.",

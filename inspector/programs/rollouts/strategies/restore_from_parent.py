@@ -32,7 +32,7 @@ def _all(case: Case, parent: Sequence[Message]) -> list[Placed]:
 
 
 def _results(case: Case, parent: Sequence[Message]) -> Iterator[Placed]:
-    """The first result of each call that the child holds, after what it stood after in the parent."""
+    """The first result of each call that the child holds, after what it follows in the parent."""
     own = list(case.messages)
     unanswered = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
     at = 0
