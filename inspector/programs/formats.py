@@ -275,16 +275,31 @@ class Format(Protocol):
     default_reader: str
     default_projection: str
     default_profile: str
-    modes: tuple[WriteMode, ...]
-    table: Table
+    modes: tuple[WriteMode, ...] = ()
+    table: Table = Table("", "", "")
 
     def sniff(self, shape: Shape) -> float: ...
     def read(self, records: Iterable[Record]) -> Iterator[Stored]: ...
-    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]: ...
-    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]: ...
-    def target(self, plan: Plan) -> str: ...
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]: ...
-    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]: ...
+    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
+        """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
+        ...
+
+    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
+        """What `write` cannot derive."""
+        return {}
+
+    def target(self, plan: Plan) -> str:
+        """Native id of the conversation that holds the result."""
+        is_fork = any(mode.name == plan.mode and mode.alias == "fork" for mode in self.modes)
+        return plan.options["fork_id"] if is_fork else plan.conversation
+
+    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
+        """Of `others`, those whose records the program's listing takes for records of this one."""
+        return ()
+
+    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
+        """What must be byte-equal when a plan is written: records by prefix of their keys, and single ones; every record here."""
+        return {}, {record.key: record.value for record in stored.records}
 
 
 def mode_summary(format_: Format, name: str) -> str:

@@ -43,9 +43,3 @@ def row_of(cell: Cell) -> dict[str, str | None]:
 def relation_of(relations: Sequence[Relation], key: str) -> Relation | None:
     name = key.partition(":")[0]
     return next((relation for relation in relations if relation.name == name), None)
-
-
-def conversation_of(relations: Iterable[Relation], record: Record) -> str | None:
-    """The number of the conversation that a record belongs to, as text."""
-    relation = relation_of(tuple(relations), record.key)
-    return None if relation is None else row_of(record.value).get(relation.conversation)

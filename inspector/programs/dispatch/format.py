@@ -27,7 +27,7 @@ from inspector.programs.dispatch.keys import (
 )
 from inspector.programs.dispatch.rows import index_ids, read_chunk, read_meta, read_metrics, read_stranded, row_text
 from inspector.programs.dispatch.writing import fork, in_place
-from inspector.programs.formats import Cell, Change, Record, Shape, Stored, WriteMode
+from inspector.programs.formats import Cell, Change, Format, Record, Shape, Stored, WriteMode
 
 __all__ = ["DISPATCH", "INDEX", "TABLE", "Dispatch", "chunk_key", "fact_key", "records_of"]
 
@@ -56,7 +56,7 @@ class _Parts:
     records: list[Record]
 
 
-class Dispatch:
+class Dispatch(Format):
     name = "dispatch"
     title = "Dispatch conversation store (dispatch.db)"
     default_reader = "dispatch-legacy"
@@ -142,10 +142,6 @@ class Dispatch:
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
         return fork(plan, stored) if plan.mode == self.modes[0].name else in_place(plan, stored)
-
-    def target(self, plan: Plan) -> str:
-        """Native id of the conversation that holds the result."""
-        return plan.options["fork_id"] if plan.mode == self.modes[0].name else plan.conversation
 
     def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
         """Of `others`, those whose records upstream's listing takes for rows of this one.

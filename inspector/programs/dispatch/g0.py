@@ -11,7 +11,7 @@ from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.programs.formats import Cell, Change, Record, Rows, Shape, Stored, Table, WriteMode, WriteRefused
+from inspector.programs.formats import Change, Format, Record, Rows, Shape, Stored, Table, WriteRefused
 from inspector.traces.log_record import LATEST
 
 NAME = "dispatch-g0"
@@ -67,13 +67,12 @@ class _Parts:
     records: list[Record] = field(default_factory=list)
 
 
-class DispatchG0:
+class DispatchG0(Format):
     name = NAME
     title = "Old Dispatch store (chunks and tabs as SQL tables, before the key-value store)"
     default_reader = "exact"
     default_projection = "dispatch-openai"
     default_profile = "openai-chat"
-    modes: tuple[WriteMode, ...] = ()
     table = Table("chunks", "id", "data_json")
     rows = (_CHUNKS, _TABS)
 
@@ -101,21 +100,8 @@ class DispatchG0:
             title = facts["title"].value or "" if "title" in facts else ""
             yield Stored(Conversation(native_id, self.name, tuple(chunks), facts, title), tuple(part.records))
 
-    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
-        return {}
-
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused(READ_ONLY)
-
-    def target(self, plan: Plan) -> str:
-        return plan.conversation
-
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
-        """None: rows are found by equality of `tab_id`, not by LIKE."""
-        return ()
-
-    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
-        return {}, {record.key: record.value for record in stored.records}
 
 
 def _row(record: Record) -> SqlRow:

@@ -5,18 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from inspector import bundle
 from inspector.conversation.edits import Plan
 from inspector.programs.dispatch.format import DISPATCH
-from inspector.programs.formats import Cell, Change, Record, Shape, Stored, WriteMode, WriteRefused
+from inspector.programs.formats import Cell, Change, Format, Record, Shape, Stored, WriteRefused
 
 MAGIC = b"PK\3\4"
 
 
-class EvidenceBundle:
+class EvidenceBundle(Format):
     name = bundle.NAME
     title = "Evidence bundle (one sealed conversation with its trace, a zip made by the command bundle)"
     default_reader = DISPATCH.default_reader
     default_projection = DISPATCH.default_projection
     default_profile = DISPATCH.default_profile
-    modes: tuple[WriteMode, ...] = ()
     table = DISPATCH.table
 
     def sniff(self, shape: Shape) -> float:
@@ -28,14 +27,8 @@ class EvidenceBundle:
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         return DISPATCH.read(records)
 
-    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
-        return {}
-
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused(bundle.SEALED)
-
-    def target(self, plan: Plan) -> str:
-        return plan.conversation
 
     def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
         return DISPATCH.bleeding(native_id, others)

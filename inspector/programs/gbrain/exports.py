@@ -4,16 +4,13 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from inspector.conversation.edits import Plan
-from inspector.programs.formats import Cell, Change, NotAnExport, Record, Shape, Stored, Table, Unpacked, WriteMode
+from inspector.programs.formats import NotAnExport, Record, Shape, Unpacked, WriteMode
 from inspector.programs.gbrain import export_csv, export_json, export_rows, export_sql
-from inspector.programs.gbrain import script as gbrain_script
-from inspector.programs.gbrain import writing as gbrain_writing
 from inspector.programs.gbrain.export_rows import Gathered
 from inspector.programs.gbrain.export_values import JSONB, JSONB_NOT_NULL, NUMBER, TIME, UUID, ExportPart, ExportRow, Note, OtherTable
-from inspector.programs.gbrain.format import read_jobs
+from inspector.programs.gbrain.format import JobFormat
 from inspector.programs.gbrain.tables import EXECUTIONS, IN_FULL, JOBS, LEASES, MESSAGES, RELATIONS
 from inspector.programs.relation_rows import row_of
 
@@ -55,14 +52,9 @@ _PACKED = (
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-class GbrainExport:
+class GbrainExport(JobFormat):
     name = NAME
     title = "Export of gbrain's subagent tables (pg_dump as text, CSV or JSON; a file or a folder)"
-    default_reader = "gbrain-naive"
-    default_projection = "ai-sdk"
-    default_profile = "ai-sdk-6"
-    # Never looked at: this format reads files.
-    table = Table("", "", "")
     modes: tuple[WriteMode, ...] = (
         WriteMode(
             "script",
@@ -122,30 +114,6 @@ class GbrainExport:
         if JOBS not in tables:
             notes.append(f"The export holds no {JOBS}: status, error and lock of the jobs are not known. Export that table too.")
         return Unpacked(tuple(record for records in by_table.values() for record in records), tuple(notes))
-
-    def read(self, records: Iterable[Record]) -> Iterator[Stored]:
-        """Jobs in the order of their numbers."""
-        return read_jobs(self.name, records)
-
-    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
-        return {}
-
-    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
-        """As for the database itself. Raises WriteRefused, EditMismatch."""
-        return gbrain_writing.write(plan, stored)
-
-    def script(self, stored: Stored, changes: Sequence[Change], about: Iterable[str]) -> str:
-        return gbrain_script.script(stored, changes, about)
-
-    def target(self, plan: Plan) -> str:
-        return plan.conversation
-
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
-        """None: rows are found by the job's number."""
-        return ()
-
-    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
-        return {}, {record.key: record.value for record in stored.records}
 
 
 def _subagents(jobs: Iterable[Record], messages: Iterable[Record]) -> Iterator[Record]:

@@ -10,7 +10,7 @@ from typing import Any
 from inspector.conversation.edits import Plan
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Execution, Kind
-from inspector.programs.formats import Cell, Change, Record, Relation, Shape, Stored, Table, WriteMode
+from inspector.programs.formats import Cell, Change, Format, Record, Relation, Shape, Stored, WriteMode
 from inspector.programs.gbrain import facts as gbrain_facts
 from inspector.programs.gbrain import script as gbrain_script
 from inspector.programs.gbrain import writing as gbrain_writing
@@ -32,14 +32,27 @@ class JobRows:
         return self.rows[table]
 
 
-class Gbrain:
-    name = NAME
-    title = "gbrain subagent runs in PostgreSQL (messages, tool executions, job and leases)"
+class JobFormat(Format):
+    """Jobs as rows of gbrain's tables, of a server or of an export."""
+
     default_reader = "gbrain-naive"
     default_projection = "ai-sdk"
     default_profile = "ai-sdk-6"
-    # Never looked at: this format reads rows of a server.
-    table = Table("", "", "")
+
+    def read(self, records: Iterable[Record]) -> Iterator[Stored]:
+        """Jobs in the order of their numbers."""
+        return read_jobs(self.name, records)
+
+    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
+        return gbrain_writing.write(plan, stored)
+
+    def script(self, stored: Stored, changes: Sequence[Change], about: Iterable[str]) -> str:
+        return gbrain_script.script(stored, changes, about)
+
+
+class Gbrain(JobFormat):
+    name = NAME
+    title = "gbrain subagent runs in PostgreSQL (messages, tool executions, job and leases)"
     relations: tuple[Relation, ...] = RELATIONS
     modes: tuple[WriteMode, ...] = (
         WriteMode(
@@ -54,29 +67,8 @@ class Gbrain:
             return 0.0
         return 0.9 if {MESSAGES, EXECUTIONS} <= shape.tables.keys() else 0.6 if MESSAGES in shape.tables else 0.0
 
-    def read(self, records: Iterable[Record]) -> Iterator[Stored]:
-        """Jobs in the order of their numbers."""
-        return read_jobs(self.name, records)
-
-    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
-        return {}
-
-    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
-        """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
-        return gbrain_writing.write(plan, stored)
-
-    def script(self, stored: Stored, changes: Sequence[Change], about: Iterable[str]) -> str:
-        return gbrain_script.script(stored, changes, about)
-
     def at_work(self, stored: Stored, now: int) -> str:
         return gbrain_writing.at_work(stored, now)
-
-    def target(self, plan: Plan) -> str:
-        return plan.conversation
-
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
-        """None: rows are found by the job's number."""
-        return ()
 
     def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
         """Every row of the job, its lock and its leases included: whoever takes the job up moves one of them."""

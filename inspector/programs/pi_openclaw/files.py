@@ -3,18 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from inspector.conversation.edits import Plan
-from inspector.programs.formats import Cell, Change, Record, Shape, Stored, Table, WriteMode
+from inspector.programs.formats import Change, Format, Record, Shape, Stored, WriteMode
 from inspector.programs.pi_openclaw import folder as session_folder
 from inspector.programs.pi_openclaw import listing as session_listing
 from inspector.programs.pi_openclaw import writing as session_writing
 from inspector.programs.pi_openclaw.detection import of_head, of_heads, of_names
 
 
-class SessionFiles:
+class SessionFiles(Format):
     default_projection = "anthropic"
     default_profile = "anthropic-2026-07"
-    # Never looked at: this format reads files.
-    table = Table("", "", "")
     keeps_times = True
     # OpenClaw takes one. pi takes none, and a file of OpenClaw's that is named alone may be detected as one of pi's.
     lock_suffix = ".lock"
@@ -66,12 +64,3 @@ class SessionFiles:
     def target(self, plan: Plan) -> str:
         """Native id of the conversation that holds the result."""
         return session_writing.target(plan)
-
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
-        """None: a session is found by its file."""
-        return ()
-
-    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
-        """The file must be byte-equal when a plan is written; a lock, where the program has one, is asked for while that is done."""
-        watch: dict[str, Cell | None] = {record.key: record.value for record in stored.records}
-        return {}, watch

@@ -10,7 +10,7 @@ from itertools import chain
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation
-from inspector.programs.formats import Cell, Change, Record, Rows, Shape, Stored, Table, WriteMode, WriteRefused
+from inspector.programs.formats import Cell, Change, Format, Record, Rows, Shape, Stored, Table, WriteMode, WriteRefused
 from inspector.programs.pi_openclaw import folder as session_folder
 from inspector.programs.pi_openclaw import listing as session_listing
 from inspector.programs.pi_openclaw import openclaw, openclaw_facts
@@ -30,7 +30,7 @@ _JSONL_VERSION = 3
 """The header version of session files; 4 is that of the store, and no program writes it to a file."""
 
 
-class OpenClawSqlite:
+class OpenClawSqlite(Format):
     name = NAME
     title = "OpenClaw's SQLite store of an agent (openclaw-agent.sqlite, schemas 4 to 23)"
     default_reader = "openclaw-2026.9"
@@ -98,13 +98,6 @@ class OpenClawSqlite:
 
     def target(self, plan: Plan) -> str:
         return session_writing.target(plan)
-
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
-        """None: rows are found by equality of session_id."""
-        return ()
-
-    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
-        return {}, {record.key: record.value for record in stored.records}
 
 
 def _with_version(events: Events) -> bytes:

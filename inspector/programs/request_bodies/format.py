@@ -6,7 +6,7 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.programs.formats import Cell, Change, Record, Shape, Stored, Table, WriteMode
+from inspector.programs.formats import Cell, Change, Format, Record, Shape, Stored, WriteMode
 from inspector.projections.base import AI_SDK, ANTHROPIC, AS_SENT, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
 from inspector.wires import detection as request_detection
 from inspector.wires import elsewhere as request_elsewhere
@@ -33,14 +33,13 @@ _TITLES = {
 _PROFILES = {ANTHROPIC: "anthropic-2026-07", AI_SDK: "ai-sdk-6"}
 
 
-class RequestBody:
+class RequestBody(Format):
     """One wire shape. Which shape a file is of, only the whole of it says: `request_detection` does, not `sniff`."""
 
     default_reader = AS_SENT
     modes: tuple[WriteMode, ...] = (
         WriteMode("same-file", "writes the repaired request to the same file; what was not repaired keeps its bytes", "in-place"),
     )
-    table = Table("", "", "")
 
     def __init__(self, name: str, wire: str) -> None:
         self.name = name
@@ -69,9 +68,6 @@ class RequestBody:
             conversation = Conversation(NATIVE_ID, self.name, tuple(chunks), _facts(layout, self.shape, record.key), _title(record.key))
             yield Stored(conversation, (record,))
 
-    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
-        return {}
-
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         """One change, of the whole file; none where no byte differs. Raises WriteRefused, EditMismatch."""
         before = stored.records[0]
@@ -86,15 +82,6 @@ class RequestBody:
 
     def _read_back(self, data: bytes) -> Conversation:
         return next(self.read([Record("", Cell(data, "file"))])).conversation
-
-    def target(self, plan: Plan) -> str:
-        return plan.conversation
-
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
-        return ()
-
-    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
-        return {}, {record.key: record.value for record in stored.records}
 
 
 def _chunks(layout: Layout, shape: WireShape) -> Iterator[Chunk]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from inspector.conversation.edits import Plan
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.programs.formats import Cell, Change, Record, Shape, Stored, Table, WriteMode, WriteRefused
+from inspector.programs.formats import Change, Format, Record, Shape, Stored, WriteMode, WriteRefused
 from inspector.programs.rollouts import crash as rollouts_crash
 from inspector.programs.rollouts import writing as rollouts_writing
 from inspector.programs.rollouts.chunks import message_chunks
@@ -32,14 +32,12 @@ class _Session:
     records: dict[str, Record] = field(default_factory=dict)
 
 
-class Rollouts:
+class Rollouts(Format):
     name = NAME
     title = "rollouts sessions (a folder each: session.json and messages.jsonl) with crash files"
     default_reader = "rollouts"
     default_projection = "rollouts-anthropic"
     default_profile = "anthropic-2026-07"
-    # Never looked at: this format reads files.
-    table = Table("", "", "")
     modes: tuple[WriteMode, ...] = (
         WriteMode("child", "writes the repaired history as a new session whose parent is this one, which stays as it is", "fork"),
         WriteMode("same-file", "rewrites the messages file of the session itself; lines that nothing changes keep every byte", "in-place"),
@@ -104,18 +102,6 @@ class Rollouts:
         if era_a:
             raise WriteRefused(f"A session of era A knows no parent; {rollouts_writing.IN_PLACE_INSTEAD}.")
         return rollouts_writing.child(plan, stored, place)
-
-    def target(self, plan: Plan) -> str:
-        """Native id of the conversation that holds the result."""
-        return plan.options["fork_id"] if plan.mode == self.modes[0].name else plan.conversation
-
-    def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
-        """None: a session is found by the name of its folder."""
-        return ()
-
-    def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
-        """Every file of the session must be byte-equal when a plan is written: the store has no lock."""
-        return {}, {record.key: record.value for record in stored.records}
 
 
 def _likeness(key: str) -> float:
