@@ -59,6 +59,21 @@ def parse(text: str) -> Any:
         raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
 
 
+def object_of(text: str | bytes) -> dict[str, Any]:
+    """The JSON object that a text is; {} where it cannot be read or is none."""
+    try:
+        value = parse(text if isinstance(text, str) else decode(text))
+    except Unreadable:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def type_name(value: Any) -> str:
+    """What JSON calls the type of a parsed value."""
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
+    return names.get(type(value), "null")
+
+
 def values(text: str) -> list[Any]:
     """The values of a text that holds several, one after the other. Raises Unreadable as `parse` does."""
     if _depth(text) > MAX_DEPTH:

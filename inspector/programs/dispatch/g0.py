@@ -85,7 +85,7 @@ class DispatchG0(Format):
         """Conversations in the order of their ids; a tab without rows is an empty one, rows without a tab are one as well."""
         parts: dict[str, _Parts] = {}
         for record in records:
-            row = _row(record)
+            row = jsontext.object_of(record.value.data)
             is_tab = record.key.startswith("tabs:")
             part = parts.setdefault(_text(row.get("id" if is_tab else "tab_id")), _Parts())
             part.records.append(record)
@@ -102,14 +102,6 @@ class DispatchG0(Format):
 
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused(READ_ONLY)
-
-
-def _row(record: Record) -> SqlRow:
-    try:
-        row = jsontext.parse(jsontext.decode(record.value.data))
-    except Unreadable:
-        return {}
-    return row if isinstance(row, dict) else {}
 
 
 def _text(value: Any) -> str:

@@ -5,7 +5,7 @@ re-implementation reproduces both outputs that the incident report prints.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -200,9 +200,9 @@ def variant(grouping: Grouping, words: Sequence[str]) -> Reader | None:
     repair, splits = REPAIRS["r3"], grouping.splits
     for word in words:
         if word in REPAIRS:
-            repair = Repair(**{**_fields(REPAIRS[word]), "keeps_thinking": repair.keeps_thinking})
+            repair = replace(REPAIRS[word], keeps_thinking=repair.keeps_thinking)
         elif word == KEEP_THINKING:
-            repair = Repair(**{**_fields(repair), "keeps_thinking": True})
+            repair = replace(repair, keeps_thinking=True)
         elif word == NEW_ROWS[0] and grouping.name == "dispatch-global-index":
             splits = _boundary_differs
         else:
@@ -212,10 +212,6 @@ def variant(grouping: Grouping, words: Sequence[str]) -> Reader | None:
     return Reader(
         name, "dispatch", grouping.title, grouping.note, grouping.evidence, partial(_read, name, splits, repair), variants, grouping.shipped
     )
-
-
-def _fields(repair: Repair) -> dict[str, Any]:
-    return {name: getattr(repair, name) for name in Repair.__slots__}
 
 
 def named(name: str) -> Reader | None:

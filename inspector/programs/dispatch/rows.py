@@ -54,7 +54,7 @@ def read_chunk(record: Record, seq: int) -> Chunk:
     if row is None:
         return unreadable("null", "the row is JSON null")
     if not isinstance(row, dict):
-        return unreadable("not-object", f"the row is a JSON {_name(row)}, not an object")
+        return unreadable("not-object", f"the row is a JSON {jsontext.type_name(row)}, not an object")
     payload = row.get("chunk")
     role = row.get("role") if isinstance(row.get("role"), str) else ""
     members = payload if isinstance(payload, dict) else {}
@@ -69,7 +69,7 @@ def read_chunk(record: Record, seq: int) -> Chunk:
     if payload is None:
         return damaged("null-chunk", "chunk is JSON null")
     if not isinstance(payload, dict):
-        return damaged("wrong-type", f"chunk is a JSON {_name(payload)}, not an object")
+        return damaged("wrong-type", f"chunk is a JSON {jsontext.type_name(payload)}, not an object")
     if role not in ROLES:
         return damaged("wrong-type", f"role is {jsontext.compact(row['role'])[:60]}, none of {', '.join(ROLES)}")
     if msg_idx is None or chunk_idx is None:
@@ -83,7 +83,7 @@ def read_chunk(record: Record, seq: int) -> Chunk:
             if is_required:
                 return damaged("missing-field", f"the {type_} chunk has no {name}")
         elif not isinstance(payload[name], expected_type):
-            return damaged("wrong-type", f"{name} of the {type_} chunk is a JSON {_name(payload[name])}")
+            return damaged("wrong-type", f"{name} of the {type_} chunk is a JSON {jsontext.type_name(payload[name])}")
     if type_ == "tool-call" and "input" not in payload:
         return damaged("missing-field", "the tool-call chunk has no input")
     return Chunk(record.key, seq, role, _KINDS[type_], payload, msg_idx, chunk_idx, raw, at=_turn_time(payload))
@@ -94,11 +94,6 @@ def _index(value: Any) -> int | None:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _name(value: Any) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
-    return names.get(type(value), "null")
 
 
 def _turn_time(payload: Mapping[str, Any]) -> int | None:
@@ -161,13 +156,11 @@ def read_meta(meta: Fact | None) -> dict[str, str]:
     """Members of a meta row as text. A row that upstream counts as missing (no numeric times, no string title) gives none."""
     if meta is None or meta.value is None:
         return {}
-    try:
-        row = jsontext.parse(meta.value)
-    except Unreadable:
-        return {}
-    if not isinstance(row, dict) or not isinstance(row.get("title"), str):
-        return {}
-    if not all(isinstance(row.get(name), int | float) and not isinstance(row.get(name), bool) for name in ("createdAt", "lastActivityAt")):
+    row = jsontext.object_of(meta.value)
+    numeric = all(
+        isinstance(row.get(name), int | float) and not isinstance(row.get(name), bool) for name in ("createdAt", "lastActivityAt")
+    )
+    if not numeric or not isinstance(row.get("title"), str):
         return {}
     result = {
         name: row[name] if isinstance(row[name], str) else str(int(row[name]))

@@ -32,6 +32,12 @@ def blocks_of(content: Any) -> tuple[list[Any] | None, str]:
     return None, ""
 
 
+def encoding_of(chunk: Chunk) -> str:
+    """How the row of a chunk is encoded: "", DOUBLE or BARE."""
+    stored = chunk.payload.get("stored")
+    return str(stored.get("encoding", "")) if isinstance(stored, Mapping) else ""
+
+
 def version_of(block: Any) -> str:
     """`v1`, `v2`, or "" where nothing shows it."""
     return _VERSION_OF_TYPE.get(block.get("type", ""), "") if isinstance(block, dict) and isinstance(block.get("type"), str) else ""
@@ -43,21 +49,10 @@ def message_chunks(key: str, index: int, role: str, content: Any, raw: bytes, at
     about = {"encoding": encoding} if encoding else {}
 
     def chunk(place: int, kind: Kind, payload: dict[str, Any], damage: str = "", reason: str = "") -> Chunk:
-        stored = {**payload.pop("stored", {}), **about}
+        if stored := {**payload.pop("stored", {}), **about}:
+            payload["stored"] = stored
         chunk_role = "tool" if kind is Kind.TOOL_RESULT else role
-        return Chunk(
-            f"{key}#{place}",
-            first + place,
-            chunk_role,
-            kind,
-            {**payload, **({"stored": stored} if stored else {})},
-            index,
-            place,
-            raw,
-            damage,
-            reason,
-            at,
-        )
+        return Chunk(f"{key}#{place}", first + place, chunk_role, kind, payload, index, place, raw, damage, reason, at)
 
     if blocks is None:
         name = "null" if content is None else type(content).__name__

@@ -5,13 +5,13 @@ Nothing here runs a tool: where head would, the reader says so and shows the pla
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.conversation.jsontext import Unreadable, compact, parse
 from inspector.conversation.model import Chunk, Conversation, Dropped, Execution, Kind, Message, Reading
-from inspector.programs.gbrain.blocks import BARE
+from inspector.programs.gbrain.blocks import BARE, encoding_of
 from inspector.readers.base import Reader
 
 FORMATS = ("gbrain", "gbrain-export")
@@ -73,8 +73,7 @@ def by_row(chunks: Sequence[Chunk]) -> Iterator[tuple[int | None, list[Chunk]]]:
 def unparsed(conversation: Conversation) -> Iterator[Chunk]:
     """Messages that are a JSON string of plain words: gbrain parses a string that it loads once more, and throws."""
     for chunk in conversation.chunks:
-        stored = chunk.payload.get("stored")
-        if isinstance(stored, Mapping) and stored.get("encoding") == BARE:
+        if encoding_of(chunk) == BARE:
             try:
                 parse(chunk.text)
             except Unreadable:

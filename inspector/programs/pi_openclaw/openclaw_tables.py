@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.programs.formats import USER_VERSION, Record, Rows
 
 SqlRow = Mapping[str, Any]
@@ -94,7 +93,7 @@ def sorted_rows(records: Iterable[Record]) -> Tables:
     tables = Tables()
     nodes: dict[str, tuple[SqlRow, Record]] = {}
     for record in records:
-        table, row = record.key.partition(":")[0], row_of(record)
+        table, row = record.key.partition(":")[0], jsontext.object_of(record.value.data)
         if table in _OF_STORE:
             tables.store.append((row, record))
         elif table in _OF_KEY:
@@ -114,14 +113,6 @@ def sorted_rows(records: Iterable[Record]) -> Tables:
 def current_of(node: SqlRow) -> str:
     """The session that a session key names now; up to schema 13 the column is called session_id."""
     return text(node.get("current_session_id", node.get("session_id")))
-
-
-def row_of(record: Record) -> SqlRow:
-    try:
-        row = jsontext.parse(jsontext.decode(record.value.data))
-    except Unreadable:
-        return {}
-    return row if isinstance(row, dict) else {}
 
 
 def text(value: Any) -> str:

@@ -65,7 +65,9 @@ class RequestBody(Format):
             chunks = request_ids.with_names(chunks)
             if self.wire == OPENAI_RESPONSES:
                 chunks = list(request_elsewhere.set_apart(chunks, layout.values, responses.continues(layout.body) is not None))
-            conversation = Conversation(NATIVE_ID, self.name, tuple(chunks), _facts(layout, self.shape, record.key), _title(record.key))
+            conversation = Conversation(
+                NATIVE_ID, self.name, tuple(chunks), _facts(layout, self.shape, record.key), record.key.rpartition("/")[2]
+            )
             yield Stored(conversation, (record,))
 
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
@@ -130,10 +132,6 @@ def _tool_name(tool: Any) -> str:
         return ""
     inner = tool.get("function") if isinstance(tool.get("function"), dict) else tool
     return inner["name"] if isinstance(inner, dict) and isinstance(inner.get("name"), str) else ""
-
-
-def _title(key: str) -> str:
-    return key.rpartition("/")[2]
 
 
 REQUEST_BODIES = tuple(RequestBody(name, wire) for name, wire in WIRES.items())

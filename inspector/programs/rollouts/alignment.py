@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.rollouts.crash import PREFIX, api_chunks
@@ -83,11 +82,8 @@ def _piece(chunk: Chunk, request: dict[tuple[int, int], tuple[Chunk, Chunk | Non
 
 def _is_plain(chunk: Chunk) -> bool:
     """A message whose content is a string has its whole element as bytes."""
-    try:
-        element = jsontext.parse(jsontext.decode(chunk.raw))
-    except Unreadable:
-        return False
-    return isinstance(element, dict) and isinstance(element.get("content"), str) and "role" in element
+    element = jsontext.object_of(chunk.raw)
+    return isinstance(element.get("content"), str) and "role" in element
 
 
 def _marks(chunk: Chunk) -> list[str]:
@@ -168,7 +164,10 @@ def ending(session: Conversation, taken_at: int | None = None) -> Ending:
     status = session.fact("status") or ""
     if crashes:
         newest = crashes[0].removeprefix(PREFIX)
-        return Ending("crashed", f"A request of this session was refused: crash file {newest}{_more(crashes)} belongs to it.")
+        return Ending(
+            "crashed",
+            f"A request of this session was refused: crash file {newest}{f' and {len(crashes) - 1} more' if len(crashes) > 1 else ''} belongs to it.",
+        )
     if status == "aborted":
         return Ending(
             "cancelled",
@@ -177,7 +176,7 @@ def ending(session: Conversation, taken_at: int | None = None) -> Ending:
     last = session.fact("lastActivityAt")
     if status == "pending" and taken_at is not None and last is not None and taken_at - int(last) < RECENT_MS:
         return Ending("running", "Its status is pending and it was written to within 15 minutes: it may still be running.")
-    tags = _tags(session)
+    tags = jsontext.object_of(session.fact("tags") or "")
     if cut := [name for name in _CUT if name in tags]:
         return Ending("cut", f"It was cut from another session on purpose ({', '.join(f'{name}: {tags[name]}' for name in cut)[:200]}).")
     if status in ("completed", "truncated"):
@@ -186,15 +185,3 @@ def ending(session: Conversation, taken_at: int | None = None) -> Ending:
         "open",
         "Its status is pending, nothing was written to it lately and no crash file belongs to it: it waits to be resumed, or its process ended without a message.",
     )
-
-
-def _more(crashes: Sequence[str]) -> str:
-    return f" and {len(crashes) - 1} more" if len(crashes) > 1 else ""
-
-
-def _tags(session: Conversation) -> dict[str, str]:
-    try:
-        tags = jsontext.parse(session.fact("tags") or "{}")
-    except Unreadable:
-        return {}
-    return {name: str(value) for name, value in tags.items()} if isinstance(tags, dict) else {}

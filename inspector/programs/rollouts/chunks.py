@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from inspector.conversation import jsontext
+from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Kind
-from inspector.programs.rollouts.lines import milliseconds
+from inspector.programs.rollouts.lines import MessageLine, milliseconds, parsed, split
 
 WIRE = "rollouts"
 _MISSING = object()
@@ -40,8 +42,29 @@ def message_chunks(key: str, index: int, first: int, raw: bytes, message: Mappin
         return [chunk(0, kind, payload | ({"stored": {"plain": True}} if role == "system" else {}))]
     if not isinstance(content, list):
         payload = {"stored": {"content": content}}
-        return [chunk(0, Kind.UNREADABLE, payload, "wrong-type", f"content is a JSON {_name(content)}, no text and no list of blocks")]
+        return [
+            chunk(
+                0, Kind.UNREADABLE, payload, "wrong-type", f"content is a JSON {jsontext.type_name(content)}, no text and no list of blocks"
+            )
+        ]
     return [chunk(place, *_block(role, block)) for place, block in enumerate(content)]
+
+
+def file_chunks(key: str, data: bytes) -> list[Chunk]:
+    """Chunks of a messages.jsonl, seq over the whole file."""
+    chunks: list[Chunk] = []
+    for line in split(data)[0]:
+        try:
+            chunks += message_chunks(key, line.index, len(chunks) + 1, line.raw, parsed(line.raw))
+        except Unreadable as problem:
+            chunks.append(unreadable_line(key, line, len(chunks) + 1, problem))
+    return chunks
+
+
+def unreadable_line(key: str, line: MessageLine, seq: int, problem: Unreadable) -> Chunk:
+    torn = "" if line.ended else "; the file ends in it, without a line end"
+    reason = f"{problem.reason}, in the line at byte {line.offset:,}{torn}"
+    return Chunk(f"{key}#{line.index}.0", seq, "", Kind.UNREADABLE, {}, raw=line.raw, damage=problem.damage, reason=reason)
 
 
 _EMPTY = {"None": "null", "[]": "[]"}
@@ -64,13 +87,13 @@ def _result(message: Mapping[str, Any], content: Any) -> _ChunkParts:
     elif content is None or content is _MISSING:
         payload |= {"content": "", "isError": False, "stored": {"empty": _EMPTY.get(str(content), "missing")}}
     else:
-        return Kind.UNREADABLE, payload, "wrong-type", f"content of the tool message is a JSON {_name(content)}"
+        return Kind.UNREADABLE, payload, "wrong-type", f"content of the tool message is a JSON {jsontext.type_name(content)}"
     return Kind.TOOL_RESULT, payload
 
 
 def _block(role: str | None, block: Any) -> _ChunkParts:
     if not isinstance(block, dict):
-        return Kind.UNREADABLE, {"stored": {"block": block}}, "wrong-type", f"a block is a JSON {_name(block)}, not an object"
+        return Kind.UNREADABLE, {"stored": {"block": block}}, "wrong-type", f"a block is a JSON {jsontext.type_name(block)}, not an object"
     kind = block.get("type", "text")
     match kind:
         case "text" if isinstance(block.get("text", ""), str):
@@ -114,8 +137,3 @@ def _signed(payload: dict[str, Any], block: Mapping[str, Any], known_names: tupl
 def _with_stored(payload: dict[str, Any], block: Mapping[str, Any], known_names: tuple[str, ...]) -> dict[str, Any]:
     remaining = {name: value for name, value in block.items() if name not in known_names and value is not None}
     return {**payload, "stored": remaining} if remaining else payload
-
-
-def _name(value: Any) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
-    return names.get(type(value), "null")

@@ -14,8 +14,8 @@ from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Change, Format, Record, Shape, Stored, WriteMode, WriteRefused
 from inspector.programs.rollouts import crash as rollouts_crash
 from inspector.programs.rollouts import writing as rollouts_writing
-from inspector.programs.rollouts.chunks import message_chunks
-from inspector.programs.rollouts.lines import MessageLine, milliseconds, parsed, split
+from inspector.programs.rollouts.chunks import file_chunks, message_chunks, unreadable_line
+from inspector.programs.rollouts.lines import milliseconds, parsed, split
 from inspector.programs.rollouts.session import activity, content, is_era_b, session_facts, title_of
 
 NAME = "rollouts"
@@ -127,13 +127,12 @@ def _read(session: _Session, used_ids: set[str]) -> Stored:
     native = _native(name, session.folder, used_ids)
     meta, messages = session.records.get(SESSION), session.records.get(MESSAGES)
     session_json = content(meta)
-    chunks = _chunks(messages) if messages else _no_messages(meta, session.folder)
+    chunks = file_chunks(messages.key, messages.value.data) if messages else _no_messages(meta, session.folder)
     facts = session_facts(meta, session_json)
     key = messages.key if messages else meta.key if meta else ""
     # The loader of era C knows nothing of era B's endpoint; lines show where the endpoint was repaired by hand.
-    era = (
-        "B" if is_era_b(session_json) or (chunks and not any(b'"provider"' in chunk.raw for chunk in chunks) and _readable(chunks)) else "C"
-    )
+    is_bare = any(chunk.kind is not Kind.UNREADABLE for chunk in chunks) and not any(b'"provider"' in chunk.raw for chunk in chunks)
+    era = "B" if is_era_b(session_json) or is_bare else "C"
     facts["era"] = Fact("era", era, key)
     facts["place"] = Fact("place", session.folder or name, key)
     if LEFTOVER in session.records:
@@ -150,10 +149,6 @@ def _read(session: _Session, used_ids: set[str]) -> Stored:
     return Stored(Conversation(native, NAME, tuple(chunks), facts, title_of(chunks)), ordered)
 
 
-def _readable(chunks: Sequence[Chunk]) -> bool:
-    return any(chunk.kind is not Kind.UNREADABLE for chunk in chunks)
-
-
 def _no_messages(meta: Record | None, folder: str) -> list[Chunk]:
     if folder or meta is None:
         return []
@@ -167,23 +162,6 @@ def _native(name: str, folder: str, used_ids: set[str]) -> str:
     return native
 
 
-def _chunks(record: Record) -> list[Chunk]:
-    """Chunks of a messages.jsonl, seq over the whole file."""
-    chunks: list[Chunk] = []
-    for line in split(record.value.data)[0]:
-        try:
-            chunks += message_chunks(record.key, line.index, len(chunks) + 1, line.raw, parsed(line.raw))
-        except Unreadable as problem:
-            chunks.append(_unreadable(record.key, line, len(chunks) + 1, problem))
-    return chunks
-
-
-def _unreadable(key: str, line: MessageLine, seq: int, problem: Unreadable) -> Chunk:
-    torn = "" if line.ended else "; the file ends in it, without a line end"
-    reason = f"{problem.reason}, in the line at byte {line.offset:,}{torn}"
-    return Chunk(f"{key}#{line.index}.0", seq, "", Kind.UNREADABLE, {}, raw=line.raw, damage=problem.damage, reason=reason)
-
-
 def _era_a(session: _Session, name: str, used_ids: set[str]) -> Stored:
     record = session.records[name]
     chunks: list[Chunk] = []
@@ -193,7 +171,7 @@ def _era_a(session: _Session, name: str, used_ids: set[str]) -> Stored:
         try:
             entry = parsed(line.raw)
         except Unreadable as problem:
-            chunks.append(_unreadable(record.key, line, len(chunks) + 1, problem))
+            chunks.append(unreadable_line(record.key, line, len(chunks) + 1, problem))
             continue
         message = entry.get("message")
         if entry.get("type") == "message" and isinstance(message, dict):

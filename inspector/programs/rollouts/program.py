@@ -17,19 +17,7 @@ PROGRAM = Program(
     formats=(ROLLOUTS,),
     readers=tuple(readers.READERS),
     readers_of={ROLLOUTS.name: tuple(reader.name for reader in readers.READERS)},
-    traits={
-        ROLLOUTS.name: frozenset(
-            {
-                Trait.NEIGHBORS,
-                Trait.EMPTY_MESSAGES,
-                Trait.REPEATED_RUNS,
-                Trait.BLOCK_ORDER,
-                Trait.SIGNED_THINKING,
-                Trait.SIGNATURES,
-                Trait.PLACEHOLDERS,
-            }
-        )
-    },
+    traits={ROLLOUTS.name: frozenset(Trait) - {Trait.EMPTY_TEXT_ACCEPTED}},
     # Its times name no zone and are read as UTC: the moment may have been half a day later.
     liveness=Liveness(running="pending", unknown_ms=12 * 60 * 60 * 1000),
     synthetic_results={ROLLOUTS.name: SyntheticResult(readers.INTERRUPTED)},
@@ -48,5 +36,5 @@ PROGRAM = Program(
     crash_prefix=PREFIX,
     aligned=aligned,
     ending=ending,
-    projections=tuple(projection.variants()),
+    projections=(projection.PROJECTION,),
 )

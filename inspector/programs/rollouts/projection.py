@@ -153,7 +153,3 @@ PROJECTION = Projection(
     convert,
     wire=ANTHROPIC,
 )
-
-
-def variants() -> tuple[Projection, ...]:
-    return (PROJECTION,)

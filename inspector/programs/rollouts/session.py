@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Fact, Kind
 from inspector.programs.formats import Record
 from inspector.programs.rollouts.lines import milliseconds
@@ -21,13 +20,7 @@ _TITLE = 80
 
 def content(record: Record | None) -> dict[str, Any]:
     """The object of a session.json; {} where it cannot be read."""
-    if record is None:
-        return {}
-    try:
-        value = jsontext.parse(jsontext.decode(record.value.data))
-    except Unreadable:
-        return {}
-    return value if isinstance(value, dict) else {}
+    return jsontext.object_of(record.value.data) if record else {}
 
 
 def text_of(value: Any) -> str:

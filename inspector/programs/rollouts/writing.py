@@ -12,10 +12,9 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.edits import ID, Plan, Set, apply
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Cell, Change, Stored, WriteRefused
-from inspector.programs.rollouts.chunks import message_chunks
+from inspector.programs.rollouts.chunks import file_chunks, message_chunks
 from inspector.programs.rollouts.lines import MessageLine, join, milliseconds, parsed, split
 from inspector.programs.rollouts.loading import BLOCKS, MESSAGE
 from inspector.programs.rollouts.session import KEYS, SESSION_FACT, content
@@ -58,17 +57,14 @@ def changed_messages(plan: Plan, stored: Stored, data: bytes) -> tuple[bytes, in
             # A strategy that brings a whole line brings its bytes: of a line repaired, moved, or taken from the parent.
             line = replace(line, raw=own, ended=True) if line else MessageLine(-1, -1, b"", own)
             stored_chunks = message_chunks(chunks[0].key.rpartition("#")[0], place or 0, chunks[0].seq, own, parsed(own))
-        if line is not None and (_same(chunks, stored_chunks) or (line.index < 0 and _alike(chunks, stored_chunks))):
+        if line is not None and _same(chunks, stored_chunks, is_new=line.index < 0):
             new_lines.append(line)
         else:
-            new_lines.append(
-                _encoded_line(
-                    line if line and line.index >= 0 else None, chunks, stored_chunks if line and line.index >= 0 else [], era, before
-                )
-            )
+            is_stored = line is not None and line.index >= 0
+            new_lines.append(_encoded_line(line if is_stored else None, chunks, stored_chunks if is_stored else [], era, before))
         before = _time(new_lines[-1].raw) or before
     written = join([*new_lines, *bare], tail)
-    if len(_chunk_list(written)) != len(final.chunks) and era != "A":
+    if len(file_chunks("", written)) != len(final.chunks) and era != "A":
         raise WriteRefused("The messages would not read back as planned; report this with the plan, or leave out strategies one by one.")
     return written, _first_difference(lines, split(written)[0])
 
@@ -78,16 +74,6 @@ def _first_difference(old: Sequence[MessageLine], new: Sequence[MessageLine]) ->
         if before.raw != after.raw:
             return index
     return min(len(old), len(new))
-
-
-def _chunk_list(data: bytes) -> list[Chunk]:
-    chunks: list[Chunk] = []
-    for line in split(data)[0]:
-        try:
-            chunks += message_chunks("", line.index, len(chunks) + 1, line.raw, parsed(line.raw))
-        except Unreadable:
-            chunks.append(Chunk("", 0, "", Kind.UNREADABLE, {}))
-    return chunks
 
 
 def _place(key: str) -> int | None:
@@ -127,9 +113,9 @@ def _of_message(previous: Chunk, chunk: Chunk) -> bool:
     return (previous.msg_idx, previous.role) == (chunk.msg_idx, chunk.role)
 
 
-def _same(chunks: Sequence[Chunk], stored: Sequence[Chunk]) -> bool:
-    """Whether nothing but numbers differs; those are not stored."""
-    contents = [[(chunk.key, chunk.role, chunk.kind, dict(chunk.payload)) for chunk in side] for side in (chunks, stored)]
+def _same(chunks: Sequence[Chunk], stored: Sequence[Chunk], is_new: bool) -> bool:
+    """Whether nothing but numbers differs; those are not stored. On a line that is new here chunks have other keys."""
+    contents = [[(is_new or chunk.key, chunk.role, chunk.kind, dict(chunk.payload)) for chunk in side] for side in (chunks, stored)]
     return contents[0] == contents[1]
 
 
@@ -138,35 +124,18 @@ def _own_bytes(chunks: Sequence[Chunk], line: MessageLine | None) -> bytes:
     raw = chunks[0].raw
     if not raw or (line is not None and raw == line.raw) or any(chunk.raw != raw for chunk in chunks):
         return b""
-    try:
-        return raw if isinstance(parsed(raw).get("role"), str) else b""
-    except Unreadable:
-        return b""
-
-
-def _alike(chunks: Sequence[Chunk], stored: Sequence[Chunk]) -> bool:
-    """As _same, of a line that is new here: its chunks have other keys."""
-    contents = [[(chunk.role, chunk.kind, dict(chunk.payload)) for chunk in side] for side in (chunks, stored)]
-    return contents[0] == contents[1]
+    return raw if isinstance(jsontext.object_of(raw).get("role"), str) else b""
 
 
 def _time(raw: bytes) -> str:
-    try:
-        time = parsed(raw).get("timestamp")
-    except Unreadable:
-        return ""
+    time = jsontext.object_of(raw).get("timestamp")
     return time if isinstance(time, str) else ""
 
 
 def _encoded_line(line: MessageLine | None, chunks: Sequence[Chunk], stored: Sequence[Chunk], era: str, before: str) -> MessageLine:
     """The line again; of an inserted message the time is that of the message before it, so that times do not run backwards."""
-    message: dict[str, Any] | None = None
-    if line is not None:
-        try:
-            message = parsed(line.raw)
-        except Unreadable:
-            message = None
-    outer = message if era == "A" and message and isinstance(message.get("message"), dict) else None
+    message = jsontext.object_of(line.raw) if line is not None else {}
+    outer = message if era == "A" and isinstance(message.get("message"), dict) else None
     inner = dict(outer["message"]) if outer else dict(message) if message else _new_message(chunks[0].role, era, before)
     inner["role"] = chunks[0].role
     _fill(inner, chunks, {chunk.key: chunk for chunk in stored}, era)
@@ -272,8 +241,7 @@ def in_place(plan: Plan, stored: Stored, key: str) -> list[Change]:
 def _repaired_session(plan: Plan) -> dict[str, Any]:
     """The object that session.json is to hold; {} where the plan leaves it alone."""
     text = next((edit.new for edit in plan.edits if isinstance(edit, Set) and edit.field == SESSION_FACT), None)
-    session = jsontext.parse(text) if text else {}
-    return session if isinstance(session, dict) else {}
+    return jsontext.object_of(text or "")
 
 
 def child(plan: Plan, stored: Stored, folder: str) -> list[Change]:

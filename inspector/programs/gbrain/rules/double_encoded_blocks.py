@@ -1,17 +1,17 @@
 """STORE603: blocks that are stored as the text of an array, not as an array."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.programs.gbrain.blocks import DOUBLE
+from inspector.programs.gbrain.blocks import DOUBLE, encoding_of
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
     rows: dict[int | None, Chunk] = {}
     for chunk in case.conversation.chunks:
-        if is_double_encoded(chunk):
+        if encoding_of(chunk) == DOUBLE:
             rows.setdefault(chunk.msg_idx, chunk)
     if rows:
         indexes = [index for index in rows if index is not None]
@@ -20,11 +20,6 @@ def check(case: Case) -> Iterator[Match]:
             f"The blocks of {'a message' if len(rows) == 1 else f'{len(rows)} messages'} (index {span_text(indexes)}) are a JSON string that holds an array: gbrain parses it once more "
             "and reads on, but SQL and other programs see a text.",
         )
-
-
-def is_double_encoded(chunk: Chunk) -> bool:
-    stored = chunk.payload.get("stored")
-    return isinstance(stored, Mapping) and stored.get("encoding") == DOUBLE
 
 
 RULE = Rule(

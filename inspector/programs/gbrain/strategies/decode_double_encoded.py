@@ -1,30 +1,23 @@
 """Stores blocks as an array again where the text of the array was stored in a JSON string."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Chunk
+from inspector.programs.gbrain.blocks import DOUBLE, encoding_of
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 
-ENCODING, DOUBLE = "encoding", "double"
-
 
 def propose(case: Case) -> Iterator[Edit]:
-    return (Replace(chunk, decoded(chunk)) for chunk in case.conversation.chunks if _about(chunk).get(ENCODING) == DOUBLE)
+    return (Replace(chunk, decoded(chunk)) for chunk in case.conversation.chunks if encoding_of(chunk) == DOUBLE)
 
 
 def decoded(chunk: Chunk) -> Chunk:
-    stored = {name: value for name, value in _about(chunk).items() if name != ENCODING}
+    stored = {name: value for name, value in (chunk.payload.get("stored") or {}).items() if name != "encoding"}
     payload = {name: value for name, value in chunk.payload.items() if name != "stored"}
     return replace(chunk, payload={**payload, **({"stored": stored} if stored else {})})
-
-
-def _about(chunk: Chunk) -> Mapping[str, Any]:
-    stored = chunk.payload.get("stored")
-    return stored if isinstance(stored, Mapping) else {}
 
 
 STRATEGY = Strategy(

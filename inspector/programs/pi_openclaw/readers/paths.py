@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Conversation, Fact
 from inspector.conversation.tree import LEAF, Entry, as_path, last_by_id, walk
+from inspector.programs.pi_openclaw.lines import HEADER, TYPES
 from inspector.programs.pi_openclaw.readers.rows import chosen, ends_without_entry, parsed, word
 
 WALK = "walk"
@@ -15,19 +16,7 @@ WALK = "walk"
 REBASED = "rebased"
 """The fact that names the entries, one to a line, whose parent the scan replaced by the leaf of that moment."""
 
-_CANONICAL = frozenset(
-    (
-        "message",
-        "thinking_level_change",
-        "model_change",
-        "compaction",
-        "branch_summary",
-        "custom",
-        "custom_message",
-        "label",
-        "session_info",
-    )
-)
+_CANONICAL = TYPES - {HEADER, "context_edit", "leaf", "reset", "usage"}
 _CANONICAL_9 = _CANONICAL | {"reset"}
 
 

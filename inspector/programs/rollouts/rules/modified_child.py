@@ -9,19 +9,11 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 def doctored(case: Case) -> bool:
     """Whether `--fix` made the session, no tool result is in it, and its parent has some for its calls."""
-    if case.archive is None or not is_fixed(case.conversation.fact("tags")):
+    if case.archive is None or jsontext.object_of(case.conversation.fact("tags") or "").get("doctor") != "fixed":
         return False
     called = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
     has_own = any(chunk.kind is Kind.TOOL_RESULT for chunk in case.conversation.chunks)
     return not has_own and any(chunk.kind is Kind.TOOL_RESULT and chunk.call_id in called for chunk in case.archive.chunks)
-
-
-def is_fixed(tags: str | None) -> bool:
-    try:
-        value = jsontext.parse(tags or "{}")
-    except jsontext.Unreadable:
-        return False
-    return isinstance(value, dict) and value.get("doctor") == "fixed"
 
 
 def check(case: Case) -> Iterator[Match]:

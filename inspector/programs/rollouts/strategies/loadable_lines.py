@@ -25,9 +25,9 @@ def loadable(message: Mapping[str, Any]) -> dict[str, Any]:
         fitted["details"] = {"value": fitted["details"]}
     content = fitted.get("content")
     if isinstance(content, dict):
-        content = [content] if "type" in content or "text" in content else _text(content)
+        content = [content] if "type" in content or "text" in content else jsontext.compact(content)
     elif not isinstance(content, str | list | None):
-        content = _text(content)
+        content = jsontext.compact(content)
     if isinstance(content, list):
         content = [new_block for block in content if (new_block := _block(block)) is not None] or ([] if not content else _REDACTED)
     if "content" in fitted:
@@ -42,7 +42,7 @@ _REDACTED: list[dict[str, Any]] = [{"type": "text", "text": "[redacted thinking]
 def _block(block: Any) -> dict[str, Any] | None:
     """None for what has no place in this store and no words: encrypted thinking."""
     if not isinstance(block, dict):
-        return _words(block if isinstance(block, str) else _text(block))
+        return _words(block if isinstance(block, str) else jsontext.compact(block))
     kind = block.get("type", "text")
     match kind:
         case "redacted_thinking":
@@ -57,7 +57,7 @@ def _block(block: Any) -> dict[str, Any] | None:
             return {"type": "image", "image_url": block["image_url"]["url"], "detail": None}
         case str() if kind in BLOCKS:
             return _fitted(kind, block)
-    return _words(_text(block))
+    return _words(jsontext.compact(block))
 
 
 def _fitted(kind: str, block: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _fitted(kind: str, block: Mapping[str, Any]) -> dict[str, Any]:
         if type(None) in types:
             fitted[name] = None
         elif name in ("id", "name", *_TEXTS.values()):
-            fitted[name] = "" if fitted[name] is None else _text(fitted[name])
+            fitted[name] = "" if fitted[name] is None else jsontext.compact(fitted[name])
     return fitted
 
 
@@ -78,7 +78,7 @@ def _arguments(value: Any) -> dict[str, Any]:
     """As rollouts itself stores what does not parse: no arguments, and the text next to them."""
     if value is None:
         return {"arguments": {}}
-    text = value if isinstance(value, str) else _text(value)
+    text = value if isinstance(value, str) else jsontext.compact(value)
     try:
         parsed = jsontext.parse(text)
     except Unreadable as problem:
@@ -98,7 +98,3 @@ def _moment(value: Any) -> str | None:
 
 def _words(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text, "text_signature": None}
-
-
-def _text(value: Any) -> str:
-    return jsontext.compact(value)

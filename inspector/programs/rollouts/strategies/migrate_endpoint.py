@@ -5,7 +5,6 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Edit, Safety, Set
-from inspector.conversation.jsontext import Unreadable
 from inspector.programs.rollouts.format import NAME as ROLLOUTS
 from inspector.programs.rollouts.loading import ENDPOINT, STATUSES, session_problem
 from inspector.programs.rollouts.session import SESSION_FACT
@@ -32,12 +31,9 @@ def propose(case: Case) -> Iterator[Edit]:
     stored, problem = conversation.fact(SESSION_FACT), conversation.fact("sessionProblem")
     if conversation.format != ROLLOUTS or not stored or not problem:
         return
-    try:
-        session = jsontext.parse(stored)
-    except Unreadable:
-        return
-    repaired = migrated(session) if isinstance(session, dict) else session
-    if repaired == session:
+    session = jsontext.object_of(stored)
+    repaired = migrated(session)
+    if not session or repaired == session:
         return
     text = jsontext.compact(repaired)
     yield Set("conversation", SESSION_FACT, stored, text)
