@@ -132,12 +132,8 @@ class Dispatch(Format):
         """What `write` cannot derive. A fork is in the list next to its original: it gets the same time, since nobody said anything new."""
         if mode != self.modes[0].name:
             return {}
-        conversation = stored.conversation
-        return {
-            "fork_id": fresh_id,
-            "now": conversation.fact("lastActivityAt") or "0",
-            "title": f"Repaired: {conversation.title or 'Untitled'}",
-        }
+        original = stored.conversation
+        return {"fork_id": fresh_id, "now": original.fact("lastActivityAt") or "0", "title": f"Repaired: {original.title or 'Untitled'}"}
 
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
@@ -151,13 +147,11 @@ class Dispatch(Format):
         own = _ascii_lower(native_id)
         if "%" not in own and "_" not in own:
             # Tens of thousands of ids are compared with each other: only what may match is compared letter by letter.
-            alike = (other_id for other_id in others if (lower := other_id.lower()) == native_id.lower() or ":chunk:" in lower)
-            return tuple(
-                other_id for other_id in alike if other_id != native_id and f"{_ascii_lower(other_id)}:chunk:".startswith(f"{own}:chunk:")
-            )
+            alike = (id_ for id_ in others if (lower := id_.lower()) == native_id.lower() or ":chunk:" in lower)
+            return tuple(id_ for id_ in alike if id_ != native_id and f"{_ascii_lower(id_)}:chunk:".startswith(f"{own}:chunk:"))
         wild = {"%": ".*", "_": "."}
         listing = re.compile("".join(wild.get(letter) or re.escape(letter) for letter in own) + "(:chunk:.*)?", re.DOTALL)
-        return tuple(other_id for other_id in others if other_id != native_id and listing.fullmatch(_ascii_lower(other_id)))
+        return tuple(id_ for id_ in others if id_ != native_id and listing.fullmatch(_ascii_lower(id_)))
 
     def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
         """What must be byte-equal when a plan is written: every row, the counter and the meta row.

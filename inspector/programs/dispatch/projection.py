@@ -38,10 +38,8 @@ def convert(name: str, thinking: str, messages: Sequence[Message]) -> Prompt:
     wire: list[WireMessage] = []
     lost: list[Dropped] = []
     for message in messages:
-        converted, left_out = (
-            _MESSAGE[message.role](message, len(wire), thinking) if message.role in _MESSAGE else ([], list(message.chunks))
-        )
-        wire += converted
+        sent, left_out = _MESSAGE[message.role](message, len(wire), thinking) if message.role in _MESSAGE else ([], list(message.chunks))
+        wire += sent
         by_kind: dict[Kind, list[Chunk]] = {}
         for chunk in left_out:
             by_kind.setdefault(chunk.kind, []).append(chunk)

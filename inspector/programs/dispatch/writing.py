@@ -21,9 +21,9 @@ def _encoded_row(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> byt
         base = read_chunk(Record(chunk.key, Cell(chunk.raw)), chunk.seq)
     if base is None:
         return jsontext.encode(row_text(target))
-    planned: dict[str, Any] = {"chunk": dict(target.payload), "role": target.role, "msgIdx": target.msg_idx, "chunkIdx": target.chunk_idx}
+    row: dict[str, Any] = {"chunk": dict(target.payload), "role": target.role, "msgIdx": target.msg_idx, "chunkIdx": target.chunk_idx}
     stored = {"chunk": dict(base.payload), "role": base.role, "msgIdx": base.msg_idx, "chunkIdx": base.chunk_idx}
-    values = {name: value for name, value in planned.items() if value != stored[name]}
+    values = {name: value for name, value in row.items() if value != stored[name]}
     if not values:
         return base.raw
     try:
@@ -35,9 +35,7 @@ def _encoded_row(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> byt
     if base.damage and not chunk.damage:
         # What was read of a damaged row is less than what is stored.
         values = {
-            name: value
-            for name, value in planned.items()
-            if name not in before or jsontext.compact(value) != jsontext.compact(before[name])
+            name: value for name, value in row.items() if name not in before or jsontext.compact(value) != jsontext.compact(before[name])
         }
     try:
         amended = jsontext.amended(jsontext.decode(base.raw), values)

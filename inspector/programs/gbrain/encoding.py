@@ -16,7 +16,7 @@ from inspector.text import jsonb
 
 
 @dataclass
-class BlockEncoder:
+class Encoder:
     """The stored blocks after the chunks of a job; `rows` are its message rows by index."""
 
     stored: Stored

@@ -29,8 +29,7 @@ _VALUE = re.compile(
 )
 # Inside any statement: what may contain a semicolon, and the one that ends it.
 _PIECE = re.compile(
-    _ESCAPING + rb"|" + _PLAIN + rb'|"[^"]*+"|--[^\n]*+|/\*.*?\*/|\$(?:[A-Za-z_]\w*+)?\$|(?P<end>;)|(?P<torn>[\'"]|/\*)',
-    re.DOTALL,
+    _ESCAPING + rb"|" + _PLAIN + rb'|"[^"]*+"|--[^\n]*+|/\*.*?\*/|\$(?:[A-Za-z_]\w*+)?\$|(?P<end>;)|(?P<torn>[\'"]|/\*)', re.DOTALL
 )
 _GAP = re.compile(rb"(?:\s++|--[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _ESCAPE = re.compile(rb"(?:\\[0-7]{1,3})+|(?:\\x[0-9A-Fa-f]{1,2})+|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\.|''", re.DOTALL)
@@ -40,12 +39,12 @@ _SHORT = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v":
 _UTF8 = ("UTF8", "UTF-8", "UNICODE", "SQL_ASCII", "")
 
 
-def parts(data: bytes, default_columns: Mapping[str, tuple[str, ...]]) -> Iterator[ExportPart]:
-    """`default_columns` are, for each table, the columns of one that no statement here makes. Raises NotAnExport."""
+def parts(data: bytes, defaults: Mapping[str, tuple[str, ...]]) -> Iterator[ExportPart]:
+    """`defaults` are, for each table, the columns of one that no statement here makes. Raises NotAnExport."""
     _refuse_encoding(data)
     created: dict[tuple[str, str], tuple[str, ...]] = {}
     for comment in _DATA_FOR.finditer(data):
-        if _named(comment, "table") in default_columns:
+        if _named(comment, "table") in defaults:
             # pg_dump --inserts writes nothing else for a table without rows.
             yield ExportRow(_named(comment, "schema"), _named(comment, "table"), (), None)
     at, whole = 0, True
@@ -59,24 +58,24 @@ def parts(data: bytes, default_columns: Mapping[str, tuple[str, ...]]) -> Iterat
             at = _line_end(data, at)
         elif match := _COPY.match(data, at):
             end, ended = _copied(data, match.end())
-            if _named(match, "table") not in default_columns:
+            if _named(match, "table") not in defaults:
                 yield OtherTable(_named(match, "table"))
             elif match["options"].strip():
                 yield Note(
                     f"The rows of {_named(match, 'table')} are written with options of COPY that are not read here: use pg_dump without them."
                 )
             else:
-                yield from _copy_rows(data[match.end() : end], match, default_columns, created, ended)
+                yield from _copy_rows(data[match.end() : end], match, defaults, created, ended)
             at = _line_end(data, end)
         elif match := _INSERT.match(data, at):
-            if _named(match, "table") in default_columns:
-                yield from _inserted(data, match, default_columns, created)
+            if _named(match, "table") in defaults:
+                yield from _inserted(data, match, defaults, created)
             else:
                 yield OtherTable(_named(match, "table"))
             at, whole = _statement_end(data, match.end())
         else:
             end, whole = _statement_end(data, at)
-            if (match := _CREATE.match(data, at)) and _named(match, "table") in default_columns:
+            if (match := _CREATE.match(data, at)) and _named(match, "table") in defaults:
                 columns = tuple(_unquoted(name) for name in _DEFINED.findall(data[match.end() : end]))
                 created[_named(match, "schema"), _named(match, "table")] = columns
                 yield ExportRow(_named(match, "schema"), _named(match, "table"), columns, None)
@@ -112,13 +111,13 @@ def _line_end(data: bytes, at: int) -> int:
 
 
 def _columns(
-    match: re.Match[bytes], default_columns: Mapping[str, tuple[str, ...]], created: Mapping[tuple[str, str], tuple[str, ...]]
+    match: re.Match[bytes], defaults: Mapping[str, tuple[str, ...]], created: Mapping[tuple[str, str], tuple[str, ...]]
 ) -> tuple[tuple[str, ...], bool]:
     """The columns that a statement fills, and whether anything but our own knowledge of the program says so."""
     if match["columns"] is not None:
         return tuple(_unquoted(name) for name in re.findall(_NAME, match["columns"])), True
     table = _named(match, "schema"), _named(match, "table")
-    return (created[table], True) if table in created else (default_columns[table[1]], False)
+    return (created[table], True) if table in created else (defaults[table[1]], False)
 
 
 def _copied(data: bytes, start: int) -> tuple[int, bool]:
@@ -132,12 +131,12 @@ def _copied(data: bytes, start: int) -> tuple[int, bool]:
 def _copy_rows(
     data: bytes,
     match: re.Match[bytes],
-    default_columns: Mapping[str, tuple[str, ...]],
+    defaults: Mapping[str, tuple[str, ...]],
     created: Mapping[tuple[str, str], tuple[str, ...]],
     ended: bool,
 ) -> Iterator[ExportPart]:
     schema, table = _named(match, "schema"), _named(match, "table")
-    columns, has_names = _columns(match, default_columns, created)
+    columns, has_names = _columns(match, defaults, created)
     yield ExportRow(schema, table, columns, None)
     torn, at = 0, 0
     while at < len(data):
@@ -176,10 +175,10 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def _inserted(
-    data: bytes, match: re.Match[bytes], default_columns: Mapping[str, tuple[str, ...]], created: Mapping[tuple[str, str], tuple[str, ...]]
+    data: bytes, match: re.Match[bytes], defaults: Mapping[str, tuple[str, ...]], created: Mapping[tuple[str, str], tuple[str, ...]]
 ) -> Iterator[ExportPart]:
     schema, table = _named(match, "schema"), _named(match, "table")
-    columns, has_names = _columns(match, default_columns, created)
+    columns, has_names = _columns(match, defaults, created)
     at, more = match.end(), True
     while more:
         row, at = _row(data, at)

@@ -12,7 +12,7 @@ from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Change, Stored, WriteRefused
 from inspector.programs.gbrain import facts as gbrain_facts
-from inspector.programs.gbrain.encoding import BlockEncoder
+from inspector.programs.gbrain.encoding import Encoder
 from inspector.programs.gbrain.tables import EXECUTIONS, MESSAGES, RELATIONS, whole
 from inspector.programs.relation_rows import Row, cell_of, key_of, relation_of, row_of
 from inspector.text import jsonb
@@ -39,7 +39,7 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
     }
     refuse_unfit(stored.conversation, final)
     before, after = _by_index(stored.conversation.chunks), _by_index(final.chunks)
-    encoder = BlockEncoder(stored, rows)
+    encoder = Encoder(stored, rows)
     ended = _times(stored)
     changes: list[Change] = []
     for index, chunks in after.items():
@@ -158,9 +158,7 @@ def _times(stored: Stored) -> dict[int, str]:
     return times
 
 
-def _inserted(
-    rows: Mapping[int | None, Row], index: int, chunks: Sequence[Chunk], ended: Mapping[int, str], encoder: BlockEncoder
-) -> Change:
+def _inserted(rows: Mapping[int | None, Row], index: int, chunks: Sequence[Chunk], ended: Mapping[int, str], encoder: Encoder) -> Change:
     calling = encoder.before(index)
     like = rows.get(calling) if calling is not None else next(iter(rows.values()), None)
     if like is None or _MESSAGES is None:

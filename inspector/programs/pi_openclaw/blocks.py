@@ -27,15 +27,15 @@ def message_blocks(message: Mapping[str, Any]) -> Iterator[Block]:
     if role == "tool":
         yield _result(message)
     elif stored == "bashExecution":
-        yield Block(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _other_members(message, "role", "timestamp"))
+        yield Block(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _extra(message, "role", "timestamp"))
     elif stored in ("branchSummary", "compactionSummary"):
         # No entry but a message: what the model gets of it is in no other place, as with a command.
         words = _SUMMARY[stored].format(_str(message.get("summary")))
-        yield Block(role, Kind.TEXT, {"type": "text", "text": words} | _other_members(message, "role", "timestamp"))
+        yield Block(role, Kind.TEXT, {"type": "text", "text": words} | _extra(message, "role", "timestamp"))
     else:
         blocks = list(_content(role, message.get("content"))) or [empty(role, message.get("content"), (), "content" in message)]
         if not isinstance(stored, str) or stored not in _ROLES:
-            about = _other_members(message, "content", "timestamp").get("extra", {})
+            about = _extra(message, "content", "timestamp").get("extra", {})
             first = blocks[0]
             payload = {**first.payload, "extra": {**first.payload.get("extra", {}), "message": about}, "wire": WIRE}
             blocks[0] = Block(first.role, first.kind, payload, first.at, first.whole, first.damage, first.reason)
@@ -63,7 +63,7 @@ def plain_text(content: Any) -> str:
     return "\n".join(block["text"] for block in blocks if isinstance(block, dict) and text_in(block, "text"))
 
 
-def _other_members(value: Mapping[str, Any], *known_names: str) -> dict[str, Any]:
+def _extra(value: Mapping[str, Any], *known_names: str) -> dict[str, Any]:
     return extra(value, WIRE, *known_names)
 
 
@@ -88,16 +88,14 @@ def _text(role: str, value: Mapping[str, Any], more: Mapping[str, Any], at: tupl
 def _block(role: str, value: dict[str, Any], at: tuple[str | int, ...]) -> Block:
     kind = value.get("type")
     if kind == "text" and text_in(value, "text"):
-        return _text(role, value, _other_members(value, "type", "text"), at)
+        return _text(role, value, _extra(value, "type", "text"), at)
     if kind == "thinking" and text_in(value, "thinking"):
         return _thinking(role, value, at)
     if kind == "redacted_thinking" and text_in(value, "data"):
-        return Block(
-            role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value["data"]} | _other_members(value, "type", "data"), at
-        )
+        return Block(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value["data"]} | _extra(value, "type", "data"), at)
     if kind == "image" and text_in(value, "data", "mimeType"):
         url = f"data:{value['mimeType']};base64,{value['data']}"
-        return Block(role, Kind.IMAGE, {"type": "image", "url": url} | _other_members(value, "type", "data", "mimeType"), at)
+        return Block(role, Kind.IMAGE, {"type": "image", "url": url} | _extra(value, "type", "data", "mimeType"), at)
     if isinstance(kind, str) and kind in _CALLS:
         return _call(role, value, at)
     if kind in ("text", "thinking", "redacted_thinking", "image"):
@@ -109,11 +107,9 @@ def _thinking(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) ->
     name = _first(value, _SIGNATURES)
     if value.get("redacted") is True and name:
         # Pi keeps what is redacted where others have the signature.
-        return Block(
-            role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value[name]} | _other_members(value, "type", name), at
-        )
+        return Block(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value[name]} | _extra(value, "type", name), at)
     signed = {"signature": value[name]} if name else {}
-    members = _other_members(value, "type", "thinking", name)
+    members = _extra(value, "type", "thinking", name)
     return Block(
         role, Kind.THINKING, {"type": "thinking", "text": value["thinking"], **signed, **members, **_stored_name(name, _SIGNATURES)}, at
     )
@@ -135,9 +131,7 @@ def _call(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Blo
     return Block(
         role,
         Kind.TOOL_CALL,
-        payload
-        | _other_members(value, "type", signature, *text_members, name if is_input else "")
-        | _stored_name(str(value.get("type")), _CALLS),
+        payload | _extra(value, "type", signature, *text_members, name if is_input else "") | _stored_name(str(value.get("type")), _CALLS),
         at,
     )
 

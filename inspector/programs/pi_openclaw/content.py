@@ -147,8 +147,6 @@ def _result_content(chunk: Chunk, old: Chunk | None, stored: Any) -> Any:
         return blocks
     if isinstance(stored, str):
         return chunk.text
-    stored_blocks = (
-        [stored_block for stored_block in stored if isinstance(stored_block, dict)] if isinstance(stored, list) and old is not None else []
-    )
+    items = [item for item in stored if isinstance(item, dict)] if isinstance(stored, list) and old is not None else []
     # Of other words than the stored ones one text block is made; images next to them stay.
-    return [{"type": "text", "text": chunk.text}, *(stored_block for stored_block in stored_blocks if stored_block.get("type") != "text")]
+    return [{"type": "text", "text": chunk.text}, *(item for item in items if item.get("type") != "text")]

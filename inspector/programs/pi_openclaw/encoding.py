@@ -60,10 +60,10 @@ def stored_line(file: File, step: Step, place: Place) -> str:
             values |= {name: stringify(value) for name, value in inner.items()}
         else:
             values |= _words(base, step.chunks[0])
-    dropped_names = (
+    dropped = (
         frozenset(("appendMode", "appendParentId")) & stored.keys() if place.on_its_own and stored.get("type") != "leaf" else frozenset()
     )
-    return json_pieces.amended(text, values, dropped_names) if values or dropped_names else text
+    return json_pieces.amended(text, values, dropped) if values or dropped else text
 
 
 def _controls(base: StoredEntry, chunk: Chunk) -> dict[str, Any]:

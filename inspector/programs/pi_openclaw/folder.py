@@ -255,8 +255,5 @@ def _without_file(folder: Folder, entries: Mapping[str, Any], names: set[str], f
         text = f"sessions.json ({name}) names this session; its file {file or native}.jsonl is not among the files that were read."
         facts = {"index": text, "sessionKey": name, "reachable": "0/0"}
         yield Stored(
-            Conversation(
-                native, format_name, (), {fact_name: Fact(fact_name, value, folder.index.key) for fact_name, value in facts.items()}, name
-            ),
-            (),
+            Conversation(native, format_name, (), {fact: Fact(fact, value, folder.index.key) for fact, value in facts.items()}, name), ()
         )

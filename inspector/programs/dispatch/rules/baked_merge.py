@@ -24,14 +24,12 @@ def check(case: Case) -> Iterator[Match]:
     part_of = {chunk.key: number for number, part in enumerate(archived) for chunk in part.chunks}
     for message in case.messages:
         wrong = [chunk for chunk in message.chunks if chunk.kind in IMPOSSIBLE.get(message.role, ())]
-        originals = _originals(case, message, places, archived, part_of)
-        if wrong or len(originals) > 1 or any(part.role != message.role for part in originals):
-            yield Match(
-                message.chunks, _text(message, wrong, originals), evidence=_evidence(originals), ruled_out=_unknown(case, originals)
-            )
+        parts = _archived_parts(case, message, places, archived, part_of)
+        if wrong or len(parts) > 1 or any(part.role != message.role for part in parts):
+            yield Match(message.chunks, _text(message, wrong, parts), evidence=_evidence(parts), ruled_out=_unknown(case, parts))
 
 
-def _originals(
+def _archived_parts(
     case: Case, message: Message, places: Mapping[str, int], archived: Sequence[Message], part_of: Mapping[str, int]
 ) -> list[Message]:
     """The messages of the archive whose rows are in this one, in the archive's order."""
@@ -41,27 +39,27 @@ def _originals(
     return [archived[number] for number in sorted({part_of[key] for key in keys if key in part_of})]
 
 
-def _text(message: Message, wrong: list[Chunk], originals: list[Message]) -> str:
+def _text(message: Message, wrong: list[Chunk], parts: list[Message]) -> str:
     where = f"The {message.role} message at seq {span_text(message.seqs)}"
-    if not originals:
+    if not parts:
         kinds = " and ".join(sorted({chunk.kind.value for chunk in wrong}))
         return f"{where} holds {kinds}, which nothing stores in a {message.role} message: compaction wrote back what was read merged."
-    if len(originals) == 1:
-        return f"{where} is the {originals[0].role} message of seq {span_text(originals[0].seqs)} in the archive: compaction stored it under another role."
-    return f"{where} holds {len(originals)} messages of the archive (seq {span_text([seq for part in originals for seq in part.seqs])}): compaction stored them as one."
+    if len(parts) == 1:
+        return f"{where} is the {parts[0].role} message of seq {span_text(parts[0].seqs)} in the archive: compaction stored it under another role."
+    return f"{where} holds {len(parts)} messages of the archive (seq {span_text([seq for part in parts for seq in part.seqs])}): compaction stored them as one."
 
 
-def _evidence(originals: list[Message]) -> tuple[tuple[str, str], ...]:
+def _evidence(parts: list[Message]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (f"archive seq {span_text(part.seqs)}", f"{part.role}: {', '.join(chunk.kind for chunk in part.chunks)}"[:120])
-        for part in originals[:8]
+        for part in parts[:8]
     )
 
 
-def _unknown(case: Case, originals: list[Message]) -> tuple[tuple[str, str], ...]:
+def _unknown(case: Case, parts: list[Message]) -> tuple[tuple[str, str], ...]:
     if case.archive is None:
         return (("where the messages began", "the archive is not in this store, so their boundaries and roles are not known for certain"),)
-    return () if originals else (("where the messages began", "these rows are not in the archive as they are here"),)
+    return () if parts else (("where the messages began", "these rows are not in the archive as they are here"),)
 
 
 RULE = Rule(

@@ -77,8 +77,8 @@ def by_turn(calls: Sequence[OpenCall]) -> list[list[OpenCall]]:
 
 def calls_text(turn: Sequence[OpenCall]) -> str:
     """`2 calls of head, body (seq 2-3, index 1) have`."""
-    names = ", ".join(dict.fromkeys(open_call.call.tool_name[:60] for open_call in turn))[:80]
-    where = f"(seq {span_text([open_call.call.seq for open_call in turn])}, index {turn[0].row.index})"
+    names = ", ".join(dict.fromkeys(open_.call.tool_name[:60] for open_ in turn))[:80]
+    where = f"(seq {span_text([open_.call.seq for open_ in turn])}, index {turn[0].row.index})"
     return f"A call of {names} {where} has" if len(turn) == 1 else f"{len(turn)} calls of {names} {where} have"
 
 
@@ -91,8 +91,7 @@ def path_text(case: Case) -> str:
 def runs_text(turn: Sequence[OpenCall]) -> tuple[tuple[str, str], ...]:
     """Rows of evidence: what the ledger has of the first calls."""
     return tuple(
-        (f"seq {open_call.call.seq} {open_call.call.tool_name[:40]} {open_call.call.call_id[:40]!r}", run_text(open_call.run))
-        for open_call in turn[:8]
+        (f"seq {open_.call.seq} {open_.call.tool_name[:40]} {open_.call.call_id[:40]!r}", run_text(open_.run)) for open_ in turn[:8]
     )
 
 

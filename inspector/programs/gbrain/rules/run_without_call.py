@@ -12,22 +12,20 @@ ONESHOT = "oneshot-"
 
 
 def check(case: Case) -> Iterator[Match]:
-    matched_keys: set[str] = set()
+    matched: set[str] = set()
     called: dict[int, set[str]] = {}
     open_ids: dict[str, int] = {}
     for row in rows_with_calls(case):
         called[row.index] = {call.call_id for call, _ in row.runs}
-        matched_keys |= {run.key for _, run in row.runs if run is not None}
+        matched |= {run.key for _, run in row.runs if run is not None}
         for call, run in row.runs:
             if run is None:
                 open_ids.setdefault(call.call_id, row.index)
     first = {index: chunks[0] for index, chunks in by_row(case.conversation.chunks) if index is not None}
     for index, runs in by_message(case.conversation.ledger).items():
         # A second row of one call is that call's all the same.
-        called_ids = called.get(index, set())
-        unmatched = [
-            run for run in runs if run.key not in matched_keys and run.call_id not in called_ids and not run.call_id.startswith(ONESHOT)
-        ]
+        ids = called.get(index, set())
+        unmatched = [run for run in runs if run.key not in matched and run.call_id not in ids and not run.call_id.startswith(ONESHOT)]
         if unmatched:
             yield _match(case, index, unmatched, first, open_ids)
 

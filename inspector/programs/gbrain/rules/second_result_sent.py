@@ -9,15 +9,13 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    synthetic_calls = {
+    synthetic = {
         chunk.key.partition(":")[2]
         for message in case.reading.messages
         for chunk in message.chunks
         if message.synthetic and chunk.kind is Kind.TOOL_RESULT
     }
-    twice = [
-        (answer.call, answer.results[0]) for answer in answered(case.messages) if answer.results and answer.call.key in synthetic_calls
-    ]
+    twice = [(answer.call, answer.results[0]) for answer in answered(case.messages) if answer.results and answer.call.key in synthetic]
     if twice:
         results: list[Chunk] = [result for _, result in twice]
         what = "A call that has its result" if len(twice) == 1 else f"{len(twice)} calls that have their results"

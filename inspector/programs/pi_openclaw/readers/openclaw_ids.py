@@ -120,13 +120,11 @@ class _Ids:
         if base not in self._used:
             return base
         if self._mode == STRICT9:
-            return next(
-                (candidate for at in range(_TRIES) if (candidate := _hash(f"{seed}:{at}", _NINE)) not in self._used), _hash(seed, _NINE)
-            )
+            return next((id_ for at in range(_TRIES) if (id_ := _hash(f"{seed}:{at}", _NINE)) not in self._used), _hash(seed, _NINE))
         hash_ = _hash(seed, 8)
         second = base[: _MOST - len(hash_)] + hash_
         further = (second[: _MOST - len(f"x{at}")] + f"x{at}" for at in range(2, _TRIES))
-        return second if second not in self._used else next((candidate for candidate in further if candidate not in self._used), second)
+        return second if second not in self._used else next((id_ for id_ in further if id_ not in self._used), second)
 
 
 def _of_call(chunk: Chunk, ids: _Ids) -> Chunk:

@@ -25,11 +25,9 @@ def _match(case: Case, call: Chunk) -> Match | None:
     start = f"The call of {call.tool_name[:60]} at seq {call.seq}"
     no_input = call.payload.get("noInput")
     if isinstance(no_input, str):
-        partial_text = (("partialJson", partial[:200]),) if isinstance(partial, str) else ()
+        quoted = (("partialJson", partial[:200]),) if isinstance(partial, str) else ()
         return Match(
-            (call,),
-            f"{start} {_WORDS.get(no_input, 'has no arguments that can be sent')}.",
-            evidence=(*partial_text, *effects("arguments")),
+            (call,), f"{start} {_WORDS.get(no_input, 'has no arguments that can be sent')}.", evidence=(*quoted, *effects("arguments"))
         )
     if not isinstance(partial, str) or isinstance(call.payload.get("input"), str):
         return None
