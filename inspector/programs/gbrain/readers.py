@@ -205,18 +205,15 @@ def paired(messages: Sequence[Message]) -> list[Message]:
     """`repairToolPairing`: a stub for each call that the next message does not answer; a late or foreign result stays where it is."""
     out: list[Message] = []
     waiting: list[Chunk] = []
-    for message in messages:
-        if message.role == "tool" and waiting:
-            answered_ids = {chunk.call_id for chunk in message.chunks}
-            stubs = tuple(result(call, RECOVERED, True) for call in waiting if call.call_id not in answered_ids)
-            out.append(Message("tool", message.chunks + stubs, synthetic=message.synthetic) if stubs else message)
-        else:
-            if waiting:
-                out.append(Message("tool", tuple(result(call, RECOVERED, True) for call in waiting), synthetic=True))
-            out.append(message)
-        waiting = calls(message)
-    if waiting:
-        out.append(Message("tool", tuple(result(call, RECOVERED, True) for call in waiting), synthetic=True))
+    for message in (*messages, None):
+        is_answer = message is not None and message.role == "tool"
+        answered_ids = {chunk.call_id for chunk in message.chunks} if message is not None and is_answer else set()
+        stubs = tuple(result(call, RECOVERED, True) for call in waiting if call.call_id not in answered_ids)
+        if stubs and not is_answer:
+            out.append(Message("tool", stubs, synthetic=True))
+        if message is not None:
+            out.append(replace(message, chunks=message.chunks + stubs) if stubs and is_answer else message)
+            waiting = calls(message)
     return out
 
 

@@ -33,14 +33,10 @@ def replayed(writing: Ledger) -> bytes:
             writing.names[step.base.id] = id_
         ids.append(id_)
         written.append(text)
-    data = _ended(file) + jsontext.encode("".join(text + file.eol for text in written))
+    # Without a line end after the last line pi up to 0.84.3 wrote the next entry onto the same line.
+    data = file.data + _line_end(file.data) + jsontext.encode("".join(text + file.eol for text in written))
     verified(file, data, ids, writing.path.final.chunks, in_openclaw=writing.in_openclaw)
     return data
-
-
-def _ended(file: File) -> bytes:
-    """The file with a line end after its last line: without one, pi up to 0.84.3 wrote the next entry onto the same line."""
-    return file.data + _line_end(file.data)
 
 
 def _line_end(data: bytes) -> bytes:

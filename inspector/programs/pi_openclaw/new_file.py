@@ -7,7 +7,6 @@ from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.js_json import stringify
 from inspector.programs.formats import Cell, Change, WriteRefused
-from inspector.programs.pi_openclaw.file import File
 from inspector.programs.pi_openclaw.ledger import Ledger, row_time
 from inspector.programs.pi_openclaw.lines import keeps_ids
 from inspector.programs.pi_openclaw.verifying import verified
@@ -25,9 +24,10 @@ def new_file(plan: Plan, key: str, writing: Ledger) -> Change:
     lines: list[str] = [_header(plan, key, writing)]
     before = next((time for step in steps if (time := row_time(step, ""))), writing.now)
     used: set[str] = set()
+    has_ids = not file.session.header or keeps_ids(file.session.header)
     for step in steps:
         base, parent = step.base, ids[-1] if ids else None
-        free = base is not None and step.same and not step.copied and bool(base.id) and base.id not in used and _has_ids(file)
+        free = base is not None and step.same and not step.copied and bool(base.id) and base.id not in used and has_ids
         id_ = base.id if base is not None and free else writing.fresh()
         if base is not None and not step.copied:
             writing.names[base.id] = id_
@@ -41,10 +41,6 @@ def new_file(plan: Plan, key: str, writing: Ledger) -> Change:
     # OpenClaw looks for a file that is named by its session's id alone, pi lists every name and writes the time before the id.
     stamp = "" if writing.in_openclaw else f"{re.sub('[:.]', '-', writing.now)}_"
     return Change(f"{folder}/{stamp}{plan.options['fork_id']}.jsonl", None, Cell(data, "file"))
-
-
-def _has_ids(file: File) -> bool:
-    return keeps_ids(file.session.header) if file.session.header else True
 
 
 def _header(plan: Plan, key: str, writing: Ledger) -> str:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
@@ -41,7 +40,15 @@ _NODE = {
 def facts(session: SessionRows, events: Events) -> dict[str, Fact]:
     """All of one session. `status` is the window's or the key's; how the last answer ended is `stopReason`."""
     by_name = _of_events(session, events)
-    stored = {fact.name: fact for fact in (*_of_window(session), *_of_node(session), *_of_index(session, events), *_of_archives(session))}
+    stored = {
+        fact.name: fact
+        for fact in (
+            *_columns(session.first(tables.WINDOWS, tables.OLD_WINDOWS), _WINDOW),
+            *_of_node(session),
+            *_of_index(session, events),
+            *_of_archives(session),
+        )
+    }
     if disagreements := " ".join(_disagreements(session, events, by_name)):
         stored["index"] = Fact("index", disagreements, _key(session))
     for name in ("model", "provider"):
@@ -101,10 +108,6 @@ def _columns(pair: tuple[SqlRow, Record] | None, names: Mapping[str, str]) -> It
         yield from (Fact(name, text(row[column]), record.key) for column, name in names.items() if row.get(column) is not None)
 
 
-def _of_window(session: SessionRows) -> Iterator[Fact]:
-    yield from _columns(session.first(tables.WINDOWS, tables.OLD_WINDOWS), _WINDOW)
-
-
 def _of_node(session: SessionRows) -> Iterator[Fact]:
     """What the session key says is said of its current session; of an earlier one, which that is."""
     if not session.node:
@@ -162,7 +165,11 @@ def _disagreements(session: SessionRows, events: Events, by_name: Mapping[str, F
     has_events = bool(session.of(tables.EVENTS))
     if not session.of(tables.WINDOWS, tables.OLD_WINDOWS):
         yield "No row of session_windows names this session: OpenClaw's own list does not show it."
-    if (header := events.session.header.get("id")) is not None and has_events and header != _session(session):
+    if (
+        (header := events.session.header.get("id")) is not None
+        and has_events
+        and header != session.of(tables.EVENTS)[0][0].get("session_id")
+    ):
         yield f"The header of the session says id {text(header)[:60]}."
     yield from _identities(session, events)
     state = session.first(tables.INDEX)
@@ -178,10 +185,6 @@ def _disagreements(session: SessionRows, events: Events, by_name: Mapping[str, F
     active = len(session.of(tables.ACTIVE))
     if active != row.get("active_event_count", active):
         yield f"The index counts {text(row['active_event_count'])} active events, and there are {active:,} rows of them."
-
-
-def _session(session: SessionRows) -> Any:
-    return session.of(tables.EVENTS)[0][0].get("session_id")
 
 
 def _identities(session: SessionRows, events: Events) -> Iterator[str]:

@@ -17,7 +17,7 @@ from inspector.programs.pi_openclaw.ledger import Ledger, time_of
 from inspector.programs.pi_openclaw.lines import keeps_ids
 from inspector.programs.pi_openclaw.listing import NEW, entry, index_of
 from inspector.programs.pi_openclaw.new_file import new_file
-from inspector.programs.pi_openclaw.path import Planned, planned
+from inspector.programs.pi_openclaw.path import planned
 
 REPLAY, INSERT = "replay-suffix", "insert-and-reparent"
 MODES: tuple[WriteMode, ...] = (
@@ -87,14 +87,10 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused("Other lines come before the session header, which belongs first; write a new session (--mode new-session).")
     if not keeps_ids(file.session.header):
         raise WriteRefused(_NO_IDS)
-    if not path.is_new and file.last is not None and file.last.id == _end_of(path):
+    if not path.is_new and file.last is not None and file.last.id == (end.id if (end := path.steps[-1].base) else ""):
         return []
     data = inserted(writing) if plan.mode == INSERT else replayed(writing)
     return [Change(record.key, record.value, Cell(data, record.value.type))]
-
-
-def _end_of(path: Planned) -> str:
-    return path.steps[-1].base.id if path.steps[-1].base else ""
 
 
 __all__ = ["LISTED_MODES", "MODES", "NEW", "options", "target", "write"]

@@ -66,11 +66,12 @@ def _is_plain(message: Message) -> bool:
 
 
 def _tool_element(message: Message) -> _Element:
-    blocks: list[tuple[dict[str, Any], Chunk | None]] = []
-    for chunk in message.chunks:
-        # is_error is never sent; of a list only the text blocks are.
-        blocks.append(({"type": "tool_result", "tool_use_id": chunk.call_id, "content": chunk.text}, chunk))
-    return _Element("user", blocks, False, [message])
+    # is_error is never sent; of a list only the text blocks are.
+    return _Element("user", [(_result(chunk), chunk) for chunk in message.chunks], False, [message])
+
+
+def _result(chunk: Chunk) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": chunk.call_id, "content": chunk.text}
 
 
 def _spoken_element(message: Message, lost: list[Dropped]) -> _Element | None:
@@ -84,7 +85,7 @@ def _spoken_element(message: Message, lost: list[Dropped]) -> _Element | None:
             value = {"type": "tool_use", "id": chunk.call_id, "name": chunk.tool_name, "input": chunk.payload.get("input")}
             blocks.append((value, chunk))
         elif chunk.kind is Kind.TOOL_RESULT:
-            blocks.append(({"type": "tool_result", "tool_use_id": chunk.call_id, "content": chunk.text}, chunk))
+            blocks.append((_result(chunk), chunk))
         else:
             why = (
                 _EMPTY

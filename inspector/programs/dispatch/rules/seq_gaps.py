@@ -30,7 +30,6 @@ RULE = Rule(
     example="@counter 3\n1 user 0.0 text go\n3 assistant 1.0 text ok",
     check=check,
     references=("derived; Dispatch keys.ts",),
-    repaired_by=(),
     no_repair_reason="A gap is harmless to every reader, and what was there is gone from the store.",
     fixed_in_code="Nothing to fix in code.",
 )

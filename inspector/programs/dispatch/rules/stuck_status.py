@@ -36,7 +36,6 @@ RULE = Rule(
     example="@status active\n@lastActivityAt 1000\n1 user 0.0 text go",
     check=check,
     references=("Dispatch boot sweep; about 20 restarts on 2026-06-28",),
-    repaired_by=(),
     no_repair_reason="The program resets the status at its next start; writing it for a running program could let two turns run at once.",
     fixed_in_code="Nothing to fix in code: the sweep at start repairs it.",
 )

@@ -30,7 +30,6 @@ RULE = Rule(
     example=f'1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {{}}\n3 tool 2.0 tool-result a "{INTERRUPTED}" name=ls error=true',
     check=check,
     references=("Dispatch reconcile.ts 904c6d7: the text is matched exactly",),
-    repaired_by=(),
     no_repair_reason="The loader adds it on every read, and marked as an error; the real result, where a trace holds it, comes in with recover-result-from-trace before it is baked.",
     fixed_in_code="Mark a synthetic result as such in the row, so that it can be distinguished from one of a tool.",
 )

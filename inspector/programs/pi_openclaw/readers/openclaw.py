@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from inspector.conversation.model import Conversation, Dropped, Reading
 from inspector.conversation.tree import spoken
-from inspector.programs.pi_openclaw.readers.context import Context, Rules, context_of
+from inspector.programs.pi_openclaw.readers.context import Rules, context_of
 from inspector.programs.pi_openclaw.readers.openclaw_policy import policy_of
 from inspector.programs.pi_openclaw.readers.openclaw_sent import policy_report, sent, warnings_of_end
 from inspector.programs.pi_openclaw.readers.pairing_2026_1 import pairing_2026_1
@@ -15,7 +15,7 @@ from inspector.programs.pi_openclaw.readers.pairing_2026_7 import pairing_2026_7
 from inspector.programs.pi_openclaw.readers.pairing_2026_9 import pairing_2026_9
 from inspector.programs.pi_openclaw.readers.pairing_pr3565 import pairing_pr3565
 from inspector.programs.pi_openclaw.readers.paths import REBASED, WALK, manager_path, pi_path, scanned_path
-from inspector.programs.pi_openclaw.readers.result_pairing import Paired, Pairing
+from inspector.programs.pi_openclaw.readers.result_pairing import Pairing
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, PathRow, rows, target_of, word
 from inspector.programs.pi_openclaw.readers.walk import closes, few, header_problem, warnings_of
 from inspector.readers.base import Reader
@@ -62,34 +62,24 @@ VERSIONS = (
 )
 
 
-def read_as(version: Version, path: Conversation) -> Reading:
-    path_rows = rows(path)
-    if failure := _failure(version, path, path_rows):
-        return Reading(version.name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
-    context = context_of(path_rows, Rules(resets=version.resets, mirrors=True))
-    paired = version.pairing(context.sent)
-    return _reading(version.name, path, path_rows, context, paired, ())
-
-
-def read_as_sent(version: Version, path: Conversation) -> Reading:
-    """With every pass that comes before a request, by the policy for the model that answers next."""
-    path_rows, name = rows(path), f"{version.name}+{SENT}"
+def read_as(version: Version, path: Conversation, as_sent: bool = False) -> Reading:
+    """`as_sent`: with every pass that comes before a request, by the policy for the model that answers next."""
+    path_rows, name = rows(path), f"{version.name}+{SENT}" if as_sent else version.name
     if failure := _failure(version, path, path_rows):
         return Reading(name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
     context = context_of(path_rows, Rules(resets=version.resets, mirrors=True))
-    provider, model, api = map(word, target_of(path_rows))
-    policy = policy_of(provider, api, model)
-    passed = sent(context.sent, policy)
-    passed.report = MappingProxyType({**policy_report(policy, provider, api, model), **passed.report})
-    return _reading(name, path, path_rows, context, passed, warnings_of_end(passed.messages, policy))
-
-
-def _reading(name: str, path: Conversation, path_rows: Sequence[PathRow], context: Context, paired: Paired, more: Sequence[str]) -> Reading:
+    more: Sequence[str] = ()
+    if as_sent:
+        provider, model, api = map(word, target_of(path_rows))
+        policy = policy_of(provider, api, model)
+        paired = sent(context.sent, policy)
+        paired.report = MappingProxyType({**policy_report(policy, provider, api, model), **paired.report})
+        more = warnings_of_end(paired.messages, policy)
+    else:
+        paired = version.pairing(context.sent)
     warnings = (*_of_walk(path, path_rows), *context.warnings, *few(strict_problems(paired.messages)), *more)
-    return Reading(
-        *(name, tuple(context.messages), tuple(paired.messages), (*context.dropped, *paired.dropped), paired.report),
-        warnings=warnings,
-    )
+    dropped = (*context.dropped, *paired.dropped)
+    return Reading(name, tuple(context.messages), tuple(paired.messages), dropped, paired.report, warnings=warnings)
 
 
 def _failure(version: Version, path: Conversation, path_rows: Sequence[PathRow]) -> str:
@@ -139,7 +129,7 @@ def _variant(version: Version) -> Reader:
         "By api, provider and model of the last answer: blank content, thinking, calls that cannot be replayed, pairing, ids, order of turns. "
         "Not what plugins of providers do, nor images, nor the cut to a number of turns.",
         "the published package 2026.9.6, its functions run one by one over the rows of their tables",
-        lambda path: read_as_sent(version, path),
+        lambda path: read_as(version, path, as_sent=True),
         is_sent=True,
         path=version.path,
     )

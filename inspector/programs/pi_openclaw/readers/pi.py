@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.conversation.tree import spoken
 from inspector.programs.pi_openclaw.readers.context import Rules, context_of
+from inspector.programs.pi_openclaw.readers.openclaw_passes import as_text, nothing
 from inspector.programs.pi_openclaw.readers.pairing_pi import pi_pairing
 from inspector.programs.pi_openclaw.readers.paths import pi_path
 from inspector.programs.pi_openclaw.readers.pi_ids import normalised
@@ -98,7 +99,7 @@ def _own_thinking(messages: Sequence[Message], path: Sequence[PathRow], foreign:
                 lost.append(Dropped(dropped_chunks, f"thinking that is left out: {why}"))
             if dropped_chunks or any(new is not old for new, old in zip(kept_chunks, message.chunks, strict=True)):
                 # A message needs a chunk: one whose thinking is all gone is sent without content.
-                message = Message(message.role, tuple(kept_chunks) or (_empty(message.chunks[0]),), message.synthetic)
+                message = Message(message.role, tuple(kept_chunks) or (nothing(message.chunks[0]),), message.synthetic)
         result.append(message)
     return result, lost
 
@@ -112,22 +113,7 @@ def _thought(chunk: Chunk, own: bool, foreign: str) -> Chunk | None:
         return chunk
     if not chunk.text.strip() or (not own and foreign == "dropped"):
         return None
-    return chunk if own else _as_text(chunk)
-
-
-def _as_text(chunk: Chunk) -> Chunk:
-    payload = {"type": "text", "text": chunk.text, "entry": chunk.payload.get("entry")}
-    return _with(chunk, Kind.TEXT, payload)
-
-
-def _empty(chunk: Chunk) -> Chunk:
-    return _with(chunk, Kind.CONTROL, {"type": "control", "empty": "[]", "entry": chunk.payload.get("entry")})
-
-
-def _with(chunk: Chunk, kind: Kind, payload: dict[str, object]) -> Chunk:
-    return Chunk(
-        chunk.key, chunk.seq, chunk.role, kind, payload, chunk.msg_idx, chunk.chunk_idx, chunk.raw, at=chunk.at, parent=chunk.parent
-    )
+    return chunk if own else as_text(chunk, chunk.text)
 
 
 def _reader(version: Version) -> Reader:

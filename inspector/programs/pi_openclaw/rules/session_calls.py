@@ -7,13 +7,10 @@ from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.pairing import Answered
 from inspector.conversation.tree import Entry
-from inspector.programs.pi_openclaw.readers.rows import mapping
-from inspector.programs.pi_openclaw.rules.session_effects import SESSIONS
+from inspector.programs.pi_openclaw.readers.result_pairing import FAILED, stop_reason
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, tree_of
 from inspector.rules.base import Case, answered, cached_per_case, keys_read, passed_over
 from inspector.rules.synthetic_texts import is_synthetic
-
-FAILED = ("error", "aborted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +21,6 @@ class Elsewhere:
     result: Chunk
     entry: Entry
     instead: str
-
-
-def is_session(case: Case) -> bool:
-    return case.conversation.format in SESSIONS
-
-
-def stop_reason(message: Message) -> str:
-    value = mapping(message.chunks[0].payload.get("entry")).get("stopReason")
-    return value if isinstance(value, str) else ""
 
 
 def has_failed(message: Message) -> bool:

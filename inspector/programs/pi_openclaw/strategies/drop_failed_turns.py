@@ -4,16 +4,11 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Remove, Safety
-from inspector.conversation.model import Message
-from inspector.programs.pi_openclaw.readers.result_pairing import FAILED, stop_reason
+from inspector.programs.pi_openclaw.rules.session_calls import has_failed
 from inspector.rules.base import Case, answered
 from inspector.strategies.arrangement import is_tree
 from inspector.strategies.base import Strategy
 from inspector.strategies.drop_empty_blocks import is_empty
-
-
-def is_failed(message: Message) -> bool:
-    return message.role == "assistant" and stop_reason(message) in FAILED
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -23,7 +18,7 @@ def propose(case: Case) -> Iterator[Edit]:
     failed = {
         index
         for index, message in enumerate(case.messages)
-        if is_failed(message) and (queries.calls(message) or all(is_empty(chunk) for chunk in message.chunks))
+        if has_failed(message) and (queries.calls(message) or all(is_empty(chunk) for chunk in message.chunks))
     }
     for index in sorted(failed):
         yield from (Remove(chunk) for chunk in case.messages[index].chunks)

@@ -8,7 +8,7 @@ from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.pairing import answered
 from inspector.programs.pi_openclaw.readers.rows import mapping
-from inspector.programs.pi_openclaw.strategies.drop_failed_turns import is_failed
+from inspector.programs.pi_openclaw.rules.session_calls import has_failed
 from inspector.rules.base import Case
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.arrangement import is_tree
@@ -25,7 +25,7 @@ def propose(case: Case) -> Iterator[Edit]:
         if not any(result.key in answer.batch and not is_synthetic(result) for result in answer.results)
     }
     for index, message in enumerate(case.messages):
-        if is_failed(message) and queries.calls(message) and index not in open_ and _is_whole(message):
+        if has_failed(message) and queries.calls(message) and index not in open_ and _is_whole(message):
             yield from (Replace(chunk, replace(chunk, payload={**chunk.payload, "entry": _done(chunk)})) for chunk in message.chunks)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Insert, Remove
-from inspector.conversation.model import Chunk
-from inspector.programs.pi_openclaw.readers.rows import mapping
+from inspector.programs.pi_openclaw.readers.rows import mapping, word
 from inspector.programs.pi_openclaw.strategies.branches import results_elsewhere
 from inspector.rules.base import Case, answered
 from inspector.rules.synthetic_texts import is_synthetic
@@ -34,17 +33,12 @@ def propose(case: Case) -> Iterator[Edit]:
         # After what comes before it in the file, so that no entry gets a parent on a later line.
         after = [batch[0], *(chunk for chunk in batch[1:] if chunk.seq < result.seq)][-1].key
         following = next((chunks[at] for at in range(place[after] + 1, len(chunks)) if chunks[at] not in synthetic), None)
-        is_sibling = result.parent in {_id(chunk) for chunk in batch}
+        # An entry without an id is nobody's parent.
+        is_sibling = result.parent in {word(mapping(chunk.payload.get("entry")).get("id")) for chunk in batch}
         own = result if is_sibling and (following is None or result.seq < following.seq) else replace(result, key=f"moved:{result.key}")
         yield from (Remove(chunk) for chunk in synthetic)
         yield Insert(last.get(after, after), own)
         last[after] = own.key
-
-
-def _id(chunk: Chunk) -> str:
-    """The id of its entry; "" of what has none, which is nobody's parent."""
-    value = mapping(chunk.payload.get("entry")).get("id")
-    return value if isinstance(value, str) else ""
 
 
 STRATEGY = Strategy(
