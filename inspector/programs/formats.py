@@ -68,7 +68,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowTable:
     """A table of which a format reads whole rows: exactly these columns, a record's key from `key` and, where set, the number or text `order`.
 
     `optional`: a store of another version may lack the table. The name USER_VERSION stands for the row that SQLite's own pragma would be.
@@ -89,7 +89,7 @@ USER_VERSION = "PRAGMA user_version"
 class InRows(Protocol):
     """A format whose records are rows of tables instead of key-value pairs; no other table of the file is read."""
 
-    rows: tuple[Rows, ...]
+    rows: tuple[RowTable, ...]
 
 
 ROW = "row"

@@ -14,7 +14,7 @@ from inspector.conversation import jsontext
 from inspector.conversation.model import Message
 from inspector.programs.rollouts.chunks import message_chunks
 from inspector.programs.rollouts.projection import convert
-from inspector.programs.rollouts.readers import Passes, Target, transformed
+from inspector.programs.rollouts.readers import Passes, RequestTarget, transformed
 from inspector.programs.rollouts.writing import line_text, session_text
 
 SESSION = "20251223_152205_b0fba6"
@@ -109,7 +109,7 @@ def messages() -> list[Stored]:
 def refused() -> list[Stored]:
     """The request's list as the code of that day made it of these lines: merged, no made-up results, orphaned calls left in."""
     lines = [Message(chunks[0].role, tuple(chunks)) for chunks in (_chunks(index, each) for index, each in enumerate(messages()))]
-    kept, _ = transformed(lines, Target("anthropic", "anthropic-messages"), Passes(synthesises=False, filters=False))
+    kept, _ = transformed(lines, RequestTarget("anthropic", "anthropic-messages"), Passes(synthesises=False, filters=False))
     return convert(kept).values
 
 

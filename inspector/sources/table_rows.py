@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 from inspector.conversation import jsontext
-from inspector.programs.formats import USER_VERSION, Cell, Record, Rows
+from inspector.programs.formats import USER_VERSION, Cell, Record, RowTable
 from inspector.sources.sqlite import Snapshot
 from inspector.sources.statements import quoted
 
 
-def records(store: Snapshot, wanted: Sequence[Rows]) -> Iterator[Record]:
+def records(store: Snapshot, wanted: Sequence[RowTable]) -> Iterator[Record]:
     """Key `table:id` or `table:id:seq` (ten digits), `#2` after the second row of one key. Raises NoTable.
 
     A blob is an object with the member `blob` (hex). Columns that a store does not have are left out.

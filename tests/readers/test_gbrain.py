@@ -17,8 +17,8 @@ from inspector.programs.gbrain.readers import (
     READERS,
     RECOVERED,
     VERSIONS,
-    Draft,
-    Version,
+    GbrainVersion,
+    Replay,
     by_message,
     counters,
     paired,
@@ -159,7 +159,7 @@ def test_a_single_missing_result_and_several_are_said_in_the_words_of_the_sdk() 
 )
 def test_the_border_of_a_request_puts_a_stub_in_and_leaves_the_late_or_foreign_result(number: str, wanted: str) -> None:
     """`repairToolPairing` alone, as the table has it of these two rows: whoever reaches it has not come through the ledger."""
-    assert " ".join(map(shape, paired(rows(conversation(number), Draft())))) == wanted
+    assert " ".join(map(shape, paired(rows(conversation(number), Replay())))) == wanted
 
 
 def test_a_collision_says_what_is_lost_and_whose_output_would_be_given() -> None:
@@ -179,7 +179,7 @@ def test_only_a_complete_run_of_the_first_place_would_be_given(run: str) -> None
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.name)
-def test_a_job_without_rows_begins_with_its_prompt_at_index_0(version: Version) -> None:
+def test_a_job_without_rows_begins_with_its_prompt_at_index_0(version: GbrainVersion) -> None:
     found = counters(version, noted(""))
     assert found == {"nextMessageIdx": 1, "nextTurnIdx": 0, "initialMessages": True, "collides": ""}
 

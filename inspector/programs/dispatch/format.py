@@ -49,7 +49,7 @@ def records_of(conversation: Conversation) -> list[Record]:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _ConversationParts:
     rows: list[tuple[str, Record]]
     facts: dict[str, Record]
     numbered: dict[str, list[tuple[int, Record]]]
@@ -74,11 +74,11 @@ class Dispatch(Format):
 
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         """Conversations in the order of their ids, from chunk keys, facts and the index alike."""
-        parts: dict[str, _Parts] = {}
+        parts: dict[str, _ConversationParts] = {}
         index: Record | None = None
 
-        def of(native_id: str) -> _Parts:
-            return parts.setdefault(native_id, _Parts([], {}, {}, []))
+        def of(native_id: str) -> _ConversationParts:
+            return parts.setdefault(native_id, _ConversationParts([], {}, {}, []))
 
         for record in records:
             if record.key == INDEX:
@@ -110,7 +110,7 @@ class Dispatch(Format):
         what = "1 key of this namespace has a name" if len(keys) == 1 else f"{len(keys):,} keys of this namespace have a name"
         return (f"{what} that Inspector does not know: {names}{more}. They are neither shown nor changed; look at them with sqlite3.",)
 
-    def _stored(self, native_id: str, part: _Parts, listed: list[str] | None, index: Record | None) -> Stored:
+    def _stored(self, native_id: str, part: _ConversationParts, listed: list[str] | None, index: Record | None) -> Stored:
         chunks = tuple(read_chunk(record, parse_int(number) or 0) for number, record in part.rows)
         facts: dict[str, Fact] = {}
         for name, record in part.facts.items():

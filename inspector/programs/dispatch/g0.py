@@ -11,7 +11,7 @@ from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.programs.formats import Change, Format, Record, Rows, Shape, Stored, Table, WriteRefused
+from inspector.programs.formats import Change, Format, Record, RowTable, Shape, Stored, Table, WriteRefused
 from inspector.traces.log_record import LATEST
 
 NAME = "dispatch-g0"
@@ -20,9 +20,9 @@ READ_ONLY = (
     "Repair the conversation in the store of the present program."
 )
 
-_CHUNKS = Rows("chunks", ("id", "tab_id", "seq", "turn_id", "step", "role", "type", "data_json", "created_at"), "tab_id", "seq")
+_CHUNKS = RowTable("chunks", ("id", "tab_id", "seq", "turn_id", "step", "role", "type", "data_json", "created_at"), "tab_id", "seq")
 # Not key_id: it names a row of a table that holds secrets.
-_TABS = Rows("tabs", ("id", "title", "model_id", "parent_tab_id", "status", "is_open", "position", "created_at", "updated_at"), "id")
+_TABS = RowTable("tabs", ("id", "title", "model_id", "parent_tab_id", "status", "is_open", "position", "created_at", "updated_at"), "id")
 _KINDS = {
     "text": Kind.TEXT,
     "thinking": Kind.THINKING,
@@ -61,7 +61,7 @@ SqlRow = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class _Parts:
+class _TabParts:
     rows: list[tuple[SqlRow, Record]] = field(default_factory=list)
     tab: tuple[SqlRow, Record] | None = None
     records: list[Record] = field(default_factory=list)
@@ -83,11 +83,11 @@ class DispatchG0(Format):
 
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         """Conversations in the order of their ids; a tab without rows is an empty one, rows without a tab are one as well."""
-        parts: dict[str, _Parts] = {}
+        parts: dict[str, _TabParts] = {}
         for record in records:
             row = jsontext.object_of(record.value.data)
             is_tab = record.key.startswith("tabs:")
-            part = parts.setdefault(_text(row.get("id" if is_tab else "tab_id")), _Parts())
+            part = parts.setdefault(_text(row.get("id" if is_tab else "tab_id")), _TabParts())
             part.records.append(record)
             if not is_tab:
                 part.rows.append((row, record))

@@ -39,7 +39,7 @@ def _boundary_differs(previous: Chunk, chunk: Chunk) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class Reconcile:
     """A version of reconcile(). `report` names the attributes of its `reconcile.repair` span, in order; r1 logs none."""
 
     name: str
@@ -52,15 +52,15 @@ class Repair:
 
 _COUNTS = ("repairedCount", "firstRepairedToolCallId", "strippedErrorChunks", "droppedEmptyMessages")
 REPAIRS = {
-    "r1": Repair("r1", "orphan synthesis only, load throws on a corrupt row (904c6d7)", False, False, ()),
-    "r2": Repair("r2", "r1 with a report (2e583ea)", False, False, _COUNTS[:2]),
-    "r3": Repair("r3", "strips errors, drops empty messages, skips corrupt rows (98b0638)", True, True, _COUNTS),
+    "r1": Reconcile("r1", "orphan synthesis only, load throws on a corrupt row (904c6d7)", False, False, ()),
+    "r2": Reconcile("r2", "r1 with a report (2e583ea)", False, False, _COUNTS[:2]),
+    "r3": Reconcile("r3", "strips errors, drops empty messages, skips corrupt rows (98b0638)", True, True, _COUNTS),
 }
 KEEP_THINKING = "keep-thinking"
 
 
 def group(
-    conversation: Conversation, splits: Splits, repair: Repair
+    conversation: Conversation, splits: Splits, repair: Reconcile
 ) -> tuple[tuple[Message, ...], tuple[Dropped, ...], tuple[str, ...], str]:
     """Messages before reconcile, what never gets into one, the warnings that load logs, and why it throws if it does."""
     groups: list[list[Chunk]] = []
@@ -94,7 +94,7 @@ def group(
     return tuple(Message(chunks[0].role, tuple(chunks)) for chunks in groups), tuple(dropped), tuple(warnings), failure
 
 
-def reconcile(messages: Sequence[Message], repair: Repair) -> tuple[tuple[Message, ...], tuple[Dropped, ...], dict[str, Any]]:
+def reconcile(messages: Sequence[Message], repair: Reconcile) -> tuple[tuple[Message, ...], tuple[Dropped, ...], dict[str, Any]]:
     """The messages that the client goes on with, what its repair took out, and the report as it logs it."""
     kept_messages: list[Message] = []
     dropped: list[Dropped] = []
@@ -136,7 +136,7 @@ def interrupted_result(call: Chunk) -> Chunk:
     return Chunk(f"synthesized:{call.key}", call.seq, "tool", Kind.TOOL_RESULT, payload, 0, 0, at=call.at)
 
 
-def _read(name: str, splits: Splits, repair: Repair, conversation: Conversation) -> Reading:
+def _read(name: str, splits: Splits, repair: Reconcile, conversation: Conversation) -> Reading:
     grouped, lost, warnings, failure = group(conversation, splits, repair)
     if failure:
         everything = Dropped(conversation.chunks, failure)

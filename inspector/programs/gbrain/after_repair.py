@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Conversation
 from inspector.profiles.judging import judged
 from inspector.programs.gbrain.facts import RESTING, STATUS
-from inspector.programs.gbrain.readers import VERSIONS, Version, read_as
+from inspector.programs.gbrain.readers import VERSIONS, GbrainVersion, read_as
 from inspector.reports.visible import clipped
 
 _SHOWN, _SDK = 60, "ai-sdk-6"
@@ -32,7 +32,7 @@ def _sentences(conversation: Conversation) -> Iterator[str]:
     yield from (_then(version, conversation) for version in VERSIONS)
 
 
-def _then(version: Version, conversation: Conversation) -> str:
+def _then(version: GbrainVersion, conversation: Conversation) -> str:
     reading = read_as(version, conversation)
     if reading.failure:
         return f"{version.name} cannot load it still: {clipped(reading.failure, 300)[0]}."

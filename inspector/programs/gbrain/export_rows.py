@@ -26,7 +26,7 @@ class TableRows:
 
 
 @dataclass(slots=True)
-class Gathered:
+class GatheredTables:
     """Tables by schema and name; sentences in the order in which they came."""
 
     schemas: dict[str, dict[str, TableRows]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Gathered:
         table_rows.rows.append({name: normal(types[name], value) for name, value in row.items()})
 
 
-def chosen(gathered: Gathered, main: str) -> dict[str, TableRows]:
+def chosen(gathered: GatheredTables, main: str) -> dict[str, TableRows]:
     """The tables of the schema that holds `main`. Raises NotAnExport where none does, or several do and none is `public`."""
     schemas = [name for name, tables in gathered.schemas.items() if main in tables]
     if not schemas:
@@ -89,7 +89,7 @@ def records(relation: Relation, table_rows: TableRows, notes: list[str]) -> Iter
         raise NotAnExport(f"holds {relation.name} without {', '.join(lacking)}; export all its columns.")
     columns = [name for name in relation.columns if name in table_rows.columns]
     numbers = tuple(dict.fromkeys((relation.conversation, *relation.key)))
-    numbered: list[tuple[Place, Row]] = []
+    numbered: list[tuple[RowPlace, Row]] = []
     assigned: dict[tuple[str | None, ...], int] = {}
     strange = unnumbered = 0
     for row in table_rows.rows:
@@ -101,7 +101,7 @@ def records(relation: Relation, table_rows: TableRows, notes: list[str]) -> Iter
             row, unnumbered = {**row, own: str(_UNNUMBERED + assigned.setdefault(identity, len(assigned)))}, unnumbered + 1
         values = tuple(row.get(name) or "" for name in numbers)
         if all(map(_WHOLE.fullmatch, values)):
-            numbered.append((Place(tuple(map(int, values)), key_from(relation, [row.get(name) for name in relation.key])), cells))
+            numbered.append((RowPlace(tuple(map(int, values)), key_from(relation, [row.get(name) for name in relation.key])), cells))
         else:
             strange += 1
     numbered.sort(key=lambda pair: pair[0].numbers)
@@ -114,15 +114,15 @@ def records(relation: Relation, table_rows: TableRows, notes: list[str]) -> Iter
     yield from _distinct(relation, numbered, notes)
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """Where a row comes, and the key of its record."""
 
     numbers: tuple[int, ...]
     key: str
 
 
-def _distinct(relation: Relation, numbered: Sequence[tuple[Place, Row]], notes: list[str]) -> Iterator[Record]:
-    before: tuple[Place, Row] | None = None
+def _distinct(relation: Relation, numbered: Sequence[tuple[RowPlace, Row]], notes: list[str]) -> Iterator[Record]:
+    before: tuple[RowPlace, Row] | None = None
     equal = conflicting = 0
     for place, row in numbered:
         if before is None or before[0] != place:

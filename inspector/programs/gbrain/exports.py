@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from inspector.programs.formats import NotAnExport, Record, Shape, Unpacked, WriteMode
 from inspector.programs.gbrain import export_csv, export_json, export_rows, export_sql
-from inspector.programs.gbrain.export_rows import Gathered
+from inspector.programs.gbrain.export_rows import GatheredTables
 from inspector.programs.gbrain.export_values import JSONB, JSONB_NOT_NULL, NUMBER, TIME, UUID, ExportPart, ExportRow, Note, OtherTable
 from inspector.programs.gbrain.format import JobFormat
 from inspector.programs.gbrain.tables import EXECUTIONS, IN_FULL, JOBS, LEASES, MESSAGES, RELATIONS
@@ -96,7 +96,7 @@ class GbrainExport(JobFormat):
 
     def unpack(self, files: Iterable[Record]) -> Unpacked:
         """The rows of the four tables. Raises NotAnExport."""
-        gathered = Gathered()
+        gathered = GatheredTables()
         for name, data, note in _plain(files):
             gathered.add(_parts(name, data), _TYPES)
             gathered.notes += note

@@ -32,7 +32,7 @@ TEXT_WITH_RESULTS = (
 
 
 @dataclass(slots=True)
-class Draft:
+class Replay:
     """What a reader gathers in addition to its messages; `healed` are the indexes of rows that it would write."""
 
     dropped: list[Dropped] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Draft:
     healed: list[int] = field(default_factory=list)
 
 
-def rows(conversation: Conversation, draft: Draft) -> list[Message]:
+def rows(conversation: Conversation, draft: Replay) -> list[Message]:
     """The 1:1 map: a message for each row, of the block kinds that the shim knows; a row of results is a tool message."""
     messages: list[Message] = []
     for _, chunks in by_row(conversation.chunks):
@@ -118,11 +118,11 @@ def is_from_tool(result: Chunk) -> bool:
     return result.key.startswith((HEALED, WOULD_RUN))
 
 
-def _naive(conversation: Conversation, messages: list[Message], draft: Draft) -> list[Message]:
+def _naive(conversation: Conversation, messages: list[Message], draft: Replay) -> list[Message]:
     return messages
 
 
-def _pr1934(conversation: Conversation, messages: list[Message], draft: Draft) -> list[Message]:
+def _pr1934(conversation: Conversation, messages: list[Message], draft: Replay) -> list[Message]:
     """After every assistant with calls a message of results by (index, id), the last run of an id for all its calls, whether or not results follow."""
     runs = {(run.message_idx, run.call_id): run for run in conversation.ledger}
     out: list[Message] = []
@@ -168,7 +168,7 @@ def by_message(ledger: Sequence[Execution]) -> dict[int, list[Execution]]:
     return by_index
 
 
-def _head(conversation: Conversation, messages: list[Message], draft: Draft) -> list[Message]:
+def _head(conversation: Conversation, messages: list[Message], draft: Replay) -> list[Message]:
     """`reconcileGatewayReplay`, then `repairToolPairing` at the border of the request."""
     ledger = by_message(conversation.ledger)
     out: list[Message] = []
@@ -225,26 +225,26 @@ def is_terminal(messages: Sequence[Message]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class GbrainVersion:
     """`counts_rows`: the next index is the number of rows; else one after the highest."""
 
     name: str
     title: str
     note: str
-    heal: Callable[[Conversation, list[Message], Draft], list[Message]]
+    heal: Callable[[Conversation, list[Message], Replay], list[Message]]
     counts_rows: bool
     proposed: bool = False
 
 
 VERSIONS = (
-    Version(
+    GbrainVersion(
         "gbrain-naive",
         "gbrain before #2820: the messages as they are stored, one for one",
         "Runs of tools are in another table and are left out: every turn with calls that the gateway loop kept is refused by the SDK, on each retry.",
         _naive,
         True,
     ),
-    Version(
+    GbrainVersion(
         "gbrain-pr1934",
         "gbrain as pull request 1934 proposed",
         "Puts results in from the ledger by id: a second answer where the history has results, one output for two calls of one id, and a next index that "
@@ -253,7 +253,7 @@ VERSIONS = (
         True,
         True,
     ),
-    Version(
+    GbrainVersion(
         HEAD,
         "gbrain since #2820 (2026-07-16)",
         "Heals from the ledger by place, then by id; runs a tool again whose execution is missing or pending, or ends the job; counts from the highest index.",
@@ -263,7 +263,7 @@ VERSIONS = (
 )
 
 
-def counters(version: Version, conversation: Conversation, healed: Sequence[int] = ()) -> dict[str, Any]:
+def counters(version: GbrainVersion, conversation: Conversation, healed: Sequence[int] = ()) -> dict[str, Any]:
     """The three counters of the replay, and what they would run into: `nextMessageIdx`, `nextTurnIdx`, `initialMessages` and `collides`."""
     indexes = {chunk.msg_idx for chunk in conversation.chunks if chunk.msg_idx is not None}
     following = len(indexes) if version.counts_rows else max([*indexes, *healed], default=-1) + 1
@@ -288,9 +288,9 @@ def _collision(conversation: Conversation, indexes: Container[int], following: i
     return f"index {following} is taken: the next turn would be lost (ON CONFLICT DO NOTHING){answer}"
 
 
-def read_as(version: Version, conversation: Conversation) -> Reading:
+def read_as(version: GbrainVersion, conversation: Conversation) -> Reading:
     """The report holds the counters, `wouldRun` (names of tools) and `terminal` (of head: the stored answer is returned, and no request made)."""
-    draft = Draft()
+    draft = Replay()
     grouped = rows(conversation, draft)
     if (words := next(unparsed(conversation), None)) is not None:
         failure = f"the content of the message at index {words.msg_idx} (seq {words.seq}) is plain words, which gbrain parses as JSON"
@@ -301,7 +301,7 @@ def read_as(version: Version, conversation: Conversation) -> Reading:
     return Reading(version.name, tuple(grouped), tuple(messages), tuple(draft.dropped), report, warnings=tuple(draft.warnings[:20]))
 
 
-def _reader(version: Version) -> Reader:
+def _reader(version: GbrainVersion) -> Reader:
     return Reader(
         version.name,
         FORMATS[0],

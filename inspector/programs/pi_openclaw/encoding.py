@@ -13,7 +13,7 @@ from inspector.programs.formats import WriteRefused
 from inspector.programs.pi_openclaw import content as session_content
 from inspector.programs.pi_openclaw.entries import moment
 from inspector.programs.pi_openclaw.file import File, StoredEntry, block_of
-from inspector.programs.pi_openclaw.path import FIRST_KEPT, Step
+from inspector.programs.pi_openclaw.path import FIRST_KEPT, PathStep
 from inspector.text import json_pieces
 
 REFERENCES = ("targetId", FIRST_KEPT, "fromId", "appendParentId")
@@ -27,7 +27,7 @@ _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EntryPlace:
     """Where an entry goes. `timestamp` is ISO 8601 with milliseconds; None = the stored one stays. `references`: member -> the id that it names now."""
 
     id: str
@@ -38,7 +38,7 @@ class Place:
     """It must become the leaf: what makes OpenClaw read it as a row off the path is left out."""
 
 
-def stored_line(file: File, step: Step, place: Place) -> str:
+def stored_line(file: File, step: PathStep, place: EntryPlace) -> str:
     """The text of a step that is a stored entry, or a copy of one, at `place`. Raises WriteRefused."""
     base = step.base
     if base is None:
@@ -87,7 +87,7 @@ def _words(base: StoredEntry, chunk: Chunk) -> dict[str, str]:
     return {names[base.type]: stringify(text)}
 
 
-def _message(text: str, file: File, step: Step, inner: Mapping[str, Any]) -> str:
+def _message(text: str, file: File, step: PathStep, inner: Mapping[str, Any]) -> str:
     message = jsontext.parse(text)
     if not isinstance(message, dict):
         raise WriteRefused(f"The message of {step.chunks[0].key} is no object, so no part of it can be changed; leave it as it is.")
@@ -116,7 +116,7 @@ def _stored_chunk(block: tuple[StoredEntry, int] | None) -> Chunk:
     return block[0].chunks[block[1]]
 
 
-def _content(text: str, stored: Any, file: File, step: Step) -> str:
+def _content(text: str, stored: Any, file: File, step: PathStep) -> str:
     chunks = [chunk for chunk in step.chunks if "empty" not in chunk.payload]
     if not chunks:
         return text
@@ -147,7 +147,7 @@ def _piece(chunk: Chunk, file: File) -> str:
     return text if same and text is not None else session_content.block(chunk, old, text)
 
 
-def new_line(step: Step, place: Place, speaker: Mapping[str, Any]) -> str:
+def new_line(step: PathStep, place: EntryPlace, speaker: Mapping[str, Any]) -> str:
     """The line of an entry that the file does not hold; `speaker` is the entry of the assistant nearby, whose model a new turn names."""
     head = {"id": place.id, "parentId": place.parent, "timestamp": place.timestamp}
     first = step.chunks[0]

@@ -19,7 +19,7 @@ _YEAR_3000 = 32_503_680_000_000
 
 
 @dataclass(slots=True)
-class Session:
+class ParsedSession:
     """One file: its header ({} where it has none), all its chunks, the entries themselves, and the lines in each state by their index.
 
     An entry is the mapping that its chunks hold under `entry`: the fields of its line and of its message, without the content; `fused` is
@@ -41,7 +41,7 @@ class Session:
 class _Progress:
     """What a line needs to know of those before it. `places` are the ids by the index that version 1 counts with, header included."""
 
-    session: Session
+    session: ParsedSession
     begun: bool = False
     foreign: bool = False
     """Whether a line of JSON that is no object comes first: the programs take it for the header that it is not."""
@@ -52,9 +52,9 @@ class _Progress:
     keys: set[str] = field(default_factory=set)
 
 
-def read_session(data: bytes) -> Session:
+def read_session(data: bytes) -> ParsedSession:
     """Everything of the file, in one pass over its lines."""
-    session = Session(bom=data.startswith(BOM), ended=data.endswith(b"\n") or not data)
+    session = ParsedSession(bom=data.startswith(BOM), ended=data.endswith(b"\n") or not data)
     progress = _Progress(session)
     for line in scan(data):
         session.lines += 1
@@ -197,4 +197,4 @@ def _words(entry: Mapping[str, Any]) -> dict[str, str]:
     return {"text": words} if isinstance(words, str) and words else {}
 
 
-__all__ = ["FUSED", "Session", "moment", "read_session"]
+__all__ = ["FUSED", "ParsedSession", "moment", "read_session"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Fact, Kind
-from inspector.programs.pi_openclaw.entries import Session, moment
+from inspector.programs.pi_openclaw.entries import ParsedSession, moment
 from inspector.programs.pi_openclaw.lines import version_of
 
 Entry = Mapping[str, Any]
@@ -31,7 +31,7 @@ EMPTY = "The file is empty: nothing was ever written to it, or all of it is lost
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class TreeShape:
     """`path` from its root to the leaf, as indexes of entries; `why` it ended early: "" | "dangling" | "cycle"."""
 
     leaf: str
@@ -43,7 +43,7 @@ class Tree:
     in_cycles: int
 
 
-def facts_of(session: Session, key: str, control_rows: bool, place: str = "line", first: int = 1) -> dict[str, Fact]:
+def facts_of(session: ParsedSession, key: str, control_rows: bool, place: str = "line", first: int = 1) -> dict[str, Fact]:
     """`control_rows`: rows of type `leaf` choose the leaf, as in OpenClaw. `place`, `first`: what a line is called, and what the first is counted as."""
     tree = tree_of(session.entries, control_rows)
     entries, header = session.entries, session.header
@@ -70,7 +70,7 @@ def facts_of(session: Session, key: str, control_rows: bool, place: str = "line"
     return {name: Fact(name, _text(value), key) for name, value in values.items() if value is not None and value != ""}
 
 
-def _byte_notes(session: Session) -> dict[str, str]:
+def _byte_notes(session: ParsedSession) -> dict[str, str]:
     """What of the bytes is not as the programs write it; all of it is kept."""
     problem = header_problem(session)
     notes = {"headerProblem": problem} if problem else {}
@@ -83,7 +83,7 @@ def _byte_notes(session: Session) -> dict[str, str]:
     return notes
 
 
-def header_problem(session: Session) -> str:
+def header_problem(session: ParsedSession) -> str:
     """Why programs do not open the file; "" where its header is one."""
     if not session.lines:
         return EMPTY
@@ -94,7 +94,7 @@ def header_problem(session: Session) -> str:
     return MARK if session.bom else ""
 
 
-def tree_of(entries: Sequence[Entry], control_rows: bool = False) -> Tree:
+def tree_of(entries: Sequence[Entry], control_rows: bool = False) -> TreeShape:
     """Every walk visits an entry once, so that cycles and ids that are used again end it. Records of fused lines are in no program's tree."""
     by_id: dict[str, int] = {}
     for index, entry in enumerate(entries):
@@ -105,7 +105,7 @@ def tree_of(entries: Sequence[Entry], control_rows: bool = False) -> Tree:
     own = [entry for entry in entries if "fused" not in entry]
     parents = [entry.get("parentId") for entry in own]
     named = {parent for parent in parents if isinstance(parent, str)}
-    return Tree(
+    return TreeShape(
         leaf or "",
         path,
         why,
@@ -199,7 +199,7 @@ def _ending(path: Sequence[Entry]) -> str | None:
     )
 
 
-def title_of(session: Session) -> str:
+def title_of(session: ParsedSession) -> str:
     """The name that was given last in the file (an empty one clears it), else the start of what the user said first."""
     name: Any = None
     for entry in session.entries:

@@ -11,7 +11,7 @@ from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
-from inspector.programs.pi_openclaw.entries import Session, read_session
+from inspector.programs.pi_openclaw.entries import ParsedSession, read_session
 from inspector.programs.pi_openclaw.lines import BOM
 
 MOVED = "moved:"
@@ -38,7 +38,7 @@ class File:
     """One session file: `entries` by key in file order, `origin` is the entry and the index of the block that a chunk's key names."""
 
     data: bytes
-    session: Session
+    session: ParsedSession
     lines: tuple[bytes, ...]
     entries: Mapping[str, StoredEntry]
     origin: Mapping[str, tuple[StoredEntry, int]]

@@ -7,10 +7,10 @@ from typing import Any
 
 from inspector.conversation.edits import Plan
 from inspector.programs.formats import Stored
-from inspector.programs.pi_openclaw.encoding import REFERENCES, Place, iso, new_line, stored_line
+from inspector.programs.pi_openclaw.encoding import REFERENCES, EntryPlace, iso, new_line, stored_line
 from inspector.programs.pi_openclaw.entries import moment
 from inspector.programs.pi_openclaw.file import File, StoredEntry, entry_key
-from inspector.programs.pi_openclaw.path import FIRST_KEPT, Planned, Step
+from inspector.programs.pi_openclaw.path import FIRST_KEPT, PathStep, Planned
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Ledger:
                 self.used_ids.add(id_)
                 return id_
 
-    def named(self, step: Step, own: str) -> dict[str, str]:
+    def named(self, step: PathStep, own: str) -> dict[str, str]:
         """The references of a step that name another id than they did."""
         if step.base is None:
             return {}
@@ -72,16 +72,16 @@ class Ledger:
                 changed[name] = new
         return changed
 
-    def line(self, step: Step, id_: str, parent: str | None, timestamp: str | None, before: str, on_its_own: bool = False) -> str:
+    def line(self, step: PathStep, id_: str, parent: str | None, timestamp: str | None, before: str, on_its_own: bool = False) -> str:
         """The text of a step; a new row, which has no time of its own, takes that of the row `before` it."""
         if step.chunks[0].role == "assistant" and isinstance(entry := step.chunks[0].payload.get("entry"), Mapping) and entry.get("model"):
             self.speaker = entry
-        place = Place(id_, parent, timestamp, self.named(step, id_), on_its_own)
+        place = EntryPlace(id_, parent, timestamp, self.named(step, id_), on_its_own)
         if step.base is None:
             return new_line(step, replace(place, timestamp=timestamp or before), self.speaker)
         return stored_line(self.file, step, place)
 
-    def is_in_place(self, step: Step, parent: str | None, is_first: bool) -> bool:
+    def is_in_place(self, step: PathStep, parent: str | None, is_first: bool) -> bool:
         """Whether the stored row of a step is already what the path needs."""
         base = step.base
         if base is None or step.copied or not step.same or base.number or not base.id or self.file.ids[base.id] != 1:
@@ -102,12 +102,12 @@ def time_of(entry: Any) -> int | None:
     return moment(entry.get("timestamp")) if isinstance(entry, Mapping) and isinstance(entry.get("timestamp"), str) else None
 
 
-def row_time(step: Step, before: str) -> str:
+def row_time(step: PathStep, before: str) -> str:
     value = step.base.entry.get("timestamp") if step.base and not step.copied else None
     return value if isinstance(value, str) and moment(value) is not None else before
 
 
-def _after_removed(stored: Stored, file: File, steps: Sequence[Step]) -> dict[str, str]:
+def _after_removed(stored: Stored, file: File, steps: Sequence[PathStep]) -> dict[str, str]:
     """For each entry that leaves the path the next one that stays ("" = none): where a compaction's pointer goes that named it."""
     path_keys = {step.base.key for step in steps if step.base}
     next_ids: dict[str, str] = {}

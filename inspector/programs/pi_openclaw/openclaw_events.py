@@ -8,7 +8,7 @@ import zstandard
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.formats import Record
-from inspector.programs.pi_openclaw.entries import Session, read_session
+from inspector.programs.pi_openclaw.entries import ParsedSession, read_session
 from inspector.programs.pi_openclaw.openclaw_tables import SqlRow, text, whole
 
 MOST = 4 << 20
@@ -29,7 +29,7 @@ class NoEvent(Exception):
         self.damage, self.reason = damage, reason
 
 
-class Unpacker:
+class EventUnpacker:
     """Unpacks the events of one store, no more than MOST_OF_ALL bytes of them."""
 
     def __init__(self) -> None:
@@ -60,12 +60,12 @@ class Events:
     """`data` is the session file that the rows would be; `session` what it holds, with `msg_idx` and states by seq; `gaps` the seqs without row."""
 
     data: bytes
-    session: Session
+    session: ParsedSession
     last_seq: int | None
     gaps: str
 
 
-def read_events(rows: Iterable[tuple[SqlRow, Record]], unpacker: Unpacker) -> Events:
+def read_events(rows: Iterable[tuple[SqlRow, Record]], unpacker: EventUnpacker) -> Events:
     """In the order of seq; rows whose seq is none, or is there already, come last and hold no event. Linear in their bytes."""
     placed: dict[int, tuple[SqlRow, Record]] = {}
     stray: list[tuple[SqlRow, Record]] = []
@@ -97,7 +97,7 @@ def read_events(rows: Iterable[tuple[SqlRow, Record]], unpacker: Unpacker) -> Ev
     return Events(data, session, seqs[-1] if seqs else None, _gaps(seqs))
 
 
-def _event(row: SqlRow, unpacker: Unpacker) -> bytes:
+def _event(row: SqlRow, unpacker: EventUnpacker) -> bytes:
     """The bytes of the event. Raises NoEvent."""
     plain, packed = row.get("event_json"), row.get("event_zstd")
     if plain is not None and packed is not None:
@@ -151,7 +151,7 @@ def _with_row(reason: str, seq: int | None) -> str:
     return reason if seq is None else f"{reason} (row {seq:,} of transcript_events)"
 
 
-def _states(session: Session, numbers: Sequence[int | None], damaged: Mapping[int, NoEvent]) -> dict[str, list[int]]:
+def _states(session: ParsedSession, numbers: Sequence[int | None], damaged: Mapping[int, NoEvent]) -> dict[str, list[int]]:
     states: dict[str, list[int]] = {}
     for state, places in session.states.items():
         for place in places:

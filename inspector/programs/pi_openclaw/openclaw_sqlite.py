@@ -10,14 +10,14 @@ from itertools import chain
 from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation
-from inspector.programs.formats import Cell, Change, Format, Record, Rows, Shape, Stored, Table, WriteMode, WriteRefused
+from inspector.programs.formats import Cell, Change, Format, Record, RowTable, Shape, Stored, Table, WriteMode, WriteRefused
 from inspector.programs.pi_openclaw import folder as session_folder
 from inspector.programs.pi_openclaw import listing as session_listing
 from inspector.programs.pi_openclaw import openclaw, openclaw_facts
 from inspector.programs.pi_openclaw import writing as session_writing
 from inspector.programs.pi_openclaw.facts import title_of
 from inspector.programs.pi_openclaw.lines import version_of
-from inspector.programs.pi_openclaw.openclaw_events import Events, Unpacker, read_events
+from inspector.programs.pi_openclaw.openclaw_events import Events, EventUnpacker, read_events
 from inspector.programs.pi_openclaw.openclaw_tables import EVENTS, TABLES, SessionRows, sorted_rows
 
 NAME = "openclaw-sqlite"
@@ -40,7 +40,7 @@ class OpenClawSqlite(Format):
         WriteMode(session_writing.NEW, "writes the path as a new JSONL session file (--out); the store stays as it is", "fork"),
     )
     table = Table(EVENTS, "session_id", "event_json")
-    rows: tuple[Rows, ...] = TABLES
+    rows: tuple[RowTable, ...] = TABLES
 
     def sniff(self, shape: Shape) -> float:
         """By what only OpenClaw has together: events by session and seq, their identities, and the name of the schema."""
@@ -62,7 +62,7 @@ class OpenClawSqlite(Format):
                     yield record
 
         tables = sorted_rows(rows())
-        unpacker = Unpacker()
+        unpacker = EventUnpacker()
         shared = openclaw_facts.of_store(tables.store)
         for native_id, session in tables.sessions.items():
             events = read_events(session.of(EVENTS), unpacker)
@@ -94,7 +94,7 @@ class OpenClawSqlite(Format):
 
     def _events(self, stored: Stored) -> Events:
         session = sorted_rows(stored.records).sessions.get(stored.conversation.native_id, SessionRows())
-        return read_events(session.of(EVENTS), Unpacker())
+        return read_events(session.of(EVENTS), EventUnpacker())
 
     def target(self, plan: Plan) -> str:
         return session_writing.target(plan)

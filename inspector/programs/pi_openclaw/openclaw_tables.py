@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.conversation import jsontext
-from inspector.programs.formats import USER_VERSION, Record, Rows
+from inspector.programs.formats import USER_VERSION, Record, RowTable
 
 SqlRow = Mapping[str, Any]
 
@@ -28,31 +28,31 @@ _NODE = (
 _COLD = ("session_id", "generation", "archive_name", "archive_sha256", "event_count", "raw_bytes", "last_seq", "archived_at", "storage")
 
 TABLES = (
-    Rows(USER_VERSION, ("user_version",), ""),
-    Rows(META, ("meta_key", "role", "schema_version", "agent_id", "app_version"), "meta_key", optional=True),
-    Rows(WINDOWS, _WINDOW, "session_id", optional=True),
-    Rows(OLD_WINDOWS, _WINDOW, "session_id", optional=True),
-    Rows(NODES, _NODE, "session_key", optional=True),
-    Rows(OLD_NODES, _NODE, "session_key", optional=True),
-    Rows(EVENTS, ("session_id", "seq", "event_json", "event_zstd", "event_utf8_bytes", "created_at"), "session_id", "seq"),
-    Rows(IDENTITIES, ("session_id", "event_id", "seq", "event_type", "parent_id"), "session_id", "event_id", optional=True),
-    Rows(WATERMARKS, ("session_id", "generation"), "session_id", optional=True),
-    Rows(
+    RowTable(USER_VERSION, ("user_version",), ""),
+    RowTable(META, ("meta_key", "role", "schema_version", "agent_id", "app_version"), "meta_key", optional=True),
+    RowTable(WINDOWS, _WINDOW, "session_id", optional=True),
+    RowTable(OLD_WINDOWS, _WINDOW, "session_id", optional=True),
+    RowTable(NODES, _NODE, "session_key", optional=True),
+    RowTable(OLD_NODES, _NODE, "session_key", optional=True),
+    RowTable(EVENTS, ("session_id", "seq", "event_json", "event_zstd", "event_utf8_bytes", "created_at"), "session_id", "seq"),
+    RowTable(IDENTITIES, ("session_id", "event_id", "seq", "event_type", "parent_id"), "session_id", "event_id", optional=True),
+    RowTable(WATERMARKS, ("session_id", "generation"), "session_id", optional=True),
+    RowTable(
         INDEX,
         ("session_id", "indexed_seq", "leaf_event_id", "needs_rebuild", "active_event_count", "active_message_count"),
         "session_id",
         optional=True,
     ),
-    Rows(ACTIVE, ("session_id", "active_position", "event_seq"), "session_id", "active_position", optional=True),
-    Rows(COLD, _COLD, "session_id", optional=True),
-    Rows(
+    RowTable(ACTIVE, ("session_id", "active_position", "event_seq"), "session_id", "active_position", optional=True),
+    RowTable(COLD, _COLD, "session_id", optional=True),
+    RowTable(
         ARCHIVES,
         ("session_id", "generation", "reason", "encoding", "archive_name", "archive_sha256"),
         "session_id",
         "generation",
         optional=True,
     ),
-    Rows(PENDING, ("seq", "session_id", "state", "accepted_at"), "session_id", "seq", optional=True),
+    RowTable(PENDING, ("seq", "session_id", "state", "accepted_at"), "session_id", "seq", optional=True),
 )
 _OF_STORE = (META, USER_VERSION)
 _OF_KEY = (NODES, OLD_NODES)

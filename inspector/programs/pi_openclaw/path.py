@@ -14,7 +14,7 @@ _SETTABLE = (PARENT, FIRST_KEPT)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One entry of the final path. `base`: the stored entry that it is, or (`copied`) that lends its text. `same`: it says what is stored.
 
     `first_kept` is where a compaction's pointer is set by the plan.
@@ -32,7 +32,7 @@ class Planned:
     """`is_new`: the path is another than the stored one, in what it says or in where it goes."""
 
     final: Conversation
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     is_new: bool
 
 
@@ -58,7 +58,7 @@ def planned(conversation: Conversation, edits: Iterable[Edit], file: File) -> Pl
     return Planned(final, steps, is_new)
 
 
-def _pointed(step: Step, pointers: Mapping[str, str | None]) -> Step:
+def _pointed(step: PathStep, pointers: Mapping[str, str | None]) -> PathStep:
     new = pointers.get(step.base.id) if step.base else None
     return step if new is None or step.base is None or step.base.entry.get(FIRST_KEPT) == new else replace(step, first_kept=new)
 
@@ -108,7 +108,7 @@ def _id_of(chunk: Chunk) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _steps(chunks: Sequence[Chunk], file: File) -> list[Step]:
+def _steps(chunks: Sequence[Chunk], file: File) -> list[PathStep]:
     groups: list[list[Chunk]] = []
     for chunk in chunks:
         if groups and _joins(groups[-1][-1], chunk) and not _share_a_line(groups[-1][-1], chunk, file):
@@ -132,17 +132,17 @@ def _share_a_line(before: Chunk, chunk: Chunk, file: File) -> bool:
     return first is not None and second is not None and first[0].line == second[0].line and first[0] is not second[0]
 
 
-def _step(group: Sequence[Chunk], file: File, used: set[str]) -> Step:
+def _step(group: Sequence[Chunk], file: File, used: set[str]) -> PathStep:
     origins = [(chunk, block[0]) for chunk in group if (block := block_of(chunk, file)) is not None]
     first = next(((chunk, entry) for chunk, entry in origins if _alike(chunk, entry)), None)
     if first is None:
-        return Step(tuple(group), None, False, False)
+        return PathStep(tuple(group), None, False, False)
     chunk, base = first
     copied = chunk.key not in file.origin or base.key in used
     used.add(base.key)
     stored = [(member.role, member.kind, member.payload) for member in base.chunks]
     same = stored == [(member.role, member.kind, member.payload) for member in group] and all(entry is base for _, entry in origins)
-    return Step(tuple(group), base, copied, same)
+    return PathStep(tuple(group), base, copied, same)
 
 
 def _alike(chunk: Chunk, entry: StoredEntry) -> bool:

@@ -9,7 +9,7 @@ from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.rollouts.crash import PREFIX, api_chunks
 from inspector.programs.rollouts.projection import convert
-from inspector.programs.rollouts.readers import VERSIONS, Version, grouped, target_of, transformed, version_at
+from inspector.programs.rollouts.readers import VERSIONS, RolloutsVersion, grouped, target_of, transformed, version_at
 from inspector.reports.panels import Alignment, Ending, Piece
 
 RECENT_MS = 15 * 60 * 1000
@@ -21,7 +21,7 @@ def aligned(session: Conversation, crash: Conversation) -> Alignment:
     """Replays the session's history up to the crash through each known version of the repair, and takes the one that gives most of the request."""
     sent = [chunk for chunk in crash.chunks if chunk.msg_idx is not None]
     # Of equally good replays the newest version; where the file holds no request, the newest of that time.
-    best: tuple[int, Version, dict[tuple[int, int], tuple[Chunk, Chunk | None]]] = (-1, failed_version(crash), {})
+    best: tuple[int, RolloutsVersion, dict[tuple[int, int], tuple[Chunk, Chunk | None]]] = (-1, failed_version(crash), {})
     for messages in _histories(session, crash):
         target = target_of(session, messages)
         for version in VERSIONS if sent else ():
@@ -34,7 +34,7 @@ def aligned(session: Conversation, crash: Conversation) -> Alignment:
     return Alignment(pieces, best[1].does, named, tuple(_says(pieces, named)), tuple(_ruled_out(pieces)), best[1].name)
 
 
-def failed_version(crash: Conversation) -> Version:
+def failed_version(crash: Conversation) -> RolloutsVersion:
     """The version that was the newest when it crashed."""
     at = crash.fact("lastActivityAt")
     return version_at(int(at) if at is not None and at.isdecimal() else None)

@@ -22,7 +22,7 @@ _ERA_A = "rollouts since 10a625c neither lists nor loads sessions of era A (one 
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     provider: str
     api: str
 
@@ -39,7 +39,7 @@ HEAD = Passes()
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class RolloutsVersion:
     """A range of rollouts' versions by what becomes of a session's messages before they are sent. `does` continues "a request ..."."""
 
     name: str
@@ -51,21 +51,21 @@ class Version:
 
 # The newest first. Of the time before cd8a0c9 it is not known when the filter of orphaned calls came: a crash file that contains its request shows it.
 VERSIONS = (
-    Version(
+    RolloutsVersion(
         NAME,
         "rollouts since cd8a0c9 (2025-12-23): its loader, then its repair before sending (transform_messages)",
         HEAD,
         "with synthetic results and without orphaned calls, as since cd8a0c9",
         "Loads all of a session or nothing. Makes up results for interrupted calls, filters orphans; leaves duplicates and orphaned results as they are.",
     ),
-    Version(
+    RolloutsVersion(
         "rollouts-before-cd8a0c9+filter",
         "rollouts before cd8a0c9, with the filter of orphaned calls",
         Passes(synthesises=False),
         "without synthetic results, orphaned calls filtered out",
         "Makes up no results: the responses before and after an interrupted call become one assistant turn, without the call.",
     ),
-    Version(
+    RolloutsVersion(
         "rollouts-before-cd8a0c9",
         "rollouts before cd8a0c9 (2025-12-23)",
         Passes(synthesises=False, filters=False),
@@ -79,7 +79,7 @@ BEFORE = VERSIONS[-1]
 _CD8A0C9_AT = int(datetime(2025, 12, 23, 17, 49, tzinfo=UTC).timestamp() * 1000)
 
 
-def version_at(moment: int | None) -> Version:
+def version_at(moment: int | None) -> RolloutsVersion:
     """The version that was the newest at `moment` (epoch ms, of a time without a zone read as UTC); None: not known, today's."""
     return BEFORE if moment is not None and moment < _CD8A0C9_AT else VERSIONS[0]
 
@@ -104,21 +104,21 @@ def about(message: Message, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def target_of(conversation: Conversation, messages: Sequence[Message]) -> Target:
+def target_of(conversation: Conversation, messages: Sequence[Message]) -> RequestTarget:
     """Where the next request goes: the session's endpoint; the API is the one that its messages of this provider came by."""
     provider = conversation.fact("provider") or next((named for message in messages if (named := about(message, "provider"))), "unknown")
     used = [about(message, "api") for message in messages if about(message, "provider") == provider and about(message, "api")]
-    return Target(provider, "anthropic-messages" if provider == "anthropic" else used[-1] if used else _APIS.get(provider, provider))
+    return RequestTarget(provider, "anthropic-messages" if provider == "anthropic" else used[-1] if used else _APIS.get(provider, provider))
 
 
-def converted(messages: Sequence[Message], target: Target) -> list[Message]:
+def converted(messages: Sequence[Message], target: RequestTarget) -> list[Message]:
     """Pass 1: thinking of another provider or API becomes text in tags. What names no provider counts as the first that is named."""
     named = next((message for message in messages if about(message, "provider")), None)
     provider = about(named, "provider") if named else target.provider
     api = (about(named, "api") if named else "") or target.api
     result = []
     for message in messages:
-        own = Target(about(message, "provider") or provider, about(message, "api") or api)
+        own = RequestTarget(about(message, "provider") or provider, about(message, "api") or api)
         if message.role == "assistant" and own != target:
             message = Message(message.role, tuple(_as_text(chunk) for chunk in message.chunks), message.synthetic)
         result.append(message)
@@ -175,7 +175,7 @@ def without_orphans(messages: Sequence[Message]) -> tuple[list[Message], list[Ch
     return kept_messages[::-1], dropped
 
 
-def transformed(messages: Sequence[Message], target: Target, passes: Passes = HEAD) -> tuple[tuple[Message, ...], list[Chunk]]:
+def transformed(messages: Sequence[Message], target: RequestTarget, passes: Passes = HEAD) -> tuple[tuple[Message, ...], list[Chunk]]:
     """The messages that the provider's converter gets, and the calls that were left out."""
     current = converted(messages, target)
     if passes.synthesises:
@@ -203,7 +203,7 @@ def read(conversation: Conversation) -> Reading:
     return read_as(VERSIONS[0], conversation)
 
 
-def read_as(version: Version, conversation: Conversation) -> Reading:
+def read_as(version: RolloutsVersion, conversation: Conversation) -> Reading:
     """The loader's reading, then its repair. A crash file is the request itself, and read as it is."""
     if conversation.native_id.startswith(PREFIX):
         messages = queries.true_messages(conversation.chunks)
@@ -266,7 +266,7 @@ def _unrepaired(messages: Sequence[Message]) -> list[str]:
     return warnings
 
 
-def _reader(version: Version) -> Reader:
+def _reader(version: RolloutsVersion) -> Reader:
     return Reader(
         version.name,
         NAME,

@@ -25,7 +25,7 @@ SENT = "sent"
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class OpenClawVersion:
     """`guarded`: the walk ends at a cycle. `recovers`: puts a header before a file that has none."""
 
     name: str
@@ -39,22 +39,22 @@ class Version:
 
 
 VERSIONS = (
-    Version(
+    OpenClawVersion(
         *("openclaw-pr3565", "as PR 3565 proposed, on 2026.1.30", pi_path, pairing_pr3565, False, False, False),
         "Proposed and never merged: forgets everything from the first call on that has no result anywhere in the history, the user's newest "
         "message too; a late result hides such a gap, and is then dropped, so that the request is refused all the same.",
     ),
-    Version(
+    OpenClawVersion(
         *("openclaw-2026.1", "2026.1.30, with the session manager of pi 0.50.7", pi_path, pairing_2026_1, False, False, False),
         "Moves a result within its span, adds synthetic ones for those that are missing (of failed turns too), drops what is outside its span; loses the "
         "second result of an id that is used again, and lets a duplicate at the very end through.",
     ),
-    Version(
+    OpenClawVersion(
         *("openclaw-2026.7", "2026.7.1, with its own session manager", manager_path, pairing_2026_7, False, True, True),
         "Pulls a late result to its call, prefers a real result to a synthetic one, leaves failed turns as they are; loses or misplaces results of "
         "an id that is used again.",
     ),
-    Version(
+    OpenClawVersion(
         *("openclaw-2026.9", "2026.9.6 as in production", scanned_path, pairing_2026_9, True, True, True),
         "Pairs by occurrence; rebases entries whose parent is missing; drops failed turns with their results, and results that come before "
         "their call or whose owner is not certain.",
@@ -62,7 +62,7 @@ VERSIONS = (
 )
 
 
-def read_as(version: Version, path: Conversation, as_sent: bool = False) -> Reading:
+def read_as(version: OpenClawVersion, path: Conversation, as_sent: bool = False) -> Reading:
     """`as_sent`: with every pass that comes before a request, by the policy for the model that answers next."""
     path_rows, name = rows(path), f"{version.name}+{SENT}" if as_sent else version.name
     if failure := _failure(version, path, path_rows):
@@ -82,7 +82,7 @@ def read_as(version: Version, path: Conversation, as_sent: bool = False) -> Read
     return Reading(name, tuple(context.messages), tuple(paired.messages), dropped, paired.report, warnings=warnings)
 
 
-def _failure(version: Version, path: Conversation, path_rows: Sequence[PathRow]) -> str:
+def _failure(version: OpenClawVersion, path: Conversation, path_rows: Sequence[PathRow]) -> str:
     if header_problem(path, reads_marks=True) and not version.recovers:
         return "the first record is no session header: the file is overwritten by an empty session when it is opened"
     if not version.guarded and (id_ := closes(path_rows)):
@@ -107,7 +107,7 @@ def _of_walk(path: Conversation, path_rows: Sequence[PathRow]) -> list[str]:
     return list(few(warnings))
 
 
-def _reader(version: Version) -> Reader:
+def _reader(version: OpenClawVersion) -> Reader:
     return Reader(
         version.name,
         OPENCLAW,
@@ -121,7 +121,7 @@ def _reader(version: Version) -> Reader:
     )
 
 
-def _variant(version: Version) -> Reader:
+def _variant(version: OpenClawVersion) -> Reader:
     return Reader(
         f"{version.name}+{SENT}",
         OPENCLAW,

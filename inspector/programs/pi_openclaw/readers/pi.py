@@ -17,7 +17,7 @@ from inspector.readers.strict import strict_problems
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class PiVersion:
     """`at_end`: adds synthetic results for the last turn too. `foreign`: what becomes of thinking of another model ("text" or "dropped").
     `null_content`: reads content that is null as none. `overwrites`: what happens to a file without a header."""
 
@@ -32,14 +32,14 @@ class Version:
 
 
 VERSIONS = (
-    Version("pi-0.68", "0.68.0 to 0.68.1", False, False, False, False, True, "text"),
-    Version("pi-0.69", "0.69.0 to 0.80.2", True, False, False, False, True, "text"),
-    Version("pi-0.87", "0.87.0 to 1.2", True, True, True, True, False, "text"),
-    Version("pi-1.5", "1.3.0 to 1.5.2", True, True, True, True, False, "dropped"),
+    PiVersion("pi-0.68", "0.68.0 to 0.68.1", False, False, False, False, True, "text"),
+    PiVersion("pi-0.69", "0.69.0 to 0.80.2", True, False, False, False, True, "text"),
+    PiVersion("pi-0.87", "0.87.0 to 1.2", True, True, True, True, False, "text"),
+    PiVersion("pi-1.5", "1.3.0 to 1.5.2", True, True, True, True, False, "dropped"),
 )
 
 
-def read_as(version: Version, path: Conversation) -> Reading:
+def read_as(version: PiVersion, path: Conversation) -> Reading:
     path_rows = rows(path)
     if failure := _failure(version, path, path_rows):
         return Reading(version.name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
@@ -60,7 +60,7 @@ def read_as(version: Version, path: Conversation) -> Reading:
     return Reading(version.name, grouped, tuple(paired.messages), dropped, paired.report, warnings=warnings)
 
 
-def _failure(version: Version, path: Conversation, path_rows: Sequence[PathRow]) -> str:
+def _failure(version: PiVersion, path: Conversation, path_rows: Sequence[PathRow]) -> str:
     if header_problem(path, reads_marks=version.overwrites):
         if version.overwrites:
             return "the first record is no session header: up to pi 0.80.2 the file is overwritten by an empty session when it is opened"
@@ -116,7 +116,7 @@ def _thought(chunk: Chunk, own: bool, foreign: str) -> Chunk | None:
     return chunk if own else as_text(chunk, chunk.text)
 
 
-def _reader(version: Version) -> Reader:
+def _reader(version: PiVersion) -> Reader:
     ends = "also for the last turn" if version.at_end else "but not for the last turn"
     edits = "applies context edits" if version.edits else "ignores context edits"
     return Reader(

@@ -14,7 +14,7 @@ from inspector.rules.synthetic_texts import is_synthetic
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class ResultElsewhere:
     """The result of a call that the path does not hold, and the entry it is in; `instead` says what the path has for it."""
 
     call: Chunk
@@ -82,7 +82,7 @@ def cut_result(case: Case, result: Chunk, call: Chunk | None) -> str:
 
 
 @cached_per_case
-def on_other_branches(case: Case) -> list[Elsewhere]:
+def on_other_branches(case: Case) -> list[ResultElsewhere]:
     """Real results of calls of the path that are on another branch below their own call."""
     missing = _open(case)
     if not missing or case.tree is None:
@@ -91,7 +91,7 @@ def on_other_branches(case: Case) -> list[Elsewhere]:
     tree = tree_of(case)
     results = _below(tree, call_ids)
     own = {entry.chunks[0].key: entry.index for entry in tree.path}
-    elsewhere: list[Elsewhere] = []
+    elsewhere: list[ResultElsewhere] = []
     for answer in missing:
         caller = own.get(case.messages[answer.message].chunks[0].key, -1)
         if (caller, answer.call.call_id) in results:
@@ -99,7 +99,7 @@ def on_other_branches(case: Case) -> list[Elsewhere]:
             instead = (
                 f"has only a synthetic result on the path (seq {answer.results[0].seq})" if answer.results else "has no result on the path"
             )
-            elsewhere.append(Elsewhere(answer.call, chunk, entry, instead))
+            elsewhere.append(ResultElsewhere(answer.call, chunk, entry, instead))
     return elsewhere
 
 
