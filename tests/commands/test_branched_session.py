@@ -55,7 +55,7 @@ def repaired(folder: Path, session: str, *how: str) -> Ran:
 def test_the_result_is_found_on_the_other_branch_and_what_to_do_is_said(openclaw: Path) -> None:
     (found,) = scanned(openclaw, BRANCHED)["findings"]
     assert (found["code"], found["severity"], found["repaired_by"]) == ("TREE106", "error", ["reparent-to-result"])
-    assert "on another branch" in found["message"] and "No text must be made up" in found["message"]
+    assert "on another branch" in found["message"] and "No synthetic text is needed" in found["message"]
     assert verdict(openclaw, BRANCHED)["violations"][0]["id"].startswith("AN-")
     tree = run("show", openclaw, "--conversation", BRANCHED, "--as", "tree").out
     assert "20 of 21 entries" in tree and "stands on another branch" in tree
@@ -145,7 +145,7 @@ def test_an_import_names_the_torn_line_and_the_fused_one(tmp_path: Path) -> None
     kept = {row.native_id: {found.code for found in row.findings.all()} for row in Conversation.objects.all()}
     assert "STORE501" in kept[TORN] and "STORE502" in kept[FUSED]
     out = run("scan", folder).out
-    assert "is torn" in out and "2 whole records stand on one line" in out
+    assert "is torn" in out and "2 whole records are on one line" in out
 
 
 def test_a_scan_and_an_import_say_which_files_of_the_folder_are_not_read(openclaw: Path) -> None:

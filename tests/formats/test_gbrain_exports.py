@@ -504,7 +504,7 @@ def test_runs_without_a_number_are_read_and_told_apart(number: dict[str, str | N
     (stored,) = GBRAIN_EXPORT.read(found.records)
 
     assert [(each.call_id, each.output) for each in stored.conversation.ledger] == [("a", "one"), ("b", "two")]
-    assert "3 rows of subagent_tool_executions without a number in id: told apart by message_idx, ordinal, tool_use_id." in found.notes
+    assert "3 rows of subagent_tool_executions without a number in id: distinguished by message_idx, ordinal, tool_use_id." in found.notes
     assert any("in the export twice: read once" in note for note in found.notes)
     assert not any("id" in row for row in rows(found, EXECUTIONS))
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from inspector.programs.pi_openclaw.lines import BOM, Line, scan
+from inspector.programs.pi_openclaw.lines import BOM, SessionLine, scan
 from tests.formats.session_files import a, call, entry, header, line, lines, r, text, u
 
 H = line(header())
@@ -18,7 +18,7 @@ def states(data: bytes) -> list[tuple[str, ...]]:
     return [found.states for found in scan(data)]
 
 
-def ids(found: Line) -> list[str | None]:
+def ids(found: SessionLine) -> list[str | None]:
     return [None if part.value is None else part.value.get("id") for part in found.parts]
 
 

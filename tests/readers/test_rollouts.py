@@ -102,8 +102,8 @@ def test_golden_table_of_the_repair(given: str, wanted: str) -> None:
 @pytest.mark.parametrize(
     ("given", "warning"),
     [
-        (GOLDEN[5][0], "the call 2 has two results, beside the one"),
-        (GOLDEN[6][0], "the call 1 has two results, beside the one"),
+        (GOLDEN[5][0], "the call 2 has two results, next to the repair's synthetic one"),
+        (GOLDEN[6][0], "the call 1 has two results, next to the repair's synthetic one"),
         (GOLDEN[7][0], "the call 1 has two results, which the repair leaves so"),
         (GOLDEN[8][0], "has no call before it"),
         (GOLDEN[9][0], "is that of two calls"),

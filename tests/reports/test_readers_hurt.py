@@ -33,7 +33,7 @@ def test_a_cycle_says_who_reads_nothing_at_all() -> None:
 
 def test_a_missing_parent_hides_history_from_all_but_the_one_that_rebases() -> None:
     found = hurts(stored([say("u1", None), say("a1", "u1", "A('x')"), say("u2", "gone")]))
-    assert "what stood above it is hidden" in found["pi-1.5"]
+    assert "what was above it is hidden" in found["pi-1.5"]
     assert "context builder" in found["openclaw-2026.9"]
 
 

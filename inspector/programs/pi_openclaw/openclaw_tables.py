@@ -100,9 +100,9 @@ def sorted_rows(records: Iterable[Record]) -> Tables:
             nodes.setdefault(text(row.get("session_key")), (row, record))
         else:
             tables.sessions.setdefault(text(row.get("session_id")), SessionRows()).rows.setdefault(table, []).append((row, record))
-    for row, record in nodes.values():
-        session = tables.sessions.setdefault(current_of(row), SessionRows())
-        session.node, session.is_current = session.node or (row, record), True
+    for node, record in nodes.values():
+        session = tables.sessions.setdefault(current_of(node), SessionRows())
+        session.node, session.is_current = session.node or (node, record), True
     for session in tables.sessions.values():
         window = session.first(WINDOWS, OLD_WINDOWS)
         session.node = session.node or (nodes.get(text(window[0].get("session_key"))) if window else None)
