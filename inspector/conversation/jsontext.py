@@ -68,6 +68,11 @@ def object_of(text: str | bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def shown(value: Any) -> str:
+    """A value as text: itself where it is one, "" for None, else its JSON. Hostile files hold anything."""
+    return value if isinstance(value, str) else "" if value is None else compact(value)
+
+
 def type_name(value: Any) -> str:
     """What JSON calls the type of a parsed value."""
     names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}

@@ -87,7 +87,7 @@ class DispatchG0(Format):
         for record in records:
             row = jsontext.object_of(record.value.data)
             is_tab = record.key.startswith("tabs:")
-            part = parts.setdefault(_text(row.get("id" if is_tab else "tab_id")), _TabParts())
+            part = parts.setdefault(jsontext.shown(row.get("id" if is_tab else "tab_id")), _TabParts())
             part.records.append(record)
             if not is_tab:
                 part.rows.append((row, record))
@@ -104,11 +104,6 @@ class DispatchG0(Format):
         raise WriteRefused(READ_ONLY)
 
 
-def _text(value: Any) -> str:
-    """A column as text; "" for NULL. Blobs and numbers, which hostile files hold, as JSON."""
-    return value if isinstance(value, str) else "" if value is None else jsontext.compact(value)
-
-
 def _seq(row: SqlRow) -> int | None:
     value = row.get("seq")
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -120,7 +115,7 @@ def _time(value: Any) -> int | None:
 
 
 def _facts(row: SqlRow, record: Record) -> dict[str, Fact]:
-    return {name: Fact(name, _text(row[column]), record.key) for column, name in _FACTS.items() if row.get(column) is not None}
+    return {name: Fact(name, jsontext.shown(row[column]), record.key) for column, name in _FACTS.items() if row.get(column) is not None}
 
 
 def _numbered(rows: Iterable[tuple[SqlRow, Record]]) -> Iterator[Chunk]:
@@ -136,7 +131,7 @@ def _numbered(rows: Iterable[tuple[SqlRow, Record]]) -> Iterator[Chunk]:
         if seq is None:
             yield chunk
             continue
-        place = (chunk.role, _text(row.get("turn_id")), _text(row.get("step")))
+        place = (chunk.role, jsontext.shown(row.get("turn_id")), jsontext.shown(row.get("step")))
         if place != before or chunk.role not in ("assistant", "tool"):
             msg_idx, first = msg_idx + 1, seq
         before = place
@@ -156,7 +151,7 @@ def read_chunk(row: SqlRow, record: Record) -> Chunk:
         return Chunk(record.key, seq or 0, role, Kind.UNREADABLE, payload or {}, None, None, record.value.data, damage, reason, at)
 
     if seq is None:
-        return unreadable("wrong-type", f"seq is {_text(row.get('seq'))[:60]!r}, no whole number")
+        return unreadable("wrong-type", f"seq is {jsontext.shown(row.get('seq'))[:60]!r}, no whole number")
     data = row.get("data_json")
     if not isinstance(data, str):
         return unreadable("not-text", "data_json is not stored as text")
@@ -170,7 +165,7 @@ def read_chunk(row: SqlRow, record: Record) -> Chunk:
     if not isinstance(content, dict):
         return unreadable("not-object", "data_json is JSON, but no object")
     if not isinstance(kind, str) or kind not in _KINDS:
-        return unreadable("unknown-type", f"chunk type {_text(kind)[:60]!r} is not one that this store has", content)
+        return unreadable("unknown-type", f"chunk type {jsontext.shown(kind)[:60]!r} is not one that this store has", content)
     renamed = _RENAMED.get(kind, {})
     payload: dict[str, Any] = {"type": _KINDS[kind].value, **{renamed[name]: content[name] for name in renamed if name in content}}
     # A member that is there under one of our names already is not what that name means.
@@ -181,7 +176,7 @@ def read_chunk(row: SqlRow, record: Record) -> Chunk:
         if not isinstance(content[name], expected_type):
             return unreadable("wrong-type", f"{name} of the {kind} is not of the right type", payload)
     if not role:
-        return unreadable("wrong-type", f"role is {_text(stored_role)[:60]!r}, none of {', '.join(_ROLES)}", payload)
+        return unreadable("wrong-type", f"role is {jsontext.shown(stored_role)[:60]!r}, none of {', '.join(_ROLES)}", payload)
     for name in ("content", "code"):
         if name in payload and not isinstance(payload[name], str):
             payload[name] = jsontext.compact(payload[name])

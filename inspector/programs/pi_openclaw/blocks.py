@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation.model import Kind
+from inspector.programs.pi_openclaw.readers.rows import word
 from inspector.wires.shapes.base import Block, empty, extra, text_in, unknown, wrong
 
 WIRE = "pi"
@@ -30,7 +31,7 @@ def message_blocks(message: Mapping[str, Any]) -> Iterator[Block]:
         yield Block(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _extra(message, "role", "timestamp"))
     elif stored in ("branchSummary", "compactionSummary"):
         # No entry but a message: what the model gets of it is in no other place, as with a command.
-        words = _SUMMARY[stored].format(_str(message.get("summary")))
+        words = _SUMMARY[stored].format(word(message.get("summary")))
         yield Block(role, Kind.TEXT, {"type": "text", "text": words} | _extra(message, "role", "timestamp"))
     else:
         blocks = list(_content(role, message.get("content"))) or [empty(role, message.get("content"), (), "content" in message)]
@@ -119,7 +120,7 @@ def _call(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Blo
     """A call; where its arguments are no object and no text, `noInput` says what they are and input is {}: half-written calls look so."""
     name = "arguments" if "arguments" in value else "input"
     arguments = value.get(name)
-    payload: dict[str, Any] = {"type": "tool-call", "toolCallId": _str(value.get("id")), "toolName": _str(value.get("name"))}
+    payload: dict[str, Any] = {"type": "tool-call", "toolCallId": word(value.get("id")), "toolName": word(value.get("name"))}
     is_input = isinstance(arguments, dict | str)
     payload["input"] = arguments if is_input else {}
     if not is_input:
@@ -142,7 +143,7 @@ def _result(message: Mapping[str, Any]) -> Block:
     payload: dict[str, Any] = {
         "type": "tool-result",
         "toolCallId": message[name] if name else "",
-        "toolName": _str(message.get("toolName")),
+        "toolName": word(message.get("toolName")),
         "content": plain_text(content),
         "isError": message.get("isError") is True,
     } | _stored_name(name, _RESULT_IDS)
@@ -168,7 +169,3 @@ def _first(value: Mapping[str, Any], names: Sequence[str]) -> str:
 def _stored_name(name: str, names: Sequence[str]) -> dict[str, str]:
     """Pi knows only the first of the names; OpenClaw reads them all."""
     return {"spelling": name} if name and name != names[0] else {}
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""

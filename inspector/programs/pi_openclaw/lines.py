@@ -12,6 +12,7 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
+from inspector.text.json_pieces import skip
 
 TORN, FUSED, NUL, NOT_JSON, NOT_OBJECT = "torn", "fused", "nul", "not-json", "not-object"
 NO_ID, UNKNOWN_TYPE, DUPLICATE_ID = "no-id", "unknown-type", "duplicate-id"
@@ -22,7 +23,6 @@ _OF_SETTINGS = ("thinking_level_change", "model_change", "label", "session_info"
 TYPES = frozenset((HEADER, *_OF_TREE, *_OF_SETTINGS))
 BOM = b"\xef\xbb\xbf"
 _START = re.compile(r'\{\s*"type"\s*:\s*"(?:' + "|".join(sorted(TYPES)) + r')"')
-_SPACE = re.compile(r"[ \t\r\n]*")
 _FIRST_WITH_IDS = 2
 _NUMBER = re.compile(r"\s*(?:[+-]?\d{1,300}(?:\.\d{0,300})?\s*)?", re.ASCII)
 # A hostile line may hold any number of starts; each try can cost the length of the line.
@@ -165,7 +165,7 @@ def _part(text: str, number: int = 0) -> RecordPart:
 def _pieces(text: str) -> tuple[RecordPart, ...]:
     """The records and fragments of a line that has several without LF between them; () where it is one torn record."""
     parts: list[RecordPart] = []
-    at = _skip(text, 0)
+    at = skip(text, 0)
     while at < len(text) and len(parts) < _TRIES:
         end = _record_end(text, at)
         start = at if end else _next_start(text, at)
@@ -175,7 +175,7 @@ def _pieces(text: str) -> tuple[RecordPart, ...]:
             parts.append(_fragment(text, at, start, len(parts) + 1))
             end = _record_end(text, start)
         parts.append(_part(text[start:end], len(parts) + 1))
-        at = _skip(text, end)
+        at = skip(text, end)
     if not any(part.value is not None for part in parts):
         return ()
     if at < len(text):
@@ -211,11 +211,6 @@ def _next_start(text: str, at: int) -> int | None:
         if isinstance(value, dict) and ("parentId" in value or isinstance(value.get("timestamp"), str)):
             return match.start()
     return None
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
 
 
 def _no_constant(name: str) -> Any:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import zstandard
 
+from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.formats import Record
 from inspector.programs.pi_openclaw.entries import ParsedSession, read_session
-from inspector.programs.pi_openclaw.openclaw_tables import SqlRow, text, whole
+from inspector.programs.pi_openclaw.openclaw_tables import SqlRow, whole
 
 MOST = 4 << 20
 """Bytes of an event that is packed with zstd: the program packs none that is larger."""
@@ -82,7 +83,9 @@ def read_events(rows: Iterable[tuple[SqlRow, Record]], unpacker: EventUnpacker) 
     for place, (row, record) in enumerate([*(placed[seq] for seq in seqs), *stray]):
         try:
             if place >= len(seqs):
-                raise NoEvent("wrong-seq", f"seq is {text(row.get('seq'))[:60]}, which is no number from 0 on that no other row has")
+                raise NoEvent(
+                    "wrong-seq", f"seq is {jsontext.shown(row.get('seq'))[:60]}, which is no number from 0 on that no other row has"
+                )
             raw = _event(row, unpacker)
             line = _line(raw)
         except NoEvent as problem:
@@ -116,7 +119,7 @@ def _event(row: SqlRow, unpacker: EventUnpacker) -> bytes:
     content = unpacker.unpacked(bytes.fromhex(blob))
     size = row.get("event_utf8_bytes")
     if size is not None and size != len(content):
-        raise NoEvent("bad-zstd", f"event_zstd unpacks to {len(content):,} bytes, and event_utf8_bytes says {text(size)[:20]}")
+        raise NoEvent("bad-zstd", f"event_zstd unpacks to {len(content):,} bytes, and event_utf8_bytes says {jsontext.shown(size)[:20]}")
     return content
 
 

@@ -10,7 +10,7 @@ from inspector.programs.formats import USER_VERSION, Record
 from inspector.programs.pi_openclaw import openclaw_tables as tables
 from inspector.programs.pi_openclaw.facts import facts_of
 from inspector.programs.pi_openclaw.openclaw_events import Events
-from inspector.programs.pi_openclaw.openclaw_tables import SessionRows, SqlRow, text, whole
+from inspector.programs.pi_openclaw.openclaw_tables import SessionRows, SqlRow, whole
 
 KNOWN_SCHEMA = 23
 _NO_HEADER = "The first event that can be read is no session header, which OpenClaw writes at seq 0: the version and folder of the session are unknown."
@@ -105,7 +105,7 @@ def _of_events(session: SessionRows, events: Events) -> dict[str, Fact]:
 def _columns(pair: tuple[SqlRow, Record] | None, names: Mapping[str, str]) -> Iterator[Fact]:
     if pair:
         row, record = pair
-        yield from (Fact(name, text(row[column]), record.key) for column, name in names.items() if row.get(column) is not None)
+        yield from (Fact(name, jsontext.shown(row[column]), record.key) for column, name in names.items() if row.get(column) is not None)
 
 
 def _of_node(session: SessionRows) -> Iterator[Fact]:
@@ -118,7 +118,7 @@ def _of_node(session: SessionRows) -> Iterator[Fact]:
         return
     yield from _columns(session.node, _NODE)
     if row.get("status") is not None:
-        yield Fact("status", text(row["status"]), record.key)
+        yield Fact("status", jsontext.shown(row["status"]), record.key)
     if problem := _entry_problem(row):
         yield Fact("entryProblem", problem, record.key)
 
@@ -127,7 +127,7 @@ def _entry_problem(row: SqlRow) -> str:
     if row.get("entry_valid") == -1:
         return "entry_valid is -1: OpenClaw has found the entry of this session invalid and leaves it out."
     try:
-        is_object = isinstance(jsontext.parse(text(row.get("entry_json"))), dict)
+        is_object = isinstance(jsontext.parse(jsontext.shown(row.get("entry_json"))), dict)
     except Unreadable as problem:
         return f"entry_json cannot be read ({problem.reason}), and it is the session's own record."
     return "" if is_object else "entry_json is no object, and it is the session's own record."
@@ -142,7 +142,7 @@ def _of_index(session: SessionRows, events: Events) -> Iterator[Fact]:
         if rows := session.of(table):
             yield Fact(name, str(len(rows)), rows[0][1].key)
     if rows := session.of(tables.PENDING):
-        states = Counter(text(row.get("state")) for row, _ in rows)
+        states = Counter(jsontext.shown(row.get("state")) for row, _ in rows)
         counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
         yield Fact("pendingInputs", f"{len(rows):,} ({counts}): accepted from the user, and not in the transcript", rows[0][1].key)
 
@@ -152,10 +152,10 @@ def _of_archives(session: SessionRows) -> Iterator[Fact]:
         row, record = cold
         place = "inside the store" if row.get("storage") == "sqlite" else "in the folder sessions/cold next to it"
         count = whole(row.get("event_count"))
-        archive = f"{text(row.get('archive_name'))}, {'' if count is None else f'{count:,} events '}{place}: OpenClaw unpacks it when it is opened there"
+        archive = f"{jsontext.shown(row.get('archive_name'))}, {'' if count is None else f'{count:,} events '}{place}: OpenClaw unpacks it when it is opened there"
         yield Fact("coldArchive", archive, record.key)
     if rows := session.of(tables.ARCHIVES):
-        names = [f"{text(row.get('archive_name'))} ({text(row.get('reason'))})" for row, _ in rows]
+        names = [f"{jsontext.shown(row.get('archive_name'))} ({jsontext.shown(row.get('reason'))})" for row, _ in rows]
         more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
         yield Fact("archives", ", ".join(names[:10]) + more, rows[0][1].key)
 
@@ -170,21 +170,21 @@ def _disagreements(session: SessionRows, events: Events, by_name: Mapping[str, F
         and has_events
         and header != session.of(tables.EVENTS)[0][0].get("session_id")
     ):
-        yield f"The header of the session says id {text(header)[:60]}."
+        yield f"The header of the session says id {jsontext.shown(header)[:60]}."
     yield from _identities(session, events)
     state = session.first(tables.INDEX)
     if state is None or state[0].get("needs_rebuild") or not has_events:
         return
     row = state[0]
     if row.get("indexed_seq") != events.last_seq:
-        yield f"The index ends at seq {text(row.get('indexed_seq'))}, the events at {events.last_seq}, and no rebuild is due."
+        yield f"The index ends at seq {jsontext.shown(row.get('indexed_seq'))}, the events at {events.last_seq}, and no rebuild is due."
         return
     last, leaf = by_name.get("lastLeaf"), row.get("leaf_event_id")
     if (last.value if last else None) != leaf:
-        yield f"The index names the leaf {text(leaf)[:60] or 'none'}, the events end with {last.value if last else 'none'}, and no rebuild is due."
+        yield f"The index names the leaf {jsontext.shown(leaf)[:60] or 'none'}, the events end with {last.value if last else 'none'}, and no rebuild is due."
     active = len(session.of(tables.ACTIVE))
     if active != row.get("active_event_count", active):
-        yield f"The index counts {text(row['active_event_count'])} active events, and there are {active:,} rows of them."
+        yield f"The index counts {jsontext.shown(row['active_event_count'])} active events, and there are {active:,} rows of them."
 
 
 def _identities(session: SessionRows, events: Events) -> Iterator[str]:
@@ -194,5 +194,5 @@ def _identities(session: SessionRows, events: Events) -> Iterator[str]:
     ids = {chunk.msg_idx: chunk.payload["entry"].get("id") for chunk in events.session.chunks if "entry" in chunk.payload}
     wrong = [row for row, _ in rows if (seq := whole(row.get("seq"))) in ids and ids[seq] != row.get("event_id")]
     if wrong:
-        some = ", ".join(f"{text(row.get('event_id'))[:40]} at seq {text(row.get('seq'))}" for row in wrong[:5])
+        some = ", ".join(f"{jsontext.shown(row.get('event_id'))[:40]} at seq {jsontext.shown(row.get('seq'))}" for row in wrong[:5])
         yield f"{len(wrong):,} of {len(rows):,} rows of transcript_event_identities name another id than the event has: {some}."

@@ -97,27 +97,24 @@ def sorted_rows(records: Iterable[Record]) -> Tables:
         if table in _OF_STORE:
             tables.store.append((row, record))
         elif table in _OF_KEY:
-            nodes.setdefault(text(row.get("session_key")), (row, record))
+            nodes.setdefault(jsontext.shown(row.get("session_key")), (row, record))
         else:
-            tables.sessions.setdefault(text(row.get("session_id")), SessionRows()).rows.setdefault(table, []).append((row, record))
+            tables.sessions.setdefault(jsontext.shown(row.get("session_id")), SessionRows()).rows.setdefault(table, []).append(
+                (row, record)
+            )
     for node, record in nodes.values():
         session = tables.sessions.setdefault(current_of(node), SessionRows())
         session.node, session.is_current = session.node or (node, record), True
     for session in tables.sessions.values():
         window = session.first(WINDOWS, OLD_WINDOWS)
-        session.node = session.node or (nodes.get(text(window[0].get("session_key"))) if window else None)
+        session.node = session.node or (nodes.get(jsontext.shown(window[0].get("session_key"))) if window else None)
     tables.sessions = dict(sorted(tables.sessions.items(), key=lambda item: item[0].encode("utf-8", "surrogatepass")))
     return tables
 
 
 def current_of(node: SqlRow) -> str:
     """The session that a session key names now; up to schema 13 the column is called session_id."""
-    return text(node.get("current_session_id", node.get("session_id")))
-
-
-def text(value: Any) -> str:
-    """A column as text; "" for NULL. Blobs and numbers, which hostile files hold, as JSON."""
-    return value if isinstance(value, str) else "" if value is None else jsontext.compact(value)
+    return jsontext.shown(node.get("current_session_id", node.get("session_id")))
 
 
 def whole(value: Any) -> int | None:

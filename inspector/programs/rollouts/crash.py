@@ -33,18 +33,18 @@ def read_crash(record: Record, format_name: str) -> Stored:
         return Stored(Conversation(native_id(record.key), format_name, (chunk,), {}, "A crash file that cannot be read"), (record,))
     listed = content.get("messages")
     chunks = api_chunks(record.key, listed if isinstance(listed, list) else [])
-    error = {"type": "error", "message": _text(content.get("error_message")), "code": _text(content.get("error_type"))}
+    error = {"type": "error", "message": jsontext.shown(content.get("error_message")), "code": jsontext.shown(content.get("error_type"))}
     trace = {"traceback": content["traceback"]} if isinstance(content.get("traceback"), str) else {}
     raw = jsontext.encode(jsontext.compact({name: content.get(name) for name in ("error_type", "error_message")}))
     at = milliseconds(content.get("timestamp"))
     chunks.append(Chunk(f"{record.key}#error", len(chunks) + 1, "", Kind.ERROR, {**error, **trace}, raw=raw, at=at))
     facts = _facts(record.key, content, at)
-    title = f"Crash: {_text(content.get('error_message')) or 'without an error text'}"
+    title = f"Crash: {jsontext.shown(content.get('error_message')) or 'without an error text'}"
     return Stored(Conversation(native_id(record.key), format_name, tuple(chunks), facts, title[:120]), (record,))
 
 
 def _facts(key: str, content: Mapping[str, Any], at: int | None) -> dict[str, Fact]:
-    values = {name: _text(content.get(stored)) for name, stored in _NAMES.items()}
+    values = {name: jsontext.shown(content.get(stored)) for name, stored in _NAMES.items()}
     listed = content.get("messages")
     values["messages"] = str(len(listed)) if isinstance(listed, list) else ""
     values["lastActivityAt"] = "" if at is None else str(at)
@@ -59,10 +59,6 @@ _NAMES = {
     "namedSession": "session_id",
     "crashedAt": "timestamp",
 }
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else jsontext.compact(value)
 
 
 def api_chunks(key: str, messages: Sequence[Any]) -> list[Chunk]:
