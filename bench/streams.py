@@ -16,7 +16,7 @@ _WORDS = ("The ", "stream ", "goes on ", "and on, ", "word by word, ", "as model
 
 
 def events(size: int) -> Iterator[bytes]:
-    """An answer of OpenAI's chat dialect of about `size` bytes: text word by word, a call at the end."""
+    """An answer of OpenAI's chat protocol of about `size` bytes: text word by word, a call at the end."""
     head = '{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1751000000,"model":"gpt-x","system_fingerprint":"fp_1","choices":[{"index":0,"delta":'
     yield _event(head + '{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}')
     at, number = 0, 0
@@ -60,8 +60,8 @@ def judged(path: Path) -> int:
 
     (exchange,) = read(path).exchanges  # type: ignore[union-attr]
     side = one_side(exchange, Side.BACKEND)
-    if side.found or not side.assembled.ended:
-        raise SystemExit(f"The pass found {[each.row.name for each in side.found]}: what was measured is no reading of a legal stream.")
+    if side.evidence or not side.assembled.ended:
+        raise SystemExit(f"The pass found {[each.row.name for each in side.evidence]}: what was measured is no reading of a legal stream.")
     return side.events
 
 

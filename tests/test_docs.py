@@ -75,8 +75,8 @@ def test_commands_of_a_tutorial_work(tutorial: Path, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_names_what_exists(tutorial: Path) -> None:
     from inspector.rules.catalogue import RULES
-    from inspector.streams.violations import ROWS
+    from inspector.streams.violations import STREAM_RULES
 
-    codes = {rule.code for rule in RULES} | {row.code for row in ROWS}
+    codes = {rule.code for rule in RULES} | {row.code for row in STREAM_RULES}
     named = set(re.findall(r"\b((?:MSG|TOOL|THINK|STREAM|STORE|TREE|TRACE)\d{3})\b", tutorial.read_text()))
     assert named <= codes

@@ -13,11 +13,11 @@ from inspector.readers.catalogue import all_readers
 from inspector.reports.stream_report import STORED
 from inspector.rules.catalogue import RULES
 from inspector.sources.reading import TRACE_FORMATS
-from inspector.strategies.catalogue import STRATEGIES
+from inspector.strategies.catalogue import STREAM_STRATEGIES
+from inspector.streams.call_syntax.catalogue import CALL_SYNTAXES
 from inspector.streams.captures.catalogue import KINDS
-from inspector.streams.corrections import STRATEGIES as CORRECTIONS
-from inspector.streams.dialects.catalogue import DIALECTS
-from inspector.streams.violations import ROWS
+from inspector.streams.corrections import STREAM_STRATEGIES as CORRECTIONS
+from inspector.streams.violations import STREAM_RULES
 from tools import reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,7 +96,7 @@ def test_strategies() -> None:
 
 def test_stream_rules() -> None:
     rows = [(row[0], row[1], row[2], row[4] == "two sides", row[5]) for row in table("stream-rules.md", "code")]
-    violations = [(row.code, row.name, row.severity.value, row.two_sided, words(row.summary)) for row in ROWS]
+    violations = [(row.code, row.name, row.severity.value, row.two_sided, words(row.summary)) for row in STREAM_RULES]
     stored = [(f"STREAM{number}", name, severity.value, False, words(summary)) for number, name, severity, summary in STORED.values()]
     assert rows[: len(violations)] == violations
     assert rows[len(violations) : len(violations) + len(stored)] == stored
@@ -104,7 +104,7 @@ def test_stream_rules() -> None:
 
 
 def test_call_syntax() -> None:
-    assert [row[0] for row in table("stream-rules.md", "form")] == [entry.id for entry in DIALECTS]
+    assert [row[0] for row in table("stream-rules.md", "form")] == [entry.id for entry in CALL_SYNTAXES]
 
 
 def test_corrections() -> None:

@@ -197,7 +197,7 @@ def visibility(entry: Json) -> str:
 
 def stream_rules() -> str:
     from inspector.reports import catalogues
-    from inspector.streams.dialects.catalogue import DIALECTS
+    from inspector.streams.call_syntax.catalogue import CALL_SYNTAXES
 
     every = catalogues.stream_rules()
     lines = [
@@ -213,17 +213,17 @@ def stream_rules() -> str:
         ),
         "\n## Protocols\n",
         "Only these protocols are judged. Gemini, Bedrock, Cohere and others are recognized, and only their framing is judged.\n",
-        *(f"- {code(name)}" for name in sorted({name for entry in every for name in entry["dialects"]})),
+        *(f"- {code(name)}" for name in sorted({name for entry in every for name in entry["protocols"]})),
         "\n## Call syntax\n",
         "Some models write a tool call as text. These forms are recognized in captured streams and in stored messages (THINK301):\n",
         *table(
             ("form", "syntax", "models", "note"),
-            ([entry.id, text(entry.title), text(entry.models), text(entry.note)] for entry in DIALECTS),
+            ([entry.id, text(entry.title), text(entry.models), text(entry.note)] for entry in CALL_SYNTAXES),
         ),
     ]
     for entry in every:
         lines += ["", f"## {entry['code']}\n", f"**{text(entry['rule'])}**: {text(entry['summary'])}\n", paragraph(entry["why"])]
-        lines += ["Protocols: " + ", ".join(code(name) for name in entry["dialects"]), *fixes(entry)]
+        lines += ["Protocols: " + ", ".join(code(name) for name in entry["protocols"]), *fixes(entry)]
     return "\n".join(lines)
 
 

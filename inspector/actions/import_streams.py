@@ -137,7 +137,7 @@ def _fill(stream: Stream, each: Prepared, analysis: Analysis) -> None:
     is_other = stream.digest != each.digest or stream.is_kept != (each.parts is not None)
     stream.native_id, stream.title = visible(exchange.native_id), visible(exchange.title)[:TITLE_KEPT]
     stream.sides = ",".join(side.value for side in exchange.sides)
-    stream.dialect, stream.events, stream.verdict = visible(analysis.dialect)[:200], analysis.events, visible(analysis.verdict)
+    stream.protocol, stream.events, stream.verdict = visible(analysis.protocol)[:200], analysis.events, visible(analysis.verdict)
     stream.worst = analysis.worst.value if analysis.worst else ""
     stream.has_silent = any(found.silent and found.severity.value != "note" for found in analysis.findings)
     stream.judged_by, stream.digest, stream.size, stream.is_kept = inspector.__version__, each.digest, each.size, each.parts is not None

@@ -14,7 +14,7 @@ from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
 from inspector.models.identity import short_id
 from inspector.reports.repeated_requests import repeat_findings
-from inspector.reports.stream_alignment import Beside, beside
+from inspector.reports.stream_alignment import AnswerComparison, compared_answers
 from inspector.reports.stream_lines import event_lines, line_report, text_of
 from inspector.reports.stream_report import Analysis, Json, StreamFinding, analysed, message_report, stored_findings, stream_report
 from inspector.reports.visible import visible
@@ -36,12 +36,12 @@ MOST_LINES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """A stream of the target as judged, with how stored answers part from it."""
+class ScannedStream:
+    """A stream of the target as judged, with how stored answers differ from it."""
 
     oid: str
     analysis: Analysis
-    besides: tuple[tuple[str, Beside], ...] = ()
+    comparisons: tuple[tuple[str, AnswerComparison], ...] = ()
     repeat: StreamFinding | None = None
     file: str = ""
     """The file below the folder that was scanned."""
@@ -49,7 +49,7 @@ class Looked:
     @property
     def stored(self) -> tuple[StreamFinding, ...]:
         side = self.analysis.main.side.value if self.analysis.main else ""
-        return tuple(found for _, each in self.besides for found in stored_findings(each.differences, side))
+        return tuple(finding for _, comparison in self.comparisons for finding in stored_findings(comparison.differences, side))
 
     @property
     def findings(self) -> tuple[StreamFinding, ...]:
@@ -57,197 +57,206 @@ class Looked:
 
     @property
     def report(self) -> Json:
-        found = stream_report(self.oid, self.analysis, (*self.stored, *([self.repeat] if self.repeat else [])))
-        found |= {"file": self.file} if self.file else {}
-        stored = [{"conversation": oid, "where": each.where, "differences": len(each.differences)} for oid, each in self.besides]
-        return {**found, "stored": stored} if stored else found
+        row = stream_report(self.oid, self.analysis, (*self.stored, *([self.repeat] if self.repeat else [])))
+        row |= {"file": self.file} if self.file else {}
+        stored = [
+            {"conversation": oid, "where": comparison.where, "differences": len(comparison.differences)}
+            for oid, comparison in self.comparisons
+        ]
+        return {**row, "stored": stored} if stored else row
 
     @property
     def healthy(self) -> bool:
-        return not any(at_least(found.severity, Severity.WARNING) for found in self.findings)
+        return not any(at_least(finding.severity, Severity.WARNING) for finding in self.findings)
 
     def fails(self, fail_on: str) -> bool:
-        return fail_on != "never" and any(at_least(found.severity, Severity(fail_on)) for found in self.findings)
+        return fail_on != "never" and any(at_least(finding.severity, Severity(fail_on)) for finding in self.findings)
 
 
-def picked(found: Captures, wanted: str | None) -> list[tuple[str, Exchange]]:
+def picked(capture: Captures, stream_id: str | None) -> list[tuple[str, Exchange]]:
     """The exchanges with our ids, or the one that `wanted` names. Raises CommandError."""
-    real = str(found.path) if str(found.path) == PIPE else visible(places.real(found.path))
-    every = [(short_id(real, "stream", exchange.native_id), exchange) for exchange in found.exchanges]
-    if wanted is None:
-        return every
-    exact = [each for each in every if wanted in (each[0], each[1].native_id)]
-    chosen = exact or [each for each in every if wanted and (each[0].startswith(wanted.lower()) or each[1].native_id.startswith(wanted))]
+    real = str(capture.path) if str(capture.path) == PIPE else visible(places.real(capture.path))
+    streams = [(short_id(real, "stream", exchange.native_id), exchange) for exchange in capture.exchanges]
+    if stream_id is None:
+        return streams
+    exact = [stream for stream in streams if stream_id in (stream[0], stream[1].native_id)]
+    chosen = exact or [
+        stream for stream in streams if stream_id and (stream[0].startswith(stream_id.lower()) or stream[1].native_id.startswith(stream_id))
+    ]
     if len(chosen) != 1:
         what = f"{len(chosen)} streams whose id starts with" if chosen else "no stream"
         raise CommandError(
-            f"{place_of(found)} holds {what} {shown(wanted)!r}; it holds {_listed(chosen or every)}: write one of these ids."
+            f"{place_of(capture)} holds {what} {shown(stream_id)!r}; it holds {_listed(chosen or streams)}: write one of these ids."
         )
     return chosen
 
 
-def one(found: Captures, wanted: str | None) -> tuple[str, Exchange]:
+def only_stream(capture: Captures, stream_id: str | None) -> tuple[str, Exchange]:
     """Raises CommandError where there are several."""
-    every = picked(found, wanted)
-    if len(every) > 1:
-        raise CommandError(f"{place_of(found)} holds {_listed(every)}: pick one with --conversation.")
-    return every[0]
+    streams = picked(capture, stream_id)
+    if len(streams) > 1:
+        raise CommandError(f"{place_of(capture)} holds {_listed(streams)}: pick one with --conversation.")
+    return streams[0]
 
 
-def scan(command: AnsweringCommand, found: Captures, options: dict[str, Any]) -> None:
+def scan(command: AnsweringCommand, capture: Captures, options: dict[str, Any]) -> None:
     """Judges every stream of a capture. Exits with 1 at findings."""
-    every = [("", oid, exchange) for oid, exchange in picked(found, None)]
-    chosen = None if options["conversation"] is None else {oid for oid, _ in picked(found, options["conversation"])}
-    _scan(command, str(found.path), found.kind, every, found.problems, options, chosen)
+    streams = [("", oid, exchange) for oid, exchange in picked(capture, None)]
+    chosen = None if options["conversation"] is None else {oid for oid, _ in picked(capture, options["conversation"])}
+    _scan(command, str(capture.path), capture.kind, streams, capture.problems, options, chosen)
 
 
 def scan_folder(command: AnsweringCommand, path: Path, options: dict[str, Any]) -> None:
     """Judges every stream of the captures in a folder, as one session: the recorder writes each exchange to a file of its own. Exits with 1 at findings."""
     if options["conversation"] is not None:
         raise CommandError(f"{shown(str(path), 4096)} is a folder with captures of streams: name one of its files with --conversation.")
-    every: list[tuple[str, str, Exchange]] = []
+    streams: list[tuple[str, str, Exchange]] = []
     problems: list[Problem] = []
-    for name, found in captures_in(path):
-        if isinstance(found, SourceProblem):
-            problems.append(Problem(name, found.sentence))
+    for name, capture in captures_in(path):
+        if isinstance(capture, SourceProblem):
+            problems.append(Problem(name, capture.sentence))
             continue
-        problems += [Problem(f"{name}, {problem.where}", problem.reason) for problem in found.problems]
-        every += [(name, oid, exchange) for oid, exchange in picked(found, None)]
-    _scan(command, str(path), "captures", every, problems, options)
+        problems += [Problem(f"{name}, {problem.where}", problem.reason) for problem in capture.problems]
+        streams += [(name, oid, exchange) for oid, exchange in picked(capture, None)]
+    _scan(command, str(path), "captures", streams, problems, options)
 
 
 def _scan(
     command: AnsweringCommand,
     path: str,
     kind: str,
-    every: Sequence[tuple[str, str, Exchange]],
+    streams: Sequence[tuple[str, str, Exchange]],
     problems: Sequence[Problem],
     options: dict[str, Any],
     chosen: Collection[str] | None = None,
 ) -> None:
     """`every`: file, id and exchange. `chosen`: ids of those that are judged, with those that ask the same; None for all."""
     refuse_options(options, {"reader": "--reader", "profile": "--profile", "traces": "--traces"})
-    digests = [request_digest(exchange.request) for _, _, exchange in every]
+    digests = [request_digest(exchange.request) for _, _, exchange in streams]
     if chosen is not None:
-        asked_alike = {digest for digest, (_, oid, _) in zip(digests, every, strict=True) if digest and oid in chosen}
-        kept = [number for number, (_, oid, _) in enumerate(every) if oid in chosen or digests[number] in asked_alike]
-        every, digests = [every[number] for number in kept], [digests[number] for number in kept]
+        shared_digests = {digest for digest, (_, oid, _) in zip(digests, streams, strict=True) if digest and oid in chosen}
+        kept_numbers = [number for number, (_, oid, _) in enumerate(streams) if oid in chosen or digests[number] in shared_digests]
+        streams, digests = [streams[number] for number in kept_numbers], [digests[number] for number in kept_numbers]
     analyses: list[Analysis] = []
-    for number, (_, _, exchange) in enumerate(every, start=1):
+    for number, (_, _, exchange) in enumerate(streams, start=1):
         analyses.append(analysed(exchange).without_words())
         if number % 100 == 0:
-            command.note(f"{number:,} of {len(every):,} streams looked at")
-    names = [name or exchange.native_id for name, _, exchange in every]
+            command.note(f"{number:,} of {len(streams):,} streams looked at")
+    names = [name or exchange.native_id for name, _, exchange in streams]
     repeats = repeat_findings(names, digests, analyses)
-    looked = [
-        Looked(oid, analysis, repeat=repeats.get(number), file=name)
-        for number, ((name, oid, _), analysis) in enumerate(zip(every, analyses, strict=True))
+    scanned = [
+        ScannedStream(oid, analysis, repeat=repeats.get(number), file=name)
+        for number, ((name, oid, _), analysis) in enumerate(zip(streams, analyses, strict=True))
         if chosen is None or oid in chosen
     ]
     if options["json"]:
         where = [{"where": problem.where, "reason": problem.reason} for problem in problems]
         source = {"path": path, "format": kind, "findings": [], "problems": where}
-        command.say_json({"source": source, "conversations": [], "streams": [each.report for each in looked]})
+        command.say_json({"source": source, "conversations": [], "streams": [stream.report for stream in scanned]})
     else:
         for problem in problems:
             command.say(f"Problem, {shown(problem.where)}: {shown(problem.reason, 600)}")
-        say_streams(command, looked, options["fail_on"])
-    if any(each.fails(options["fail_on"]) for each in looked):
+        say_streams(command, scanned, options["fail_on"])
+    if any(stream.fails(options["fail_on"]) for stream in scanned):
         sys.exit(1)
 
 
-def say_streams(command: AnsweringCommand, looked: Sequence[Looked], fail_on: str) -> None:
-    folds = fail_on != "note" and len(looked) > 1
-    folded = [each for each in looked if folds and each.healthy and not each.besides]
-    for each in looked:
-        if not (folds and each.healthy and not each.besides):
-            for line in _lines(each):
+def say_streams(command: AnsweringCommand, scanned: Sequence[ScannedStream], fail_on: str) -> None:
+    folds = fail_on != "note" and len(scanned) > 1
+    folded = [stream for stream in scanned if folds and stream.healthy and not stream.comparisons]
+    for stream in scanned:
+        if not (folds and stream.healthy and not stream.comparisons):
+            for line in _lines(stream):
                 command.say(line)
-    unread = [each for each in folded if _is_unread(each.analysis)]
-    for each in unread:
-        command.say(f"{each.analysis.exchange.native_id} ({each.oid}): {each.analysis.verdict}")
+    unread = [stream for stream in folded if _is_unread(stream.analysis)]
+    for stream in unread:
+        command.say(f"{stream.analysis.exchange.native_id} ({stream.oid}): {stream.analysis.verdict}")
     if len(folded) > len(unread):
-        command.say(f"Nothing wrong: {len(folded) - len(unread):,} of {len(looked):,} streams.")
+        command.say(f"Nothing wrong: {len(folded) - len(unread):,} of {len(scanned):,} streams.")
 
 
 def _is_unread(analysis: Analysis) -> bool:
     return bool(analysis.judged.alone) and all(side.unsupported for side in analysis.judged.alone.values())
 
 
-def _lines(each: Looked) -> Iterator[str]:
-    analysis = each.analysis
+def _lines(stream: ScannedStream) -> Iterator[str]:
+    analysis = stream.analysis
     yield analysis.verdict
     title = f'  "{shown(analysis.exchange.title, 60)}"' if analysis.exchange.title not in ("", analysis.exchange.native_id) else ""
     sides = ", ".join(
-        f"{side.side} {side.unsupported or side.dialect} {side.events:,} event{'s' * (side.events != 1)} (end: {side.how})"
+        f"{side.side} {side.unsupported or side.protocol} {side.events:,} event{'s' * (side.events != 1)} (end: {side.how})"
         for side in analysis.judged.alone.values()
     )
-    yield f"  {shown(each.file or analysis.exchange.native_id)} ({each.oid}){title}: {sides}"
-    for found in sorted(each.findings, key=lambda found: list(Severity).index(found.severity)):
-        loud = "silent" if found.silent else "loud"
-        events = ", ".join(str(event) for event in found.events[:EVENTS_NAMED])
-        more = f" ({found.total:,} in all)" if found.total > len(found.events[:EVENTS_NAMED]) else ""
-        at = f", {found.side} event {events}{more}" if events else f", {found.side}"
-        yield f"  {found.code} {found.rule}: {found.severity}, {loud}, origin: {found.origin}{at}"
-        yield f"      {found.message}"
-        if found.why:
-            yield f"      {found.why}"
-        if found.fixed_in_code:
-            yield f"      in code: {found.fixed_in_code}"
-        if found.repaired_by:
-            yield f"      corrected by {', '.join(found.repaired_by)}"
-    for oid, other in each.besides:
-        parts = f"{len(other.differences)} difference{'s' * (len(other.differences) != 1)}" if other.differences else "the same"
-        yield f"  beside {other.where} of {oid}: {parts}"
+    yield f"  {shown(stream.file or analysis.exchange.native_id)} ({stream.oid}){title}: {sides}"
+    for finding in sorted(stream.findings, key=lambda finding: list(Severity).index(finding.severity)):
+        visibility = "silent" if finding.silent else "raises an error"
+        events = ", ".join(str(event) for event in finding.events[:EVENTS_NAMED])
+        more = f" ({finding.total:,} in all)" if finding.total > len(finding.events[:EVENTS_NAMED]) else ""
+        at = f", {finding.side} event {events}{more}" if events else f", {finding.side}"
+        yield f"  {finding.code} {finding.rule}: {finding.severity}, {visibility}, origin: {finding.origin}{at}"
+        yield f"      {finding.message}"
+        if finding.why:
+            yield f"      {finding.why}"
+        if finding.fixed_in_code:
+            yield f"      in code: {finding.fixed_in_code}"
+        if finding.repaired_by:
+            yield f"      corrected by {', '.join(finding.repaired_by)}"
+    for oid, comparison in stream.comparisons:
+        difference_count = (
+            f"{len(comparison.differences)} difference{'s' * (len(comparison.differences) != 1)}" if comparison.differences else "the same"
+        )
+        yield f"  next to {comparison.where} of {oid}: {difference_count}"
     for remark in analysis.remarks:
         yield f"  {shown(remark, 600)}"
     yield ""
 
 
 class Streams:
-    """Captures that were named beside a store: each of their streams is held against the answers that are stored and traced."""
+    """Captures that were named with a store: each of their streams is compared with the answers that are stored and traced."""
 
-    def __init__(self, looked: list[Looked]) -> None:
-        self.looked = looked
+    def __init__(self, scanned: list[ScannedStream]) -> None:
+        self.scanned = scanned
 
     @classmethod
-    def of(cls, found: Sequence[Captures]) -> "Streams":
-        every = [pair for each in found for pair in picked(each, None)]
-        analyses = [analysed(exchange) for _, exchange in every]
-        digests = [request_digest(exchange.request) for _, exchange in every]
-        repeats = repeat_findings([exchange.native_id for _, exchange in every], digests, analyses)
-        return cls([Looked(oid, analyses[number], repeat=repeats.get(number)) for number, (oid, _) in enumerate(every)])
+    def of(cls, captures: Sequence[Captures]) -> "Streams":
+        pairs = [pair for capture in captures for pair in picked(capture, None)]
+        analyses = [analysed(exchange) for _, exchange in pairs]
+        digests = [request_digest(exchange.request) for _, exchange in pairs]
+        repeats = repeat_findings([exchange.native_id for _, exchange in pairs], digests, analyses)
+        return cls([ScannedStream(oid, analyses[number], repeat=repeats.get(number)) for number, (oid, _) in enumerate(pairs)])
 
     def hold_against(self, chosen: Chosen) -> None:
-        for number, each in enumerate(self.looked):
-            main = each.analysis.main
+        for number, stream in enumerate(self.scanned):
+            main = stream.analysis.main
             if main is not None and main.answers:
-                found = beside(main.answers, chosen.stored.conversation, chosen.trace)
-                self.looked[number] = replace(each, besides=(*each.besides, *((chosen.oid, one) for one in found)))
+                comparisons = compared_answers(main.answers, chosen.stored.conversation, chosen.trace)
+                self.scanned[number] = replace(
+                    stream, comparisons=(*stream.comparisons, *((chosen.oid, comparison) for comparison in comparisons))
+                )
 
     @property
     def reports(self) -> list[Json]:
-        return [each.report for each in self.looked]
+        return [stream.report for stream in self.scanned]
 
     def fail(self, fail_on: str) -> bool:
-        return any(each.fails(fail_on) for each in self.looked)
+        return any(stream.fails(fail_on) for stream in self.scanned)
 
     def say_strangers(self, command: AnsweringCommand) -> None:
-        for each in self.looked:
-            if not each.besides:
-                name = shown(each.analysis.exchange.native_id)
+        for stream in self.scanned:
+            if not stream.comparisons:
+                name = shown(stream.analysis.exchange.native_id)
                 command.note(f"No answer of the store begins as the stream {name} does, or shares a call with it: it is judged by itself.")
 
 
-def show(command: AnsweringCommand, found: Captures, options: dict[str, Any]) -> None:
+def show(command: AnsweringCommand, capture: Captures, options: dict[str, Any]) -> None:
     """Events as lines, the assembled message, or the capture in our own format. Raises CommandError."""
     refuse_options(options, {"reader": "--reader", "leaf": "--leaf", "revision": "--revision", "traces": "--traces", "trace": "--trace"})
     shape = "events" if options["shape"] == "notation" else options["shape"]
-    oid, exchange = one(found, options["conversation"])
+    oid, exchange = only_stream(capture, options["conversation"])
     if shape == "capture":
         if options["json"]:
             raise CommandError("--as capture is JSON lines already: leave --json out.")
-        put(own.written(exchange), command.stdout)
+        write_lines(own.written(exchange), command.stdout)
         return
     if shape not in ("events", "message"):
         raise CommandError("A captured stream is shown --as events (the default), message or capture: it is no stored conversation.")
@@ -260,7 +269,7 @@ def show(command: AnsweringCommand, found: Captures, options: dict[str, Any]) ->
         return
     command.say(analysis.verdict)
     for side in analysis.judged.alone.values():
-        command.say(f"{side.side}: {side.unsupported or side.dialect}, {side.events:,} event{'s' * (side.events != 1)}")
+        command.say(f"{side.side}: {side.unsupported or side.protocol}, {side.events:,} event{'s' * (side.events != 1)}")
         for line in event_lines(analysis, side.side):
             for text in text_of(line):
                 command.say(text)
@@ -269,12 +278,12 @@ def show(command: AnsweringCommand, found: Captures, options: dict[str, Any]) ->
 
 
 def _line_reports(analysis: Analysis) -> list[Json]:
-    found: list[Json] = []
+    reports: list[Json] = []
     for side in analysis.judged.alone:
         for line in event_lines(analysis, side):
-            if len(found) < MOST_LINES:
-                found.append({"side": side.value, **line_report(line)})
-    return found
+            if len(reports) < MOST_LINES:
+                reports.append({"side": side.value, **line_report(line)})
+    return reports
 
 
 def _show_message(command: AnsweringCommand, oid: str, analysis: Analysis, is_json: bool) -> None:
@@ -283,7 +292,7 @@ def _show_message(command: AnsweringCommand, oid: str, analysis: Analysis, is_js
         return
     for side in analysis.judged.alone.values():
         ends = ", ".join(f"{answer.finish or 'no finish reason'}{'' if answer.ended else ', no terminal'}" for answer in side.answers)
-        command.say(f"# {side.side}: {side.unsupported or side.dialect} ({ends or 'no message'})")
+        command.say(f"# {side.side}: {side.unsupported or side.protocol} ({ends or 'no message'})")
         if side.answers:
             command.say(notation.dump(conversation(side.answers, analysis.exchange.native_id)).removesuffix("\n"))
         for other in side.assembled.others:
@@ -293,12 +302,12 @@ def _show_message(command: AnsweringCommand, oid: str, analysis: Analysis, is_js
 
 def refuse_options(options: dict[str, Any], named: dict[str, str]) -> None:
     """Raises CommandError for options that mean nothing for a capture."""
-    given = [spelled for name, spelled in named.items() if options.get(name)]
-    if given:
-        raise CommandError(f"The target is a captured stream, for which {' and '.join(given)} means nothing: leave it out.")
+    given_options = [option for name, option in named.items() if options.get(name)]
+    if given_options:
+        raise CommandError(f"The target is a captured stream, for which {' and '.join(given_options)} means nothing: leave it out.")
 
 
-def put(lines: Iterator[bytes], stdout: Any) -> None:
+def write_lines(lines: Iterator[bytes], stdout: Any) -> None:
     """Lines byte for byte on standard output."""
     raw = getattr(stdout, "buffer", None)
     if raw is None:
@@ -311,11 +320,11 @@ def put(lines: Iterator[bytes], stdout: Any) -> None:
     raw.flush()
 
 
-def place_of(found: Captures) -> str:
-    return "Standard input" if str(found.path) == PIPE else shown(str(found.path), 4096)
+def place_of(capture: Captures) -> str:
+    return "Standard input" if str(capture.path) == PIPE else shown(str(capture.path), 4096)
 
 
-def _listed(every: Sequence[tuple[str, Exchange]]) -> str:
-    named = ", ".join(f"{shown(exchange.native_id, 60)} ({oid})" for oid, exchange in every[:NAMED])
-    more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
-    return f"{len(every)} stream{'s' * (len(every) != 1)} ({named}{more})"
+def _listed(streams: Sequence[tuple[str, Exchange]]) -> str:
+    names = ", ".join(f"{shown(exchange.native_id, 60)} ({oid})" for oid, exchange in streams[:NAMED])
+    more = f" and {len(streams) - NAMED} more" if len(streams) > NAMED else ""
+    return f"{len(streams)} stream{'s' * (len(streams) != 1)} ({names}{more})"

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from inspector.management.answering import AnsweringCommand
-from inspector.management.captured import one, place_of, put, refuse_options
+from inspector.management.captured import only_stream, place_of, refuse_options, write_lines
 from inspector.management.observed import PIPE
 from inspector.reports.stream_report import Analysis, Json, analysed, finding_report
 from inspector.sources import captures
@@ -17,30 +17,30 @@ from inspector.sources.captures import Captures
 from inspector.sources.problems import shown
 from inspector.streams.captures import own
 from inspector.streams.correcting import CannotCorrect, Correction, correct
-from inspector.streams.corrections import STRATEGIES
+from inspector.streams.corrections import STREAM_STRATEGIES
 from inspector.streams.model import End, Exchange, Read, Side
 
 CHANGED = 400
 """Characters of a change that are shown, on one line."""
-STRATEGY_NAMES = tuple(strategy.name for strategy in STRATEGIES)
+STRATEGY_NAMES = tuple(strategy.name for strategy in STREAM_STRATEGIES)
 EVIDENCE_SENTENCE = (
     "A capture is evidence and is never written to: --plan shows the corrected stream, --out NEW writes it as a capture of its own."
 )
 
 
-def repair(command: AnsweringCommand, found: Captures, options: dict[str, Any]) -> None:
+def repair(command: AnsweringCommand, capture: Captures, options: dict[str, Any]) -> None:
     """Shows or writes the corrected stream. Raises CommandError, SourceProblem; exits with 1 where there is nothing to do."""
     if options["apply"] or options["apply_plan"] is not None:
         raise CommandError(EVIDENCE_SENTENCE)
-    named = {"goal": "--for", "mode": "--mode", "reader": "--reader", "leaf": "--leaf", "traces": "--traces"}
-    refuse_options(options, named)
+    options_without_meaning = {"goal": "--for", "mode": "--mode", "reader": "--reader", "leaf": "--leaf", "traces": "--traces"}
+    refuse_options(options, options_without_meaning)
     for name in options["strategy"] or ():
         if name not in STRATEGY_NAMES:
             names = ", ".join(STRATEGY_NAMES)
             raise CommandError(
                 f"There is no strategy {shown(name)!r} for captures: choose from {names}, or leave --strategy out for all that repair it."
             )
-    oid, exchange = one(found, options["conversation"])
+    oid, exchange = only_stream(capture, options["conversation"])
     before = analysed(exchange)
     try:
         correction = correct(exchange, options["accept_invented"], options["strategy"])
@@ -51,11 +51,11 @@ def repair(command: AnsweringCommand, found: Captures, options: dict[str, Any]) 
             command.note(sentence)
         command.note("Nothing to do: the stream has no error that a correction repairs.")
         sys.exit(1)
-    after = analysed(_beside_backend(exchange, correction))
+    after = analysed(_with_backend(exchange, correction))
     if options["out"] == PIPE:
         if options["json"]:
             raise CommandError("--out - prints the corrected capture and nothing else: leave --json out, or name a file with --out PATH.")
-        put(own.written(correction.exchange), command.stdout)
+        write_lines(own.written(correction.exchange), command.stdout)
         return
     if options["out"] is not None:
         captures.write_new(Path(options["out"]), own.written(correction.exchange))
@@ -64,21 +64,21 @@ def repair(command: AnsweringCommand, found: Captures, options: dict[str, Any]) 
         return
     _say_correction(command, oid, before, correction, after)
     if options["out"] is not None:
-        command.say(f"The corrected capture is {shown(options['out'], 4096)}; {place_of(found)} is as it was.")
+        command.say(f"The corrected capture is {shown(options['out'], 4096)}; {place_of(capture)} is as it was.")
 
 
-def _beside_backend(exchange: Exchange, correction: Correction) -> Exchange:
+def _with_backend(exchange: Exchange, correction: Correction) -> Exchange:
     """The corrected side with the backend's as it was captured, so that what is still lost against it is seen. Their order in time is not known."""
     (side,) = correction.exchange.sides
     if side is Side.BACKEND or Side.BACKEND not in exchange.sides:
         return correction.exchange
 
     def happenings() -> Iterator[Read | End]:
-        yield from (each for each in exchange.happenings() if each.side is Side.BACKEND)
+        yield from (happening for happening in exchange.happenings() if happening.side is Side.BACKEND)
         yield from correction.exchange.happenings()
 
-    dialects = {**exchange.dialects, **correction.exchange.dialects}
-    return replace(exchange, happenings=happenings, dialects=dialects, content_types={}, ordered=False, lacks=correction.exchange.lacks)
+    protocols = {**exchange.protocols, **correction.exchange.protocols}
+    return replace(exchange, happenings=happenings, protocols=protocols, content_types={}, ordered=False, lacks=correction.exchange.lacks)
 
 
 def correction_report(oid: str, before: Analysis, correction: Correction, after: Analysis) -> Json:
@@ -99,8 +99,8 @@ def correction_report(oid: str, before: Analysis, correction: Correction, after:
         ],
         "total": correction.total,
         "refused": list(correction.refused),
-        "findings_before": [finding_report(found) for found in before.findings],
-        "findings_after": [finding_report(found) for found in after.findings],
+        "findings_before": [finding_report(finding) for finding in before.findings],
+        "findings_after": [finding_report(finding) for finding in after.findings],
     }
 
 
@@ -122,7 +122,7 @@ def _say_correction(command: AnsweringCommand, oid: str, before: Analysis, corre
     for sentence in correction.refused:
         command.say(f"  not done: {sentence}")
     for word, analysis in (("before", before), ("after", after)):
-        for found in analysis.findings:
-            command.say(f"  {word}: {found.code} {found.rule} ({found.severity}, {found.side}), {found.message}")
+        for finding in analysis.findings:
+            command.say(f"  {word}: {finding.code} {finding.rule} ({finding.severity}, {finding.side}), {finding.message}")
         if not analysis.findings:
             command.say(f"  {word}: no findings")

@@ -50,11 +50,11 @@ def read_body(format_name: str | None) -> Store:
         path.write_bytes(b"".join(opened()))
         try:
             return read_store(path, format_name)
-        except ACapture as found:
+        except ACapture as capture:
             # Its file goes with the folder.
-            problem = _captured(opened, kind_named(found.captures.kind))
-        except NoRequest as refused:
-            raise CommandError(f"Standard input {refused.reason}") from None
+            problem = _captured(opened, kind_named(capture.captures.kind))
+        except NoRequest as error:
+            raise CommandError(f"Standard input {error.reason}") from None
         except NotAStore:
             raise CommandError("Standard input holds traces, no conversations: name the store as TARGET and add --traces -.") from None
         except UnknownFormat:

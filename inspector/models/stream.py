@@ -19,7 +19,7 @@ class Stream(models.Model):
     position = models.PositiveIntegerField(default=0)
     """Its place among the exchanges of its file."""
     title = models.TextField(blank=True)
-    dialect = models.CharField(max_length=200, blank=True)
+    protocol = models.CharField(max_length=200, blank=True)
     """Of the client's side, else of the backend's; where no machine reads it, what it seems to be."""
     sides = models.CharField(max_length=20)
     """`backend`, `client` or `backend,client`."""

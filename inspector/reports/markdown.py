@@ -68,7 +68,7 @@ def _mends(findings: Sequence[Json]) -> str:
 
 def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str], fate: str = "") -> str:
     """One finding of the conversation that `report` (as `scan` has it) is about; `fate` says what became of it."""
-    weight = f"{finding.severity}, {'silent' if finding.silent else 'loud'}, origin: {finding.origin}"
+    weight = f"{finding.severity}, {'silent' if finding.silent else 'raises an error'}, origin: {finding.origin}"
     parts = [
         f"**{finding.code} {code(finding.rule)}: {prose(finding.message)}**",
         f"{weight}; {f'seq {_seqs(finding.seqs, finding.total)}' if finding.seqs else 'the whole conversation'}",
@@ -85,7 +85,9 @@ def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links
 
 def stream_md(report: Json, event_lines: Sequence[str], links: Mapping[str, str]) -> str:
     """A captured stream, `report` as `scan` has it; `event_lines` are the evidence, one line an event or a run of them."""
-    sides = ", ".join(f"{each['side']} {code(each['dialect'])} ({each['events']:,} events, end: {each['end']})" for each in report["sides"])
+    sides = ", ".join(
+        f"{each['side']} {code(each['protocol'])} ({each['events']:,} events, end: {each['end']})" for each in report["sides"]
+    )
     rows = [
         (
             f"{found['code']} {found['rule']}",
@@ -217,7 +219,7 @@ def _judgement(name: str, judgement: Json) -> str:
 
 
 def _weight(found: Json) -> str:
-    return f"{found['severity']}, {'silent' if found['silent'] else 'loud'}"
+    return f"{found['severity']}, {'silent' if found['silent'] else 'raises an error'}"
 
 
 def _seqs(seqs: Sequence[int], total: int) -> str:

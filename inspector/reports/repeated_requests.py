@@ -1,4 +1,4 @@
-"""The finding on a client that asks the same again, for each stream of a group."""
+"""The finding on a client that asks the same again, for other stream of a group."""
 
 from collections.abc import Sequence
 
@@ -15,16 +15,16 @@ def repeat_findings(names: Sequence[str], digests: Sequence[str], analyses: Sequ
     A warning from the request on that follows a flawed answer: that is what a client asks again for. Else a note: tests and
     samples ask the same on purpose, and a client asks again after an HTTP error.
     """
-    found: dict[int, StreamFinding] = {}
+    findings: dict[int, StreamFinding] = {}
     for group in repeated(digests):
         flaw = ""
         for number, place in enumerate(group, start=1):
-            others = [names[each] for each in group if each != place]
-            rest = f"the other is {others[0]}" if len(others) == 1 else f"the others are {_listed(others)}"
-            text = f"The client asked this {len(group)} times: this is number {number}, {rest}."
-            found[place] = _finding(analyses[place], text + flaw, Severity.WARNING if flaw else Severity.NOTE)
+            others = [names[other] for other in group if other != place]
+            where = f"the other is {others[0]}" if len(others) == 1 else f"the others are {_listed(others)}"
+            text = f"The client asked this {len(group)} times: this is number {number}, {where}."
+            findings[place] = _finding(analyses[place], text + flaw, Severity.WARNING if flaw else Severity.NOTE)
             flaw = flaw or _flaw(analyses[place], number)
-    return found
+    return findings
 
 
 def _finding(analysis: Analysis, text: str, severity: Severity) -> StreamFinding:

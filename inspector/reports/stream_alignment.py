@@ -1,4 +1,4 @@
-"""Which stored or traced answer a stream brought, and where the two part."""
+"""Which stored or traced answer a stream brought, and where the two differ."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from inspector.traces.model import Trace
 STEPS = 50
 """Steps of a trace, from its end, whose prompts are looked at: each is the whole history once more."""
 _ALIKE = 24
-"""Characters by which two texts are taken for the same answer, where no id of a call says it."""
+"""Characters by which two texts are taken for the same answer, where no id of a call decides."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class AnswerComparison:
     """`where`: the last answer of the store, or the answer that the prompt of a traced step shows."""
 
     where: str
     differences: tuple[Difference, ...]
 
 
-def beside(answers: Sequence[Assembled], stored: Conversation, trace: Trace | None) -> tuple[Beside, ...]:
+def compared_answers(answers: Sequence[Assembled], stored: Conversation, trace: Trace | None) -> tuple[AnswerComparison, ...]:
     """The answers that begin as this one did, or share a call with it; () where none does, so that nothing is compared with a stranger."""
-    came = answer_of(answers)
-    found = [(where, held) for where, held in _held(stored, trace) if _is_same(came, held)]
-    return tuple(Beside(where, aligned(came, held)) for where, held in dict(found).items())
+    streamed = answer_of(answers)
+    candidates = [(where, stored_answer) for where, stored_answer in _candidates(stored, trace) if _is_same(streamed, stored_answer)]
+    return tuple(AnswerComparison(where, aligned(streamed, stored_answer)) for where, stored_answer in dict(candidates).items())
 
 
-def _held(stored: Conversation, trace: Trace | None) -> Iterator[tuple[str, list[Payload]]]:
+def _candidates(stored: Conversation, trace: Trace | None) -> Iterator[tuple[str, list[Payload]]]:
     yield "the last stored answer", last_answer(stored)
     for step in trace.steps()[-STEPS:] if trace else ():
         prompt = observe.prompt_body(trace, step) if trace else None
@@ -39,14 +39,14 @@ def _held(stored: Conversation, trace: Trace | None) -> Iterator[tuple[str, list
             yield f"the answer in the prompt of step {step.step_id}", traced_answer(messages)
 
 
-def _is_same(came: Sequence[Payload], held: Sequence[Payload]) -> bool:
-    ids = {each["toolCallId"] for each in came if each.get("toolCallId")}
-    if ids and any(isinstance(each.get("toolCallId"), str) and each["toolCallId"] in ids for each in held):
+def _is_same(streamed: Sequence[Payload], stored_answer: Sequence[Payload]) -> bool:
+    ids = {payload["toolCallId"] for payload in streamed if payload.get("toolCallId")}
+    if ids and any(isinstance(payload.get("toolCallId"), str) and payload["toolCallId"] in ids for payload in stored_answer):
         return True
     for kind in ("text", "thinking"):
         ours, theirs = (
-            "".join(each["text"] for each in side if each.get("type") == kind and isinstance(each.get("text"), str)).strip()
-            for side in (came, held)
+            "".join(payload["text"] for payload in side if payload.get("type") == kind and isinstance(payload.get("text"), str)).strip()
+            for side in (streamed, stored_answer)
         )
         size = min(len(ours), len(theirs), _ALIKE)
         if size and ours[:size] == theirs[:size]:

@@ -1,4 +1,4 @@
-"""A stream beside the stream as it should have been: what was done, what it cost, and what the rules say of both."""
+"""A stream next to the stream as it should have been: what was done, what it cost, and what the rules say of both."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Corrected:
 def corrected(exchange: Exchange, invented: bool = False, strategies: Collection[str] = ()) -> Corrected:
     """All strategies that the stream needs, or those that were picked."""
     try:
-        found = correct(exchange, invented, strategies or None)
+        correction = correct(exchange, invented, strategies or None)
     except CannotCorrect as problem:
         return Corrected(None, str(problem))
-    return Corrected(found, "", analysed(found.exchange) if found.total else None)
+    return Corrected(correction, "", analysed(correction.exchange) if correction.total else None)

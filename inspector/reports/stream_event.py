@@ -9,7 +9,7 @@ from inspector.reports import stream_words
 from inspector.streams.model import End, Exchange, Frame, Observed, Read, Side
 from inspector.streams.run import run
 
-BEFORE, BEHIND = 4, 12
+BEFORE, AFTER = 4, 12
 """Events around the one that is shown."""
 SHOWN = 20_000
 """Bytes of an event that are shown; all of them can be downloaded."""
@@ -20,7 +20,7 @@ class Neighbor:
     event: int
     at: float | None
     kind: str
-    said: str
+    summary: str
     text: str
     state: str
     is_wrong: bool
@@ -34,7 +34,7 @@ class EventView:
     frame: Frame
     state: str
     before: str
-    said: str
+    summary: str
     says: tuple[tuple[str, str], ...]
     wrong: tuple[str, ...]
     data: bytes
@@ -49,7 +49,7 @@ class EventView:
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The bytes as text, parted where a new read began; what is no UTF-8 shows as escapes."""
+        """The bytes as text, divided where a new read began; what is no UTF-8 shows as escapes."""
         places = [0, *self.cuts, len(self.data)]
         return tuple(self.data[start:end].decode("utf-8", "backslashreplace") for start, end in pairwise(places))
 
@@ -61,23 +61,23 @@ class EventView:
 def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
     """None where there is no such event. Reads the side up to a little after it."""
     near: list[Neighbor] = []
-    found: tuple[Observed, str] | None = None
+    event: tuple[Observed, str] | None = None
     before, has_next = "start", False
     if side not in exchange.sides:
         return None
     for observed in run(exchange, side):
         index = observed.frame.index
-        if index > number + BEHIND:
+        if index > number + AFTER:
             has_next = True
             break
         if index >= number - BEFORE:
             near.append(_neighbor(observed))
         if index == number:
-            found = (observed, before)
+            event = (observed, before)
         before = observed.state
-    if found is None:
+    if event is None:
         return None
-    observed, before = found
+    observed, before = event
     frame = observed.frame
     data, cuts, reads = _bytes(exchange, side, frame)
     kind, words, text = stream_words.event_words(observed)
@@ -109,8 +109,8 @@ def event_bytes(exchange: Exchange, side: Side, number: int) -> Iterator[bytes] 
 
 def _neighbor(observed: Observed) -> Neighbor:
     kind, words, text = stream_words.event_words(observed)
-    said = stream_words.cell_words(kind, 1, len(text), words, {}, None)
-    return Neighbor(observed.frame.index, observed.frame.at, kind, said, text[:80], observed.state, bool(observed.violations))
+    summary = stream_words.cell_words(kind, 1, len(text), words, {}, None)
+    return Neighbor(observed.frame.index, observed.frame.at, kind, summary, text[:80], observed.state, bool(observed.violations))
 
 
 def _says(observed: Observed) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Both sides of an exchange as lanes: events folded by kind, in the order in which they happened, with what is wrong beside them.
+"""Both sides of an exchange as lanes: events folded by kind, in the order in which they happened, with what is wrong next to them.
 
 One pass over each side. What is kept of a capture of any length is bounded: rows up to MOST_ROWS, after them one row holds what is still to come.
 """
@@ -18,7 +18,7 @@ from inspector.reports.stream_report import Analysis
 from inspector.rules.base import Severity
 from inspector.streams.model import End, Exchange, Framing, How, Observed, Read, Side
 from inspector.streams.run import run
-from inspector.streams.violations import BY_NAME, Row
+from inspector.streams.violations import BY_NAME, StreamRule
 
 MOST_ROWS = 20_000
 PREVIEW = 240
@@ -36,7 +36,7 @@ def _nothing() -> Mapping[str, int]:
 class Cell:
     """Events `first` to `last` of one side. `ended` is set on the cell of an end, which is no event. Times are milliseconds, `inputs` the numbers of the records from 1 on.
 
-    `more`: rows of the table that events here violate beside those whose marks are shown, with how often. `kinds` counts the events of a cell that holds several kinds.
+    `more`: rows of the table that events here violate next to those whose marks are shown, with how often. `kinds` counts the events of a cell that holds several kinds.
     """
 
     side: Side
@@ -65,7 +65,7 @@ class Cell:
         return self.last - self.first + 1
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         return stream_words.cell_words(self.kind, self.count, self.size, self.words, self.kinds, self.ended)
 
     @property
@@ -77,7 +77,7 @@ class Cell:
         return f"end-{self.side.value}" if self.ended else f"e-{self.side.value}-{self.first}"
 
     @property
-    def also(self) -> tuple[tuple[Row, int], ...]:
+    def also(self) -> tuple[tuple[StreamRule, int], ...]:
         return tuple((BY_NAME[name], count) for name, count in sorted(self.more.items()))
 
     def holds(self, side: Side, event: int) -> bool:
@@ -93,8 +93,8 @@ class Band:
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        found = [mark for cell in self.cells.values() for mark in cell.marks]
-        return tuple(sorted(found, key=lambda mark: mark.weight))
+        cell_marks = [mark for cell in self.cells.values() for mark in cell.marks]
+        return tuple(sorted(cell_marks, key=lambda mark: mark.weight))
 
     @property
     def worst(self) -> str:
@@ -115,8 +115,8 @@ class Lanes:
 
     def place(self, side: Side, event: int) -> int | None:
         """Number of the row that holds an event; None where there is no such event."""
-        found = (number for number, band in enumerate(self.bands) if side in band.cells and band.cells[side].holds(side, event))
-        return next(found, None)
+        numbers = (number for number, band in enumerate(self.bands) if side in band.cells and band.cells[side].holds(side, event))
+        return next(numbers, None)
 
 
 def lanes(analysis: Analysis) -> Lanes:
@@ -133,34 +133,34 @@ def lanes(analysis: Analysis) -> Lanes:
             folding.take(cell)
         bands = folding.bands
     else:
-        # Nothing says what was before what: rows only stand beside each other.
-        alone = []
+        # Nothing says what was before what: rows are only next to each other.
+        foldings = []
         for cells in sides:
-            each = _Folding()
+            side_folding = _Folding()
             for cell in cells:
-                each.take(cell)
-            alone.append(each)
+                side_folding.take(cell)
+            foldings.append(side_folding)
         bands = [
             Band({side: cell for band in row if band for side, cell in band.cells.items()})
-            for row in zip_longest(*(each.bands for each in alone))
+            for row in zip_longest(*(side_folding.bands for side_folding in foldings))
         ]
-        folding = alone[0] if len(alone) == 1 else folding
-    seen = 0
+        folding = foldings[0] if len(foldings) == 1 else folding
+    records_before = 0
     closed: dict[Side, int] = {}
     for number, band in enumerate(bands):
-        band.records = seen
+        band.records = records_before
         for side, cell in band.cells.items():
             if cell.ended is None:
                 events[side], records[side] = max(events[side], cell.last + 1), max(records[side], cell.inputs[1])
             if side is Side.BACKEND:
-                seen = max(seen, cell.inputs[1])
+                records_before = max(records_before, cell.inputs[1])
             if cell.kind in ("terminal", "end"):
                 closed.setdefault(side, number)
     return Lanes(tuple(bands), events, records, reads.sizes, closed, reads.span, len(bands) < MOST_ROWS)
 
 
 class _Reads:
-    """Where each read ends, and its number among all happenings: what tells the order of events of both sides."""
+    """Where each read ends, and its number among all happenings: which give the order of events of both sides."""
 
     def __init__(self, exchange: Exchange) -> None:
         self.sizes = dict.fromkeys(exchange.sides, 0)
@@ -190,7 +190,7 @@ class _Reads:
 
 def _side(exchange: Exchange, side: Side, reads: _Reads, marks: Mapping[tuple[Side, int], Sequence[Mark]]) -> Iterator[Cell]:
     """A cell for each event, and for each end of the side, in order of happening."""
-    ends = [each for each in reads.ends if each[1].side is side]
+    ends = [end for end in reads.ends if end[1].side is side]
     before, records, closed = "start", 0, False
     for observed in run(exchange, side):
         cell = _cell(side, observed, before, records, reads)
@@ -202,11 +202,11 @@ def _side(exchange: Exchange, side: Side, reads: _Reads, marks: Mapping[tuple[Si
         cell.marks = tuple(marks.get((side, cell.first), ()))
         shown = {mark.name for mark in cell.marks}
         if observed.violations:
-            cell.more = Counter(each.name for each in observed.violations if each.name not in shown)
+            cell.more = Counter(end.name for end in observed.violations if end.name not in shown)
         before, records = observed.state, cell.inputs[1]
         yield cell
-    for each in ends:
-        yield _end(*each, before, records, -1)
+    for end in ends:
+        yield _end(*end, before, records, -1)
 
 
 def _cell(side: Side, observed: Observed, before: str, records: int, reads: _Reads) -> Cell:
@@ -249,10 +249,10 @@ class _Folding:
             self._pour(cell)
         elif alone or self._is_alone or not self.bands:
             self._new(cell, alone)
-        elif (held := self.bands[-1].cells.get(cell.side)) is None:
+        elif (last := self.bands[-1].cells.get(cell.side)) is None:
             self.bands[-1].cells[cell.side] = cell
-        elif _fits(held, cell):
-            _join(held, cell)
+        elif _fits(last, cell):
+            _join(last, cell)
         else:
             self._new(cell, alone)
 
@@ -262,35 +262,35 @@ class _Folding:
 
     def _pour(self, cell: Cell) -> None:
         """Beyond the limit all goes into the last row, counted by kind."""
-        held = self.bands[-1].cells.get(cell.side)
-        if held is None:
+        last = self.bands[-1].cells.get(cell.side)
+        if last is None:
             self.bands[-1].cells[cell.side] = cell
         elif cell.ended is not None:
-            held.until = cell.until if cell.until is not None else held.until
-        elif held.ended is not None:
+            last.until = cell.until if cell.until is not None else last.until
+        elif last.ended is not None:
             self.bands[-1].cells[cell.side] = cell
         else:
-            counts = Counter(held.kinds) if held.kinds else Counter({held.kind: held.count})
+            counts = Counter(last.kinds) if last.kinds else Counter({last.kind: last.count})
             counts[cell.kind] += 1
-            _join(held, cell)
-            held.kind, held.kinds = ("several" if len(counts) > 1 else cell.kind), counts
+            _join(last, cell)
+            last.kind, last.kinds = ("several" if len(counts) > 1 else cell.kind), counts
 
 
-def _fits(held: Cell, cell: Cell) -> bool:
-    return held.kind == cell.kind and held.is_closed == cell.is_closed and held.more.keys() == cell.more.keys()
+def _fits(last: Cell, cell: Cell) -> bool:
+    return last.kind == cell.kind and last.is_closed == cell.is_closed and last.more.keys() == cell.more.keys()
 
 
-def _join(held: Cell, cell: Cell) -> None:
+def _join(last: Cell, cell: Cell) -> None:
     if cell.ended is None:
-        held.last = cell.last
-    held.until = cell.until if cell.until is not None else held.until
-    held.state = cell.state
-    held.inputs = (held.inputs[0], cell.inputs[1])
-    if len(held.text) < PREVIEW:
-        held.text = (held.text + cell.text)[:PREVIEW]
-    held.size += cell.size
-    held.bytes += cell.bytes
+        last.last = cell.last
+    last.until = cell.until if cell.until is not None else last.until
+    last.state = cell.state
+    last.inputs = (last.inputs[0], cell.inputs[1])
+    if len(last.text) < PREVIEW:
+        last.text = (last.text + cell.text)[:PREVIEW]
+    last.size += cell.size
+    last.bytes += cell.bytes
     if cell.more:
-        held.more = Counter(held.more) + Counter(cell.more)
+        last.more = Counter(last.more) + Counter(cell.more)
     if cell.marks:
-        held.marks += cell.marks
+        last.marks += cell.marks

@@ -8,7 +8,7 @@ from inspector.rules.base import Severity
 from inspector.streams.model import Assembled, Side
 from inspector.streams.run import Evidence
 from inspector.streams.two_sides import ON_BACKEND
-from inspector.streams.violations import BY_NAME, ROWS, severity_of
+from inspector.streams.violations import BY_NAME, STREAM_RULES, severity_of
 
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
@@ -39,13 +39,13 @@ class Mark:
 
 def marks_of(analysis: Analysis) -> dict[tuple[Side, int], list[Mark]]:
     """The first violations of every row of the table, and what the rules say of the message, by side and event."""
-    found: dict[tuple[Side, int], list[Mark]] = {}
+    marks: dict[tuple[Side, int], list[Mark]] = {}
     judged = analysis.judged
 
     def add(evidence: Sequence[Evidence], side: Side | None) -> None:
-        for each in evidence:
-            row, of = each.row, side or (Side.BACKEND if each.row.name in ON_BACKEND else Side.CLIENT)
-            for nth, violation in enumerate(each.first, 1):
+        for shown in evidence:
+            row, of = shown.rule, side or (Side.BACKEND if shown.rule.name in ON_BACKEND else Side.CLIENT)
+            for nth, violation in enumerate(shown.first, 1):
                 mark = Mark(
                     row.code,
                     row.name,
@@ -56,38 +56,38 @@ def marks_of(analysis: Analysis) -> dict[tuple[Side, int], list[Mark]]:
                     violation.event,
                     violation.text,
                     nth,
-                    each.total,
+                    shown.total,
                     row.why,
                     row.number,
-                    "" if each.is_only_noted else row.fixed_in_code,
+                    "" if shown.is_only_noted else row.fixed_in_code,
                 )
-                found.setdefault((of, violation.event), []).append(mark)
+                marks.setdefault((of, violation.event), []).append(mark)
 
     if judged.sides is not None:
-        add(judged.sides.found, None)
+        add(judged.sides.evidence, None)
     for side in judged.alone:
-        add(judged.found(side), side)
-    for each in analysis.findings:
-        if each.rule not in BY_NAME:
-            side = Side(each.side)
-            event = _last_of(judged.alone[side].answers, each.events[0]) if each.events and side in judged.alone else 0
+        add(judged.evidence(side), side)
+    for finding in analysis.findings:
+        if finding.rule not in BY_NAME:
+            side = Side(finding.side)
+            event = _last_of(judged.alone[side].answers, finding.events[0]) if finding.events and side in judged.alone else 0
             mark = Mark(
-                each.code,
-                each.rule,
-                each.severity,
-                each.silent,
+                finding.code,
+                finding.rule,
+                finding.severity,
+                finding.silent,
                 False,
                 side,
                 event,
-                each.message,
+                finding.message,
                 1,
-                each.total,
-                each.why,
-                len(ROWS) + 1,
-                each.fixed_in_code,
+                finding.total,
+                finding.why,
+                len(STREAM_RULES) + 1,
+                finding.fixed_in_code,
             )
-            found.setdefault((side, event), []).append(mark)
-    return found
+            marks.setdefault((side, event), []).append(mark)
+    return marks
 
 
 def _last_of(answers: Sequence[Assembled], first: int) -> int:

@@ -1,4 +1,4 @@
-"""What is said of a captured stream: its findings, the one sentence that stands first, and both as the JSON that scripts rely on."""
+"""The report on a captured stream: its findings, the one sentence that comes first, and both as the JSON that scripts rely on."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,15 +9,15 @@ from inspector.conversation.model import Conversation
 from inspector.rules.base import Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.streams.aligning import Difference, Differs
-from inspector.streams.catalogue import DIALECTS, UNKNOWN
-from inspector.streams.corrections import STRATEGIES
-from inspector.streams.dialects.base import Tools
+from inspector.streams.call_syntax.base import Tools
+from inspector.streams.catalogue import PROTOCOLS, UNKNOWN
+from inspector.streams.corrections import STREAM_STRATEGIES
 from inspector.streams.model import Assembled, End, Exchange, Read, Side
-from inspector.streams.request_rules import asked
+from inspector.streams.request_rules import request_facts
 from inspector.streams.run import Evidence, OneSide
 from inspector.streams.to_conversation import conversation
 from inspector.streams.two_sides import ON_BACKEND, Judged, judged
-from inspector.streams.violations import BY_NAME, ROWS, Row
+from inspector.streams.violations import BY_NAME, STREAM_RULES, StreamRule
 
 Json = dict[str, Any]
 
@@ -36,7 +36,7 @@ STORED = {
     Differs.SIGNATURE: (208, "stored-signature-altered", Severity.ERROR, "A signature of thinking is stored otherwise than it came."),
     Differs.UNSIGNED: (209, "stored-unsigned", Severity.ERROR, "Thinking is stored without the signature that came with it."),
 }
-"""How a stored answer parts from the stream that brought it -> number, name, severity, summary."""
+"""How a stored answer differs from the stream that brought it -> number, name, severity, summary."""
 
 REPEATED = (
     211,
@@ -52,12 +52,12 @@ _NOT_OF_ANSWERS = frozenset({"unanswered-tail-call", "unanswered-call", "malform
 _ANSWER_RULES = tuple(rule for rule in RULES if rule.name not in _NOT_OF_ANSWERS)
 _CODE_OF = {rule.code: rule.fixed_in_code for rule in _ANSWER_RULES}
 _READER = "as-sent"
-_SAID = re.compile(r'(?:throws|fails with) "(.+?)"(?:[.;]|$)')
+_QUOTED_ERROR = re.compile(r'(?:throws|fails with) "(.+?)"(?:[.;]|$)')
 ONE_SIDED = {
-    only: f"Only the {only} side was captured: what came too early, was lost or made up against the {other} side cannot be shown."
+    only: f"Only the {only} side was captured: what came too early, was lost or added compared with the {other} side cannot be shown."
     for only, other in ((Side.BACKEND, Side.CLIENT), (Side.CLIENT, Side.BACKEND))
 }
-_SPELLING = str.maketrans("", "", "\"'`\\")
+_WITHOUT_QUOTES = str.maketrans("", "", "\"'`\\")
 _RANK = {severity: number for number, severity in enumerate(Severity)}
 
 
@@ -95,8 +95,8 @@ class Analysis:
         return self.judged.alone.get(Side.CLIENT) or self.judged.alone.get(Side.BACKEND)
 
     @property
-    def dialect(self) -> str:
-        return spoken(self.main) if self.main else ""
+    def protocol(self) -> str:
+        return protocol_of(self.main) if self.main else ""
 
     @property
     def events(self) -> int:
@@ -104,7 +104,7 @@ class Analysis:
 
     @property
     def worst(self) -> Severity | None:
-        return min((found.severity for found in self.findings), key=_RANK.__getitem__, default=None)
+        return min((finding.severity for finding in self.findings), key=_RANK.__getitem__, default=None)
 
     def without_words(self) -> "Analysis":
         """Without the blocks of its messages and the bytes: for who keeps many and says only what is wrong with each."""
@@ -115,7 +115,7 @@ class Analysis:
         exchange = replace(self.exchange, happenings=_nothing, request=None)
         return replace(self, judged=replace(self.judged, alone=light), exchange=exchange)
 
-    def told(self) -> Conversation:
+    def as_conversation(self) -> Conversation:
         """The message that the client got as a conversation."""
         return conversation(self.main.answers if self.main else (), self.exchange.native_id, self.exchange.title)
 
@@ -126,32 +126,40 @@ def _nothing() -> Iterator[Read | End]:
 
 def analysed(exchange: Exchange) -> Analysis:
     """Reads the capture two to four times; raises nothing on any bytes."""
-    found = judged(exchange)
-    given = asked(exchange.request)
-    every = sorted((*_violations(found), *_of_answer(found, None if given.open else given.tools)), key=_danger)
-    return Analysis(exchange, found, tuple(every), _verdict(found, every), tuple(dict.fromkeys(_remarks(exchange, found))))
+    judged_exchange = judged(exchange)
+    request = request_facts(exchange.request)
+    findings_of = sorted(
+        (*_violations(judged_exchange), *_of_answer(judged_exchange, None if request.open else request.tools)), key=_danger
+    )
+    return Analysis(
+        exchange,
+        judged_exchange,
+        tuple(findings_of),
+        _verdict(judged_exchange, findings_of),
+        tuple(dict.fromkeys(_remarks(exchange, judged_exchange))),
+    )
 
 
-def spoken(side: OneSide) -> str:
-    """The dialect, or what it seems to be where no machine reads it."""
-    return side.unsupported or side.dialect
+def protocol_of(side: OneSide) -> str:
+    """The protocol, or what it seems to be where no machine reads it."""
+    return side.unsupported or side.protocol
 
 
-def repaired_by(row: Row) -> tuple[str, ...]:
+def repaired_by(row: StreamRule) -> tuple[str, ...]:
     """Strategies that correct a capture with this violation."""
-    return tuple(strategy.name for strategy in STRATEGIES if row.name in strategy.rows)
+    return tuple(strategy.name for strategy in STREAM_STRATEGIES if row.name in strategy.rules)
 
 
-def _violations(found: Judged) -> Iterator[StreamFinding]:
-    for side in found.alone:
-        for each in found.found(side):
-            yield _finding(each, side)
-    for each in found.sides.found if found.sides else ():
-        yield _finding(each, Side.BACKEND if each.row.name in ON_BACKEND else Side.CLIENT)
+def _violations(judged_exchange: Judged) -> Iterator[StreamFinding]:
+    for side in judged_exchange.alone:
+        for evidence in judged_exchange.evidence(side):
+            yield _finding(evidence, side)
+    for evidence in judged_exchange.sides.evidence if judged_exchange.sides else ():
+        yield _finding(evidence, Side.BACKEND if evidence.rule.name in ON_BACKEND else Side.CLIENT)
 
 
 def _finding(evidence: Evidence, side: Side) -> StreamFinding:
-    row = evidence.row
+    row = evidence.rule
     events = tuple(dict.fromkeys(violation.event for violation in evidence.first))
     return StreamFinding(
         row.code,
@@ -169,12 +177,12 @@ def _finding(evidence: Evidence, side: Side) -> StreamFinding:
     )
 
 
-def _of_answer(found: Judged, tools: Tools) -> Iterator[StreamFinding]:
+def _of_answer(judged_exchange: Judged, tools: Tools) -> Iterator[StreamFinding]:
     """What the rules of conversations say of the message that the events assemble to."""
-    side = Side.CLIENT if Side.CLIENT in found.alone else next(iter(found.alone), None)
-    if side is None or not found.alone[side].answers:
+    side = Side.CLIENT if Side.CLIENT in judged_exchange.alone else next(iter(judged_exchange.alone), None)
+    if side is None or not judged_exchange.alone[side].answers:
         return
-    answers = found.alone[side].answers
+    answers = judged_exchange.alone[side].answers
     # Choices are alternatives: each is the only answer of a conversation of its own.
     for several in (answers, *((other,) for answer in answers for other in answer.others)):
         messages = conversation(several, "stream", tools=tools)
@@ -182,20 +190,20 @@ def _of_answer(found: Judged, tools: Tools) -> Iterator[StreamFinding]:
             continue
         keys = {chunk.seq: chunk.key for chunk in messages.chunks}
         which = f"Choice {several[0].choice}: " if several[0].choice and several is not answers else ""
-        for each in findings(case_of(messages, _READER), _ANSWER_RULES):
-            events = tuple(dict.fromkeys(event for seq in each.seqs if (event := _event(keys.get(seq, ""))) is not None))
-            text = f"{which}{each.message}"
+        for finding in findings(case_of(messages, _READER), _ANSWER_RULES):
+            events = tuple(dict.fromkeys(event for seq in finding.seqs if (event := _event(keys.get(seq, ""))) is not None))
+            text = f"{which}{finding.message}"
             yield StreamFinding(
-                each.code,
-                each.rule,
-                each.severity,
-                each.silent,
+                finding.code,
+                finding.rule,
+                finding.severity,
+                finding.silent,
                 text,
                 side.value,
                 events,
-                each.total,
-                each.origin,
-                fixed_in_code=_CODE_OF.get(each.code, ""),
+                finding.total,
+                finding.origin,
+                fixed_in_code=_CODE_OF.get(finding.code, ""),
             )
 
 
@@ -204,71 +212,71 @@ def _event(key: str) -> int | None:
     return int(number) if key.startswith("event-") and number.isdecimal() else None
 
 
-def _danger(found: StreamFinding) -> tuple[object, ...]:
+def _danger(finding: StreamFinding) -> tuple[object, ...]:
     """Worst first; among equals what only both sides prove, then what nobody notices, then the order of the table."""
-    row = BY_NAME.get(found.rule)
-    return _RANK[found.severity], not (row and row.two_sided), not found.silent, found.code, found.side
+    row = BY_NAME.get(finding.rule)
+    return _RANK[finding.severity], not (row and row.two_sided), not finding.silent, finding.code, finding.side
 
 
-def _verdict(found: Judged, every: Sequence[StreamFinding]) -> str:
-    if not found.alone:
+def _verdict(judged_exchange: Judged, findings_of: Sequence[StreamFinding]) -> str:
+    if not judged_exchange.alone:
         return "Nothing was captured of this exchange."
-    main = found.alone.get(Side.CLIENT) or found.alone[Side.BACKEND]
-    serious = [each for each in every if each.severity is not Severity.NOTE]
+    main = judged_exchange.alone.get(Side.CLIENT) or judged_exchange.alone[Side.BACKEND]
+    serious = [finding for finding in findings_of if finding.severity is not Severity.NOTE]
     if serious:
         more = len(serious) - 1
         return f"{serious[0].message.removesuffix('.')}" + (f"; {more} more {'finding' if more == 1 else 'findings'}." if more else ".")
-    if all(side.unsupported for side in found.alone.values()):
-        return f"Not judged: {'its protocol' if spoken(main) == UNKNOWN else spoken(main)} is not read here."
+    if all(side.unsupported for side in judged_exchange.alone.values()):
+        return f"Not judged: {'its protocol' if protocol_of(main) == UNKNOWN else protocol_of(main)} is not read here."
     if not main.events:
         return f"Nothing of the {main.side.value} side was captured."
-    title = DIALECTS[main.dialect].title if main.dialect in DIALECTS else spoken(main)
+    title = PROTOCOLS[main.protocol].title if main.protocol in PROTOCOLS else protocol_of(main)
     whole = "it ended as it should" if main.assembled.ended else "nothing says that it ended wrongly"
     choices = len(main.assembled.others) + 1
     count = _count(main.events, "event") + (f", {_count(choices, 'choice')}" if choices > 1 else "")
-    shows = "what both sides show" if len(found.alone) > 1 else f"what the {main.side.value} side alone can show"
+    shows = "what both sides show" if len(judged_exchange.alone) > 1 else f"what the {main.side.value} side alone can show"
     return f"{title}, {count}: {whole}, and nothing is wrong by {shows}."
 
 
-def _remarks(exchange: Exchange, found: Judged) -> Iterator[str]:
+def _remarks(exchange: Exchange, judged_exchange: Judged) -> Iterator[str]:
     yield from exchange.problems
-    for side in found.alone.values():
+    for side in judged_exchange.alone.values():
         yield from side.problems
-    yield from found.sides.remarks if found.sides else ()
-    if len(found.alone) == 1 and not exchange.problems:
-        yield from (ONE_SIDED[only] for only in found.alone)
+    yield from judged_exchange.sides.remarks if judged_exchange.sides else ()
+    if len(judged_exchange.alone) == 1 and not exchange.problems:
+        yield from (ONE_SIDED[only] for only in judged_exchange.alone)
 
 
 def stream_report(oid: str, analysis: Analysis, stored: Sequence[StreamFinding] = ()) -> Json:
-    """`stored`: how a stored answer parts from this one, where they were held against each other."""
-    every = sorted((*analysis.findings, *stored), key=_danger)
+    """`stored`: how a stored answer differs from this one, where they were compared."""
+    all_findings = sorted((*analysis.findings, *stored), key=_danger)
     return {
         "id": oid,
         "native_id": analysis.exchange.native_id,
         "title": analysis.exchange.title,
-        "dialect": analysis.dialect,
+        "protocol": analysis.protocol,
         "events": analysis.events,
         "verdict": analysis.verdict,
         "sides": [_side(side) for side in analysis.judged.alone.values()],
-        "findings": [finding_report(found) for found in every],
+        "findings": [finding_report(finding) for finding in all_findings],
         "remarks": list(analysis.remarks),
     }
 
 
-def finding_report(found: StreamFinding) -> Json:
+def finding_report(finding: StreamFinding) -> Json:
     return {
-        "code": found.code,
-        "rule": found.rule,
-        "severity": found.severity.value,
-        "silent": found.silent,
-        "origin": found.origin.value,
-        "side": found.side,
-        "events": list(found.events),
-        "total": found.total,
-        "message": found.message,
-        "why": found.why,
-        "repaired_by": list(found.repaired_by),
-        "fixed_in_code": found.fixed_in_code,
+        "code": finding.code,
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "silent": finding.silent,
+        "origin": finding.origin.value,
+        "side": finding.side,
+        "events": list(finding.events),
+        "total": finding.total,
+        "message": finding.message,
+        "why": finding.why,
+        "repaired_by": list(finding.repaired_by),
+        "fixed_in_code": finding.fixed_in_code,
     }
 
 
@@ -276,7 +284,7 @@ def _side(side: OneSide) -> Json:
     answer = side.assembled
     return {
         "side": side.side.value,
-        "dialect": spoken(side),
+        "protocol": protocol_of(side),
         "events": side.events,
         "state": side.state,
         "end": side.how.value,
@@ -291,7 +299,7 @@ def _side(side: OneSide) -> Json:
 
 def message_report(side: OneSide) -> Json:
     """The message that the events of a side assemble to, its texts cut at TEXT_SHOWN characters."""
-    return {"side": side.side.value, "dialect": spoken(side), "answers": [answer_report(answer) for answer in side.answers]}
+    return {"side": side.side.value, "protocol": protocol_of(side), "answers": [answer_report(answer) for answer in side.answers]}
 
 
 def answer_report(answer: Assembled) -> Json:
@@ -324,16 +332,16 @@ def answer_report(answer: Assembled) -> Json:
 
 
 def stored_findings(differences: Iterable[Difference], side: str) -> tuple[StreamFinding, ...]:
-    """Where a stored or traced answer parts from the stream."""
-    made = []
-    for each in differences:
-        number, name, severity, _ = STORED[each.how]
-        made.append(StreamFinding(f"STREAM{number}", name, severity, True, each.text, side, origin=Origin.STORE))
-    return tuple(made)
+    """How a stored or traced answer differs from the stream."""
+    findings_of_store = []
+    for difference in differences:
+        number, name, severity, _ = STORED[difference.how]
+        findings_of_store.append(StreamFinding(f"STREAM{number}", name, severity, True, difference.text, side, origin=Origin.STORE))
+    return tuple(findings_of_store)
 
 
 def rows() -> list[Json]:
-    """The table of violations, then how stored answers part from their streams."""
+    """The table of violations, then how stored answers differ from their streams."""
     table = [
         {
             "code": row.code,
@@ -341,14 +349,14 @@ def rows() -> list[Json]:
             "severity": row.severity.value,
             "silent": row.silent,
             "origin": Origin.STREAM.value,
-            "dialects": sorted(row.dialects),
-            "shown_by": row.shown.value,
+            "protocols": sorted(row.protocols),
+            "shown_by": row.shown_by.value,
             "summary": row.summary,
             "why": row.why,
             "repaired_by": list(repaired_by(row)),
             "fixed_in_code": row.fixed_in_code,
         }
-        for row in ROWS
+        for row in STREAM_RULES
     ]
     stored = [
         {
@@ -357,7 +365,7 @@ def rows() -> list[Json]:
             "severity": severity.value,
             "silent": True,
             "origin": Origin.STORE.value,
-            "dialects": sorted(DIALECTS),
+            "protocols": sorted(PROTOCOLS),
             "shown_by": "store",
             "summary": summary,
             "why": "",
@@ -373,7 +381,7 @@ def rows() -> list[Json]:
         "severity": severity.value,
         "silent": True,
         "origin": Origin.STREAM.value,
-        "dialects": sorted(DIALECTS),
+        "protocols": sorted(PROTOCOLS),
         "shown_by": "several captures",
         "summary": summary,
         "why": "A client asks again where it could not use the answer: without a limit it does so permanently.",
@@ -383,15 +391,19 @@ def rows() -> list[Json]:
     return [*table, *stored, repeated]
 
 
-def rows_that_say(text: str) -> list[Row]:
+def rows_that_say(text: str) -> list[StreamRule]:
     """Rows of violations at which a client answers with this text, as their `why` quotes it."""
-    plain = " ".join(text.translate(_SPELLING).lower().split())
-    found = []
-    for row in ROWS:
-        parts = [part.translate(_SPELLING).lower().strip(" .") for said in _SAID.findall(row.why) for part in said.split("…")]
-        if parts and all(part in plain for part in parts):
-            found.append(row)
-    return found
+    plain = " ".join(text.translate(_WITHOUT_QUOTES).lower().split())
+    matching = []
+    for row in STREAM_RULES:
+        fragments = [
+            fragment.translate(_WITHOUT_QUOTES).lower().strip(" .")
+            for quote in _QUOTED_ERROR.findall(row.why)
+            for fragment in quote.split("…")
+        ]
+        if fragments and all(fragment in plain for fragment in fragments):
+            matching.append(row)
+    return matching
 
 
 def strategies() -> list[Json]:
@@ -402,9 +414,9 @@ def strategies() -> list[Json]:
             "safety": sorted(strategy.safety),
             "summary": strategy.summary,
             "cost": strategy.cost,
-            "repairs": [row.code for row in ROWS if row.name in strategy.rows],
+            "repairs": [row.code for row in STREAM_RULES if row.name in strategy.rules],
         }
-        for strategy in STRATEGIES
+        for strategy in STREAM_STRATEGIES
     ]
 
 

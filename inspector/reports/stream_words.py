@@ -73,13 +73,13 @@ def event_words(observed: Observed) -> tuple[str, str, str]:
     if len(observed.deltas) == 1 and not observed.violations and observed.deltas[0].means in _TEXTS:
         # Nearly all events of a long stream.
         return observed.deltas[0].means.value, "", observed.deltas[0].text
-    if any(each.name in ("malformed_record", "http_error_body_midstream") for each in observed.violations):
+    if any(violation.name in ("malformed_record", "http_error_body_midstream") for violation in observed.violations):
         return "malformed", "", observed.frame.data[:2000].decode("utf-8", "replace")
     deltas = [delta for delta in observed.deltas if delta.means in _RANK]
     if not deltas:
         outside = observed.frame.framing is Framing.OTHER or not observed.frame.data
-        other = ", ".join(shown(delta.name or delta.text) for delta in observed.deltas[:3] if delta.name or delta.text)
-        return ("comment", "", observed.frame.data[:2000].decode("utf-8", "replace")) if outside else ("other", other, "")
+        words = ", ".join(shown(delta.name or delta.text) for delta in observed.deltas[:3] if delta.name or delta.text)
+        return ("comment", "", observed.frame.data[:2000].decode("utf-8", "replace")) if outside else ("other", words, "")
     lead = min(deltas, key=lambda delta: _RANK[delta.means])
     kind = "start" if lead.means is Means.ROLE else lead.means.value
     text = "".join(delta.text for delta in deltas if delta.means is lead.means) if lead.means in _TEXTS else ""
@@ -91,12 +91,12 @@ def event_words(observed: Observed) -> tuple[str, str, str]:
 def _words(deltas: list[Delta], lead: Delta) -> str:
     match lead.means:
         case Means.CALL:
-            return ", ".join(f"{shown(each.name) or 'without a name'}" for each in deltas if each.means is Means.CALL)
+            return ", ".join(f"{shown(delta.name) or 'without a name'}" for delta in deltas if delta.means is Means.CALL)
         case Means.FINISH:
             return shown(lead.text) or "an empty text"
         case Means.TERMINAL:
-            finish = next((f", finish {shown(each.text)}" for each in deltas if each.means is Means.FINISH), "")
-            return f"{shown(lead.text)}{finish}{', usage' if any(each.means is Means.USAGE for each in deltas) else ''}"
+            finish = next((f", finish {shown(delta.text)}" for delta in deltas if delta.means is Means.FINISH), "")
+            return f"{shown(lead.text)}{finish}{', usage' if any(delta.means is Means.USAGE for delta in deltas) else ''}"
         case Means.ERROR:
             return shown(lead.text)
         case Means.USAGE:
@@ -108,7 +108,7 @@ def _words(deltas: list[Delta], lead: Delta) -> str:
 
 
 def usage_words(usage: Mapping[str, object]) -> str:
-    """Token counts in words: what came in and what went out. Durations, which stand among them in some dialects, are left out."""
+    """Token counts in words: what came in and what went out. Durations, which are among them in some protocols, are left out."""
     counts = {
         name: value for name, value in usage.items() if isinstance(value, int) and not isinstance(value, bool) and "duration" not in name
     }
@@ -120,17 +120,17 @@ def cell_words(kind: str, count: int, size: int, words: str, kinds: Mapping[str,
     if ended is not None:
         return ENDS[ended]
     if kind == "several":
-        each = ", ".join(counted(name, number) for name, number in sorted(kinds.items(), key=lambda item: -item[1])[:6])
-        return f"{count:,} events: {each}"
+        counts = ", ".join(counted(name, number) for name, number in sorted(kinds.items(), key=lambda item: -item[1])[:6])
+        return f"{count:,} events: {counts}"
     if kind in ("call", "finish", "terminal", "error") and count == 1:
         return words or NAMES[kind][0]
-    said = words if kind == "choice" and words else counted(kind, count)
-    return f"{said}, {size:,} character{'s' * (size != 1)}" if size and kind not in ("comment", "malformed") else said
+    summary = words if kind == "choice" and words else counted(kind, count)
+    return f"{summary}, {size:,} character{'s' * (size != 1)}" if size and kind not in ("comment", "malformed") else summary
 
 
 def counted(kind: str, count: int) -> str:
-    one, many = NAMES.get(kind, (kind, kind))
-    return f"{count:,} {one if count == 1 else many}"
+    singular, plural = NAMES.get(kind, (kind, kind))
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def when(at: float | None) -> str:

@@ -274,7 +274,7 @@ _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
 
 def rank(finding: Finding) -> tuple[int, bool, int]:
-    """Most dangerous first: by severity, silent before loud, then by place."""
+    """Most dangerous first: by severity, silent first, then by place."""
     return _RANK[finding.severity], not finding.silent, finding.seqs[0] if finding.seqs else 0
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import turns
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
-from inspector.streams.dialects.base import Tools
-from inspector.streams.dialects.catalogue import BY_ID
-from inspector.streams.leaked_calls import Found, Part, leaked
+from inspector.streams.call_syntax.base import Tools
+from inspector.streams.call_syntax.catalogue import BY_ID
+from inspector.streams.leaked_calls import AnswerPart, TextCall, leaked
 from inspector.streams.leaked_scan import marker_of
-from inspector.streams.request_rules import asked
+from inspector.streams.request_rules import request_facts
 from inspector.traces import observe
 from inspector.traces.model import Step, Trace
 from inspector.traces.witness import turn_of
@@ -35,26 +35,26 @@ def ending(turn: Sequence[Message]) -> tuple[Chunk, ...]:
 
 def is_silent(chunk: Chunk) -> bool:
     """It says nothing of the answer: blank text, as some servers send after reasoning, or an error that the program noted."""
-    return chunk.kind is Kind.ERROR or part_of(chunk).is_blank
+    return chunk.kind is Kind.ERROR or answer_part(chunk).is_blank
 
 
-def part_of(chunk: Chunk) -> Part:
+def answer_part(chunk: Chunk) -> AnswerPart:
     """A chunk as the search for calls in text sees it."""
     match chunk.kind:
         case Kind.THINKING:
-            return Part("thinking", chunk.text, bool(chunk.payload.get("signature")))
+            return AnswerPart("thinking", chunk.text, bool(chunk.payload.get("signature")))
         case Kind.TEXT:
-            return Part("content", chunk.text)
+            return AnswerPart("content", chunk.text)
         case Kind.TOOL_CALL:
             given = chunk.payload.get("input")
-            return Part("call", name=chunk.tool_name, arguments=given if isinstance(given, dict) else None)
-    return Part("other")
+            return AnswerPart("call", name=chunk.tool_name, arguments=given if isinstance(given, dict) else None)
+    return AnswerPart("other")
 
 
-def answer_of(chunks: Sequence[Chunk]) -> tuple[list[Part], str]:
+def answer_of(chunks: Sequence[Chunk]) -> tuple[list[AnswerPart], str]:
     """The parts of a turn's last answer, and its finish reason: `stop`, since the turn was taken for finished; "" where an error ended it."""
     is_failed = any(chunk.kind is Kind.ERROR for chunk in chunks)
-    return [part_of(chunk) for chunk in chunks if chunk.kind is not Kind.ERROR], "" if is_failed else "stop"
+    return [answer_part(chunk) for chunk in chunks if chunk.kind is not Kind.ERROR], "" if is_failed else "stop"
 
 
 def declared(case: Case, turn: Sequence[Message]) -> Tools:
@@ -75,13 +75,13 @@ def _offered(trace: Trace, step: Step) -> Tools:
     if step.step_id not in known:
         request, prompt = observe.parsed_request(trace, step), observe.prompt_body(trace, step)
         body = request if request is not None else prompt
-        found = asked({"tools": body.get("tools")} if body is not None else None)
+        found = request_facts({"tools": body.get("tools")} if body is not None else None)
         known[step.step_id] = None if found.open or not found.tools else found.tools
     tools: Tools = known[step.step_id]
     return tools
 
 
-def leaks(case: Case, turn: Sequence[Message]) -> list[tuple[Chunk, Found]]:
+def leaks(case: Case, turn: Sequence[Message]) -> list[tuple[Chunk, TextCall]]:
     """The calls that the last answer of a turn made as text, each with its chunk; of forms that only a declared tool tells from text, those of declared tools."""
     chunks = [chunk for chunk in ending(turn) if chunk.kind is not Kind.ERROR]
     if not any(sign in chunk.text for chunk in chunks if chunk.kind in (Kind.TEXT, Kind.THINKING) for sign in _SIGNS):
@@ -99,7 +99,7 @@ def check(case: Case) -> Iterator[Match]:
         chunk, found = leaked_calls[0]
         marker = marker_of(chunk.text, found.start)
         text = f"Turn {number} ends at seq {chunk.seq} with a tool call written as {chunk.kind}: {marker}... No structured call arrived, so nothing was run and the turn ended."
-        syntax = (f"{found.dialect}, {BY_ID[found.dialect].title}", " ".join(found.reasons))
+        syntax = (f"{found.syntax}, {BY_ID[found.syntax].title}", " ".join(found.reasons))
         evidence = (("text", chunk.text[:200]), ("call syntax", syntax[0]), ("taken for a call", syntax[1]))
         chunks = tuple({each.key: each for each, _ in leaked_calls}.values())
         yield Match(
@@ -107,7 +107,7 @@ def check(case: Case) -> Iterator[Match]:
         )
 
 
-def _repairs(chunks: Sequence[Chunk], leaked_calls: Sequence[tuple[Chunk, Found]]) -> tuple[str, ...] | None:
+def _repairs(chunks: Sequence[Chunk], leaked_calls: Sequence[tuple[Chunk, TextCall]]) -> tuple[str, ...] | None:
     """None: any of the rule's own. A call that is cut off, or that words follow, cannot be made a structured one."""
     last, found = leaked_calls[-1]
     keys = [chunk.key for chunk in chunks]

@@ -118,14 +118,14 @@ def _leaked() -> Exchange:
     last = 401.5 + 23.7 * len(_THOUGHTS)
     steps += [(last, C, _chunk({}, "stop", name="chatcmpl-20aa")), (last + 0.4, C, _DONE), (last + 1.1, C, How.EOF)]
     request = _request("How large is the cache?", _tool("run_shell", "command"), _tool("read_file", "path"))
-    dialects = {C: "openai-chat"}
+    protocols = {C: "openai-chat"}
     return Exchange(
         LEAKED,
         partial(_happenings, steps),
         (C,),
         request,
         "A tool call within the reasoning, and no answer",
-        dialects,
+        protocols,
         {C: "text/event-stream"},
         {C: 200},
         keeps_reads=True,
@@ -136,9 +136,9 @@ def _exchange(name: str, title: str, steps: list[Step]) -> Exchange:
     request = _request(
         "Write down when the backup runs, in notes/backup.md.", _tool("create_file", "path", "content"), _tool("search", "query")
     )
-    dialects = {B: "ollama-chat", C: "openai-chat"}
+    protocols = {B: "ollama-chat", C: "openai-chat"}
     types = {B: "application/x-ndjson", C: "text/event-stream"}
-    return Exchange(name, partial(_happenings, steps), (B, C), request, title, dialects, types, {B: 200, C: 200}, keeps_reads=True)
+    return Exchange(name, partial(_happenings, steps), (B, C), request, title, protocols, types, {B: 200, C: 200}, keeps_reads=True)
 
 
 def _happenings(steps: list[Step]) -> Iterator[Read | End]:

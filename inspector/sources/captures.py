@@ -147,9 +147,9 @@ def _holds_events(head: bytes) -> bool:
     if any(line.startswith((b"data:", b"event:")) for line in lines):
         return True
     value = json_object(lines[0])
-    told = None if value is None else sniff(value)
-    # A document of its own is an answer only where a dialect that is read here sends such records.
-    return told is not None and (told.supported or len(lines) > 1)
+    recognized = None if value is None else sniff(value)
+    # A document of its own is an answer only where a protocol that is read here sends such records.
+    return recognized is not None and (recognized.supported or len(lines) > 1)
 
 
 def read(path: Path, kind: Kind) -> Captures:

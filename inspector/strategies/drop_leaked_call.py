@@ -7,7 +7,7 @@ from inspector.conversation.edits import Edit, Remove, Safety
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import turns
 from inspector.rules.base import Case
-from inspector.rules.tool_call_in_thinking import ending, leaks, part_of
+from inspector.rules.tool_call_in_thinking import answer_part, ending, leaks
 from inspector.strategies.base import Strategy
 
 
@@ -22,7 +22,9 @@ def leaked(case: Case) -> Iterator[Chunk]:
         while holding := {chunk.key for chunk, _ in leaks(case, turn)}:
             chunks = ending(turn)
             last = max(number for number, chunk in enumerate(chunks) if chunk.key in holding)
-            removed = [chunk for number, chunk in enumerate(chunks) if chunk.key in holding or (number > last and part_of(chunk).is_blank)]
+            removed = [
+                chunk for number, chunk in enumerate(chunks) if chunk.key in holding or (number > last and answer_part(chunk).is_blank)
+            ]
             yield from removed
             keys = {chunk.key for chunk in removed}
             left = [replace(message, chunks=tuple(chunk for chunk in message.chunks if chunk.key not in keys)) for message in turn]

@@ -1,4 +1,4 @@
-"""The tool calls that a text ends with, as their dialect spells them: exactly or not at all."""
+"""The tool calls that a text ends with, as their syntax spells them: exactly or not at all."""
 
 import re
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from typing import Any
 
 from inspector.conversation import js_json, jsontext
 from inspector.conversation.jsontext import Unreadable
-from inspector.streams.dialects.base import Tools
-from inspector.streams.leaked_calls import Found, Where, calls_in
+from inspector.streams.call_syntax.base import Tools
+from inspector.streams.leaked_calls import TextCall, Where, calls_in
 
 _CLOSED_THINKING = re.compile(r"[ \t]*</think>\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Leaked:
-    """`call_id` is the id that the text gives ("" where its dialect has none); `guessed` names parameters that were kept as text though they may be another value."""
+    """`call_id` is the id that the text gives ("" where its syntax has none); `guessed` names parameters that were kept as text though they may be another value."""
 
     name: str
     input: dict[str, Any]
@@ -44,7 +44,7 @@ def recovered(text: str, inside: Where | None = None, tools: Tools = None) -> En
     return Ending(_without_mark(before), tuple(call for call in calls if call)) if all(calls) else None
 
 
-def _leaked(call: Found) -> Leaked | None:
+def _leaked(call: TextCall) -> Leaked | None:
     if call.arguments is None or call.confidence == "low":
         return None
     try:

@@ -18,7 +18,7 @@ from inspector.strategies.insert_interrupted_result import interrupted
 from inspector.strategies.leaked_syntax import Ending, recovered
 from inspector.strategies.numbering import renumbered
 from inspector.strategies.recorded_runs import Recorded
-from inspector.streams.dialects.base import Tools
+from inspector.streams.call_syntax.base import Tools
 from inspector.streams.leaked_calls import where_of
 
 OWN_ID = "insp-"

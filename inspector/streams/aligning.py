@@ -1,4 +1,4 @@
-"""The answer that a stream brought beside the same answer as it was stored or traced: what the one has that the other has not."""
+"""The answer that a stream brought, compared with the same answer as it was stored or traced."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from inspector.streams.text_compare import differences
 from inspector.streams.to_conversation import conversation
 
 Payload = Mapping[str, Any]
-SAID = frozenset({Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING, Kind.TOOL_CALL})
+CONTENT_KINDS = frozenset({Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING, Kind.TOOL_CALL})
 
 
 class Differs(StrEnum):
@@ -42,37 +42,42 @@ class Difference:
 
 def answer_of(answers: Sequence[Assembled]) -> list[Payload]:
     """What a stream brought, as a store would hold it."""
-    return [chunk.payload for chunk in conversation(answers, "").chunks if chunk.kind in SAID]
+    return [chunk.payload for chunk in conversation(answers, "").chunks if chunk.kind in CONTENT_KINDS]
 
 
 def last_answer(stored: Conversation) -> list[Payload]:
     """The last message of the assistant: the chunks of its last step where the store knows steps, else those since another role spoke. Results do not count."""
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     for chunk in reversed(stored.chunks):
-        if chunk.kind is Kind.TOOL_RESULT and (not found or found[0].step_id is not None):
+        if chunk.kind is Kind.TOOL_RESULT and (not chunks or chunks[0].step_id is not None):
             continue
-        if chunk.role != "assistant" or (found and chunk.step_id != found[0].step_id):
+        if chunk.role != "assistant" or (chunks and chunk.step_id != chunks[0].step_id):
             break
-        if chunk.kind in SAID:
-            found.append(chunk)
-    return [chunk.payload for chunk in reversed(found)]
+        if chunk.kind in CONTENT_KINDS:
+            chunks.append(chunk)
+    return [chunk.payload for chunk in reversed(chunks)]
 
 
 def traced_answer(messages: Sequence[Any]) -> list[Payload]:
     """The last message of the assistant in a traced prompt: the answer to the request before it."""
     for message in reversed(messages):
         if isinstance(message, dict) and message.get("role") == "assistant" and isinstance(message.get("chunks"), list):
-            return [each for each in message["chunks"] if isinstance(each, dict) and each.get("type") in SAID]
+            return [chunk for chunk in message["chunks"] if isinstance(chunk, dict) and chunk.get("type") in CONTENT_KINDS]
     return []
 
 
-def aligned(came: Sequence[Payload], stored: Sequence[Payload]) -> tuple[Difference, ...]:
+def aligned(streamed: Sequence[Payload], stored: Sequence[Payload]) -> tuple[Difference, ...]:
     """Nothing where both are the same. Texts are compared as a whole, since stores split and join blocks; calls by id, then by what they mean, then by name."""
-    return (*_texts(came, stored, "text"), *_texts(came, stored, "thinking"), *_signatures(came, stored), *_calls(came, stored))
+    return (
+        *_texts(streamed, stored, "text"),
+        *_texts(streamed, stored, "thinking"),
+        *_signatures(streamed, stored),
+        *_calls(streamed, stored),
+    )
 
 
-def _texts(came: Sequence[Payload], stored: Sequence[Payload], kind: str) -> Iterator[Difference]:
-    ours, theirs = _joined(came, kind), _joined(stored, kind)
+def _texts(streamed: Sequence[Payload], stored: Sequence[Payload], kind: str) -> Iterator[Difference]:
+    ours, theirs = _joined(streamed, kind), _joined(stored, kind)
     if ours == theirs:
         return
     if not theirs:
@@ -80,25 +85,32 @@ def _texts(came: Sequence[Payload], stored: Sequence[Payload], kind: str) -> Ite
     elif not ours:
         yield Difference(Differs.ADDED, kind, f"{len(theirs):,} characters of {kind} are stored, and the stream brought none.")
     elif ours.startswith(theirs):
-        rest = ours[len(theirs) :]
-        yield Difference(Differs.ENDS_EARLY, kind, f"The stored {kind} ends {len(rest):,} characters early, before {shown(rest)}")
+        remainder = ours[len(theirs) :]
+        yield Difference(Differs.ENDS_EARLY, kind, f"The stored {kind} ends {len(remainder):,} characters early, before {shown(remainder)}")
     elif theirs.startswith(ours):
-        rest = theirs[len(ours) :]
+        remainder = theirs[len(ours) :]
         yield Difference(
-            Differs.GOES_ON, kind, f"The stored {kind} goes on for {len(rest):,} characters that the stream did not bring: {shown(rest)}"
+            Differs.GOES_ON,
+            kind,
+            f"The stored {kind} goes on for {len(remainder):,} characters that the stream did not bring: {shown(remainder)}",
         )
     else:
         yield _other(kind, ours, theirs)
 
 
 def _other(kind: str, ours: str, theirs: str) -> Difference:
-    found = differences(ours, theirs)
-    lost, added = sum(end - start for start, end in found.lost), sum(end - start for start, end in (*found.added, *found.replayed))
-    if found.moved is not None and not lost and not added:
+    text_differences = differences(ours, theirs)
+    lost, added = (
+        sum(end - start for start, end in text_differences.lost),
+        sum(end - start for start, end in (*text_differences.added, *text_differences.replayed)),
+    )
+    if text_differences.moved is not None and not lost and not added:
         return Difference(
-            Differs.OTHERWISE, kind, f"The stored {kind} is that of the stream in another order, from character {found.moved:,} on."
+            Differs.OTHERWISE,
+            kind,
+            f"The stored {kind} is that of the stream in another order, from character {text_differences.moved:,} on.",
         )
-    first = f", first {shown(ours[slice(*found.lost[0])])}" if found.lost else ""
+    first = f", first {shown(ours[slice(*text_differences.lost[0])])}" if text_differences.lost else ""
     return Difference(
         Differs.OTHERWISE,
         kind,
@@ -107,52 +119,52 @@ def _other(kind: str, ours: str, theirs: str) -> Difference:
 
 
 def _joined(payloads: Sequence[Payload], kind: str) -> str:
-    return "".join(each["text"] for each in payloads if each.get("type") == kind and isinstance(each.get("text"), str))
+    return "".join(payload["text"] for payload in payloads if payload.get("type") == kind and isinstance(payload.get("text"), str))
 
 
-def _signatures(came: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[Difference]:
+def _signatures(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[Difference]:
     ours, theirs = (
         [
-            each["signature"]
-            for each in side
-            if each.get("type") == "thinking" and isinstance(each.get("signature"), str) and each["signature"]
+            payload["signature"]
+            for payload in side
+            if payload.get("type") == "thinking" and isinstance(payload.get("signature"), str) and payload["signature"]
         ]
-        for side in (came, stored)
+        for side in (streamed, stored)
     )
     if ours and not theirs and _joined(stored, "thinking"):
         yield Difference(Differs.UNSIGNED, "thinking", "The thinking is stored without the signature that came with it.")
-    for number, (one, other) in enumerate(zip(ours, theirs, strict=False), 1):
-        if one != other:
+    for number, (sent, stored_signature) in enumerate(zip(ours, theirs, strict=False), 1):
+        if sent != stored_signature:
             yield Difference(
                 Differs.SIGNATURE, "thinking", f"The signature of thinking number {number} is stored as another one than came."
             )
 
 
-def _calls(came: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[Difference]:
-    left = [each for each in stored if each.get("type") == "tool-call"]
+def _calls(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[Difference]:
+    remaining = [payload for payload in stored if payload.get("type") == "tool-call"]
     pairs: list[tuple[Payload, Payload]] = []
-    waiting = [each for each in came if each.get("type") == "tool-call"]
+    waiting = [payload for payload in streamed if payload.get("type") == "tool-call"]
     for key in (_by_id, _by_meaning, _by_name):
         places: dict[str, deque[Payload]] = {}
-        for each in left:
-            places.setdefault(key(each), deque()).append(each)
+        for payload in remaining:
+            places.setdefault(key(payload), deque()).append(payload)
         unmatched: list[Payload] = []
         for call in waiting:
-            found = places.get(key(call)) if key(call) else None
-            if found:
-                pairs.append((call, found.popleft()))
+            candidates = places.get(key(call)) if key(call) else None
+            if candidates:
+                pairs.append((call, candidates.popleft()))
             else:
                 unmatched.append(call)
-        waiting, left = unmatched, [each for queue in places.values() for each in queue]
-    for call, other in pairs:
-        yield from _pair(call, other)
+        waiting, remaining = unmatched, [payload for queue in places.values() for payload in queue]
+    for call, stored_call in pairs:
+        yield from _pair(call, stored_call)
     for call in waiting:
         yield Difference(
             Differs.DROPPED,
             "tool-call",
             f"The call of {shown(call.get('toolName'))} ({shown(call.get('toolCallId'))}) came, and is not stored.",
         )
-    for call in left:
+    for call in remaining:
         yield Difference(
             Differs.ADDED,
             "tool-call",
@@ -160,13 +172,13 @@ def _calls(came: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[Diffe
         )
 
 
-def _pair(call: Payload, other: Payload) -> Iterator[Difference]:
+def _pair(call: Payload, stored_call: Payload) -> Iterator[Difference]:
     name = shown(call.get("toolName"))
-    if _by_meaning(call) != _by_meaning(other):
-        text = f"The call of {name} came with {shown(call.get('input'))}, and is stored with {shown(other.get('input'))}."
+    if _by_meaning(call) != _by_meaning(stored_call):
+        text = f"The call of {name} came with {shown(call.get('input'))}, and is stored with {shown(stored_call.get('input'))}."
         yield Difference(Differs.ARGUMENTS, "tool-call", text)
-    if _by_id(call) and _by_id(call) != _by_id(other):
-        text = f"The call of {name} came as {shown(call['toolCallId'])}, and is stored as {shown(other.get('toolCallId'))}."
+    if _by_id(call) and _by_id(call) != _by_id(stored_call):
+        text = f"The call of {name} came as {shown(call['toolCallId'])}, and is stored as {shown(stored_call.get('toolCallId'))}."
         yield Difference(Differs.ID, "tool-call", text)
 
 

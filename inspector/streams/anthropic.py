@@ -10,7 +10,7 @@ from inspector.streams.assembling import MISSED, Answer, Arguments, arguments, f
 from inspector.streams.blocks import BLOCKS_KEPT
 from inspector.streams.model import How, Means
 
-KNOWN = frozenset({"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"})
+STOP_REASONS = frozenset({"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"})
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
 """Stop reasons after which a call may be cut off, and is no fault of the stream."""
 
@@ -33,22 +33,22 @@ _EVENTS = ("content_block_start", "content_block_delta", "content_block_stop")
 class _Open:
     kind: str
     block: int
-    given: Any = None
+    input: Any = None
     """Input that came with the start."""
 
 
 class Anthropic(Answer):
-    dialect = ANTHROPIC
+    protocol = ANTHROPIC
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments_of: Any) -> None:
+        super().__init__(*arguments_of)
         self._open: dict[int, _Open] = {}
         self._seen: set[int] = set()
         self._started = False
         self._closing = False
         self._doubtful: list[tuple[int, Arguments]] = []
 
-    def hear(self, value: Mapping[str, Any], name: str) -> None:
+    def consume(self, value: Mapping[str, Any], name: str) -> None:
         match words(value.get("type")) or name:
             case "message_start":
                 self._start(fields(value.get("message")))
@@ -64,17 +64,17 @@ class Anthropic(Answer):
                 self.failed(value.get("error"))
             case _ if value.get("error"):
                 self.failed(value["error"])
-            case other:
-                self.once("event_unknown", f"No event of Messages is named {shown(other)}.", other[:100])
-                self.say(Means.OTHER, text=other[:100])
+            case kind:
+                self.report_once("event_unknown", f"No event of Messages is named {shown(kind)}.", kind[:100])
+                self.say(Means.OTHER, text=kind[:100])
 
     def _start(self, message: Mapping[str, Any]) -> None:
         if self.ended:
-            self.found("content_after_terminal", "Another message begins after the terminal.")
+            self.report("content_after_terminal", "Another message begins after the terminal.")
         elif self._started:
-            self.found("start_repeated", "message_start comes again before message_stop.")
+            self.report("start_repeated", "message_start comes again before message_stop.")
             # The blocks that follow are counted from 0 again.
-            self._left_open()
+            self._report_open_blocks()
             self._seen.clear()
         self._started, self.state = True, "ended" if self.ended else "message"
         self.named_as(words(message.get("id")), words(message.get("model")))
@@ -91,15 +91,15 @@ class Anthropic(Answer):
 
     def _block_event(self, event: str, value: Mapping[str, Any]) -> None:
         if not self._started:
-            self.found("a_block_before_start", f"{event} comes before message_start.")
+            self.report("a_block_before_start", f"{event} comes before message_start.")
         index = place(value.get("index"))
         if index is None:
-            self.found("a_index_unopened", f"{event} has no index.")
+            self.report("a_index_unopened", f"{event} has no index.")
             return
         if event == "content_block_start":
             self._block_start(index, fields(value.get("content_block")))
         elif index not in self._open:
-            self.found("a_index_unopened", f"{event} names block {index}, which is not open.")
+            self.report("a_index_unopened", f"{event} names block {index}, which is not open.")
         elif event == "content_block_stop":
             self._block_stop(index, self._open.pop(index))
         else:
@@ -108,13 +108,13 @@ class Anthropic(Answer):
     def _block_start(self, index: int, block: Mapping[str, Any]) -> None:
         kind = words(block.get("type"))[:100]
         if not self.late(f"a {kind} block") and self._closing:
-            self.found("content_after_finish", f"A {kind} block comes after message_delta.")
+            self.report("content_after_finish", f"A {kind} block comes after message_delta.")
         if self._open:
-            self.found("a_blocks_interleaved", f"Block {index} begins while block {next(iter(self._open))} is open.")
+            self.report("a_blocks_interleaved", f"Block {index} begins while block {next(iter(self._open))} is open.")
         if index in self._seen:
-            self.found("a_index_reopened", f"Block {index} begins a second time.")
+            self.report("a_index_reopened", f"Block {index} begins a second time.")
         elif index != len(self._seen):
-            self.found("a_index_gap", f"Block number {len(self._seen) + 1} has the index {index}.")
+            self.report("a_index_gap", f"Block number {len(self._seen) + 1} has the index {index}.")
         if len(self._seen) >= BLOCKS_KEPT:
             return
         self._seen.add(index)
@@ -126,7 +126,7 @@ class Anthropic(Answer):
             name, call_id = words(block.get("name")), words(block.get("id"))
             for row, is_so in (("tool_id_missing", not call_id), ("tool_name_missing", not name)):
                 if is_so:
-                    self.found(row, f"The tool_use block begins without its {row.split('_')[1]}.")
+                    self.report(row, f"The tool_use block begins without its {row.split('_')[1]}.")
             return self.call(name, call_id)
         at = self.blocks.open(_KINDS.get(kind, "other"), self.event, words(block.get("name")) or kind, words(block.get("id")))
         if kind in ("text", "thinking"):
@@ -140,9 +140,9 @@ class Anthropic(Answer):
                 self.sign(at, block["signature"])
         else:
             # Complete in its start: what it holds is kept as text.
-            held = words(block.get("data")) if kind == "redacted_thinking" else "" if kind in TAKES else jsontext.compact(dict(block))
-            self.blocks.add(at, held, self.event)
-            self.say(Means.OTHER, at, held[:1000], name=kind)
+            content = words(block.get("data")) if kind == "redacted_thinking" else "" if kind in TAKES else jsontext.compact(dict(block))
+            self.blocks.add(at, content, self.event)
+            self.say(Means.OTHER, at, content[:1000], name=kind)
         return at
 
     def _delta(self, index: int, block: _Open, delta: Mapping[str, Any]) -> None:
@@ -150,9 +150,9 @@ class Anthropic(Answer):
         self.late("a delta")
         takes = TAKES.get(block.kind, frozenset() if block.kind.endswith("_tool_result") else None)
         if kind not in DELTAS:
-            self.once("event_unknown", f"No delta of Messages is named {shown(kind)}.", kind[:100])
+            self.report_once("event_unknown", f"No delta of Messages is named {shown(kind)}.", kind[:100])
         elif takes is not None and kind not in takes:
-            self.found("a_delta_type_mismatch", f"A {kind} comes for block {index}, which is a {shown(block.kind)} block.")
+            self.report("a_delta_type_mismatch", f"A {kind} comes for block {index}, which is a {shown(block.kind)} block.")
             return
         match kind:
             case "text_delta" if words(delta.get("text")):
@@ -173,8 +173,8 @@ class Anthropic(Answer):
         building = self.blocks.get(block.block)
         self.state = "ended" if self.ended else "message"
         if block.kind == "tool_use":
-            if building is not None and not building.size and isinstance(block.given, dict) and block.given:
-                text = jsontext.compact(block.given)
+            if building is not None and not building.size and isinstance(block.input, dict) and block.input:
+                text = jsontext.compact(block.input)
                 self.blocks.add(block.block, text, self.event)
                 self.say(Means.ARGUMENTS, block.block, text)
             read = self.called(block.block)
@@ -191,19 +191,19 @@ class Anthropic(Answer):
         if block.kind != "thinking" or building is None:
             return
         if not building.signature:
-            self.found("a_signature_missing", f"Block {index} is thinking, and ends without a signature.")
-        elif not building.size and not self.asked.hides_thinking:
-            self.found("a_thinking_empty", f"Block {index} is thinking, with a signature and no words.")
+            self.report("a_signature_missing", f"Block {index} is thinking, and ends without a signature.")
+        elif not building.size and not self.request.hides_thinking:
+            self.report("a_thinking_empty", f"Block {index} is thinking, with a signature and no words.")
 
     def _message_delta(self, value: Mapping[str, Any]) -> None:
-        self._left_open()
+        self._report_open_blocks()
         reason = fields(value.get("delta")).get("stop_reason")
         if self.ended:
-            self.found("content_after_terminal", "message_delta comes after the terminal.")
+            self.report("content_after_terminal", "message_delta comes after the terminal.")
         if isinstance(reason, str) and reason:
             self._finish(reason[:100])
         if not isinstance(value.get("usage"), dict):
-            self.once("usage_missing", "message_delta has no usage.")
+            self.report_once("usage_missing", "message_delta has no usage.")
         self._usage(value.get("usage"))
 
     def _finish(self, reason: str) -> None:
@@ -215,22 +215,22 @@ class Anthropic(Answer):
             self.faulty(building, read, success=True, event=building.last if building else None)
         self._doubtful.clear()
         if self.calls and reason == "end_turn":
-            self.found("finish_mismatch_stop", f"The stop reason is end_turn, and there are {self.calls:,} tool_use blocks.")
+            self.report("finish_mismatch_stop", f"The stop reason is end_turn, and there are {self.calls:,} tool_use blocks.")
         elif not self.calls and reason == "tool_use":
-            self.found("finish_mismatch_tool", "The stop reason is tool_use, and there is no tool_use block.")
-        elif reason not in KNOWN:
-            self.found("finish_unknown", f"The stop reason {shown(reason)} is none of Anthropic's.")
+            self.report("finish_mismatch_tool", "The stop reason is tool_use, and there is no tool_use block.")
+        elif reason not in STOP_REASONS:
+            self.report("finish_unknown", f"The stop reason {shown(reason)} is none of Anthropic's.")
 
-    def _left_open(self) -> None:
+    def _report_open_blocks(self) -> None:
         for index, block in self._open.items():
-            self.found("a_block_left_open", f"Block {index} ({shown(block.kind)}) is still open.")
+            self.report("a_block_left_open", f"Block {index} ({shown(block.kind)}) is still open.")
         self._open.clear()
 
     def _stop(self) -> None:
-        self._left_open()
+        self._report_open_blocks()
         if self.terminal("message_stop") and not self.finish and not self.error:
-            self.found("stop_reason_missing", "message_stop comes, and no message_delta gave a stop reason.")
+            self.report("stop_reason_missing", "message_stop comes, and no message_delta gave a stop reason.")
 
     def close(self, how: How) -> None:
         if how in MISSED and not self.ended and not self.error:
-            self.found("missing_terminal", f"{MISSED[how]} without message_stop.")
+            self.report("missing_terminal", f"{MISSED[how]} without message_stop.")

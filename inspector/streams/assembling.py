@@ -7,12 +7,12 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.rules.base import Severity
 from inspector.streams.blocks import BLOCKS_KEPT, SHOWN_NAME, Blocks, Building
-from inspector.streams.model import Assembled, Delta, Frame, How, Means, Observed, Violation
+from inspector.streams.model import Assembled, Delta, Frame, How, Means, Observed, StreamViolation
 from inspector.streams.records import Holds, Record, record
-from inspector.streams.request_rules import NOTHING_ASKED, Asked
+from inspector.streams.request_rules import UNKNOWN_REQUEST, RequestFacts
 
-MOST_SAID = 500
-"""Violations of which each is said once."""
+MOST_REPORTED_ONCE = 500
+"""Violations that are reported once each."""
 SHOWN = 80
 
 MISSED = {
@@ -35,7 +35,7 @@ class Arguments:
 
 
 def arguments(text: str) -> Arguments:
-    """What argument text means. Nothing at all means no arguments: Anthropic's rule, and what many servers of the other dialects send for them."""
+    """What argument text means. Nothing at all means no arguments: Anthropic's rule, and what many servers of the other protocols send for them."""
     if not text.strip():
         return Arguments({})
     try:
@@ -69,8 +69,8 @@ def named(value: Any) -> str:
 
 def shown(text: Any) -> str:
     """A short piece of a captured value, for a sentence."""
-    said = text if isinstance(text, str) else jsontext.compact(text)
-    return said if len(said) <= SHOWN else said[:SHOWN] + "…"
+    content = text if isinstance(text, str) else jsontext.compact(text)
+    return content if len(content) <= SHOWN else content[:SHOWN] + "…"
 
 
 def words(value: Any) -> str:
@@ -99,12 +99,12 @@ class Answer:
     `lacks` names what this kind of capture does not keep: of it nothing is missed.
     """
 
-    dialect = ""
+    protocol = ""
     choice: int | None = None
     """The choice that is assembled, where the protocol has several; None: the first that comes."""
 
-    def __init__(self, asked: Asked = NOTHING_ASKED, lacks: frozenset[str] = frozenset()) -> None:
-        self.asked = asked
+    def __init__(self, request: RequestFacts = UNKNOWN_REQUEST, lacks: frozenset[str] = frozenset()) -> None:
+        self.request = request
         self.lacks = lacks
         self.state = "start"
         self.blocks = Blocks()
@@ -121,32 +121,32 @@ class Answer:
         self.records = 0
         self.ended_first = False
         self.aside = ""
-        """What is said now belongs to another choice than the one that is assembled, and to which."""
+        """What the event says now belongs to another choice than the one that is assembled, and to which."""
         self._at: float | None = None
         self._deltas: list[Delta] = []
-        self._found: list[Violation] = []
-        self._said: set[str] = set()
+        self._violations: list[StreamViolation] = []
+        self._reported: set[str] = set()
 
     def feed(self, frame: Frame) -> Observed:
         return self.take(frame, record(frame))
 
-    def take(self, frame: Frame, given: Record) -> Observed:
+    def take(self, frame: Frame, read: Record) -> Observed:
         """As `feed`, of a record that is read already."""
-        self.event, self._at, self._deltas, self._found = frame.index, frame.at, [], []
-        holds = given.holds
-        if holds is Holds.JSON and isinstance(given.value, dict):
-            self.hear(given.value, frame.name)
+        self.event, self._at, self._deltas, self._violations = frame.index, frame.at, [], []
+        holds = read.holds
+        if holds is Holds.JSON and isinstance(read.value, dict):
+            self.consume(read.value, frame.name)
             self.records += 1
         elif holds is Holds.JSON:
-            self.found("malformed_record", f"The record is {named(given.value)}, no object.")
+            self.report("malformed_record", f"The record is {named(read.value)}, no object.")
         elif holds is Holds.DONE:
             self.done_line()
             self.records += 1
         elif holds is Holds.MALFORMED:
-            self.found("malformed_record", f"The record cannot be read: {given.reason}.")
-        return Observed(frame, self.state, tuple(self._deltas), tuple(self._found))
+            self.report("malformed_record", f"The record cannot be read: {read.reason}.")
+        return Observed(frame, self.state, tuple(self._deltas), tuple(self._violations))
 
-    def hear(self, value: Mapping[str, Any], name: str) -> None:
+    def consume(self, value: Mapping[str, Any], name: str) -> None:
         raise NotImplementedError
 
     def done_line(self) -> None:
@@ -156,12 +156,12 @@ class Answer:
     def close(self, how: How) -> None:
         raise NotImplementedError
 
-    def end(self, how: How) -> tuple[Violation, ...]:
-        self._deltas, self._found = [], []
+    def end(self, how: How) -> tuple[StreamViolation, ...]:
+        self._deltas, self._violations = [], []
         self.close(how)
         if self.ended and not self.has_content and not self.error and self.finish not in _EMPTY_IS_RIGHT:
-            self.found("empty_stream", "The answer ended with neither content nor a call.")
-        return tuple(self._found)
+            self.report("empty_stream", "The answer ended with neither content nor a call.")
+        return tuple(self._violations)
 
     @property
     def choices(self) -> tuple[int, ...]:
@@ -188,21 +188,21 @@ class Answer:
             means, name = Means.CHOICE, self.aside
         self._deltas.append(Delta(means, self.event, block, text, name, call_id, value, self._at))
 
-    def found(self, name: str, text: str, event: int | None = None, severity: Severity | None = None) -> None:
-        self._found.append(Violation(name, self.event if event is None else event, text, severity))
+    def report(self, name: str, text: str, event: int | None = None, severity: Severity | None = None) -> None:
+        self._violations.append(StreamViolation(name, self.event if event is None else event, text, severity))
 
-    def once(self, name: str, text: str, key: str = "", severity: Severity | None = None) -> None:
-        """`found`, of what would be true of every later event. `severity` as in `Violation`."""
-        if name + key not in self._said and len(self._said) < MOST_SAID:
-            self._said.add(name + key)
-            self.found(name, text, severity=severity)
+    def report_once(self, name: str, text: str, key: str = "", severity: Severity | None = None) -> None:
+        """`report`, of what would be true of every later event. `severity` as in `StreamViolation`."""
+        if name + key not in self._reported and len(self._reported) < MOST_REPORTED_ONCE:
+            self._reported.add(name + key)
+            self.report(name, text, severity=severity)
 
     def failed(self, error: Any) -> None:
         """The server says in the stream that it failed."""
-        said = fields(error).get("message", error)
-        self.error = words(said)[:SHOWN_NAME] or shown(said)
+        message = fields(error).get("message", error)
+        self.error = words(message)[:SHOWN_NAME] or shown(message)
         self.say(Means.ERROR, text=self.error, value=fields(error) or None)
-        self.found("in_band_error", f"The server reports an error: {shown(self.error)}")
+        self.report("in_band_error", f"The server reports an error: {shown(self.error)}")
         self.state = "failed"
 
     def grow(self, kind: str, means: Means, text: str, index: int | None = None) -> int:
@@ -218,7 +218,7 @@ class Answer:
         return index
 
     def settle(self) -> None:
-        """The last block ends, in dialects that have no event for it; a call ends where its arguments are read."""
+        """The last block ends, in protocols that have no event for it; a call ends where its arguments are read."""
         last = self.blocks.get(self.blocks.opened - 1)
         if last is not None and not last.complete and last.kind in ("text", "thinking", "refusal"):
             last.complete = True
@@ -234,15 +234,15 @@ class Answer:
         self.calls += 1
         self.say(Means.CALL, index, name=name, call_id=call_id)
         if call_id and call_id[:SHOWN_NAME] in self.ids:
-            self.found("tool_id_duplicate", f"Two calls of this answer have the id {shown(call_id)}.")
-        elif call_id and call_id in self.asked.call_ids:
-            self.found("tool_id_duplicate", f"An earlier turn of the request has a call with the id {shown(call_id)} already.")
+            self.report("tool_id_duplicate", f"Two calls of this answer have the id {shown(call_id)}.")
+        elif call_id and call_id in self.request.call_ids:
+            self.report("tool_id_duplicate", f"An earlier turn of the request has a call with the id {shown(call_id)} already.")
         if call_id and len(self.ids) < BLOCKS_KEPT:
             self.ids.add(call_id[:SHOWN_NAME])
         return index
 
     def called(self, index: int) -> Arguments | None:
-        """The call is complete: its arguments are read and held against the request. None where not all of them are kept."""
+        """The call is complete: its arguments are read and judged by the request. None where not all of them are kept."""
         block = self.blocks.get(index)
         if block is None or not block.is_whole:
             self.say(Means.BLOCK_END, index)
@@ -256,18 +256,18 @@ class Answer:
         return read
 
     def judge(self, name: str, read: Arguments) -> None:
-        """Holds a call against the tools of the request."""
+        """Judges a call by the tools of the request."""
         if name:
-            for row, text in self.asked.judged(name, read.input):
-                self.found(row, text)
+            for row, text in self.request.judged(name, read.input):
+                self.report(row, text)
 
     def faulty(self, block: Building | None, read: Arguments | None, success: bool, event: int | None = None) -> None:
         """Arguments that mean no object, of a call that was sent as complete."""
         if block is None or read is None or not read.fault:
             return
-        self.found(read.fault, f"The arguments of the call of {shown(block.name) or 'a tool'} are wrong: {read.reason}.", event)
+        self.report(read.fault, f"The arguments of the call of {shown(block.name) or 'a tool'} are wrong: {read.reason}.", event)
         if success and read.cut:
-            self.found(
+            self.report(
                 "tool_args_truncated_with_success", "They stop inside of their JSON, and the answer ends as if they were whole.", event
             )
 
@@ -275,23 +275,23 @@ class Answer:
         """What a record says that it belongs to."""
         for word, old, new in (("id", self.id, ident), ("model", self.model, model)):
             if old and new and old != new:
-                self.found("id_or_model_changed", f"The {word} changes from {shown(old)} to {shown(new)}.")
+                self.report("id_or_model_changed", f"The {word} changes from {shown(old)} to {shown(new)}.")
         self.id, self.model = ident[:SHOWN_NAME] or self.id, model[:SHOWN_NAME] or self.model
 
     def late(self, what: str) -> bool:
-        """Whether content comes after the terminal, which is then said."""
+        """Whether content comes after the terminal, which is then reported."""
         if not self.ended:
             return False
         if self.ended_first:
-            self.once("terminal_before_content", f"The terminal is the first record, and {what} follows.")
-        self.found("content_after_terminal", f"{what.capitalize()} comes after the terminal.")
+            self.report_once("terminal_before_content", f"The terminal is the first record, and {what} follows.")
+        self.report("content_after_terminal", f"{what.capitalize()} comes after the terminal.")
         return True
 
     def terminal(self, word: str, twice: str = "duplicate_terminal") -> bool:
         """The terminal record came. False: it came before."""
         self.say(Means.TERMINAL, text=word)
         if self.ended:
-            self.found(twice, f"The terminal {word} comes a second time.")
+            self.report(twice, f"The terminal {word} comes a second time.")
             return False
         self.ended, self.ended_first = True, not self.blocks.opened and not self.records
         self.state = "ended"

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from inspector.streams.machine import TEXT_KEPT
 from inspector.streams.model import Block
 
+TEXT_KEPT = 4_000_000
+"""Characters of one block that are kept for the assembled message; what is beyond is counted. Memory stays bounded by this, not by the capture."""
 BLOCKS_KEPT = 10_000
 TOTAL_KEPT = 32_000_000
 """Characters of all blocks together that are kept."""
@@ -25,7 +26,7 @@ class Building:
     signature: str = ""
     complete: bool = False
     size: int = 0
-    kept: int = 0
+    kept_size: int = 0
     pieces: list[str] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
 
@@ -36,17 +37,17 @@ class Building:
     @property
     def is_whole(self) -> bool:
         """Whether all of its text is kept."""
-        return self.size == self.kept
+        return self.size == self.kept_size
 
 
 class Blocks:
-    """Blocks by their index in order of opening; one beyond the limits is counted, not kept. `beside`: blocks that share the limit of TOTAL_KEPT."""
+    """Blocks by their index in order of opening; one beyond the limits is counted, not kept. `shared_with`: blocks that share the limit of TOTAL_KEPT."""
 
-    def __init__(self, most: int = BLOCKS_KEPT, beside: "Blocks | None" = None) -> None:
+    def __init__(self, most: int = BLOCKS_KEPT, shared_with: "Blocks | None" = None) -> None:
         self.all: list[Building] = []
         self.opened = 0
         self._most = most
-        self._kept: list[int] = [0] if beside is None else beside._kept
+        self._kept: list[int] = [0] if shared_with is None else shared_with._kept
 
     def open(self, kind: str, event: int, name: str = "", call_id: str = "") -> int:
         self.opened += 1
@@ -61,14 +62,14 @@ class Blocks:
         block = self.get(index)
         if block is None:
             return
-        size = kept = len(text)
-        if block.kept + size > TEXT_KEPT or self._kept[0] + size > TOTAL_KEPT:
-            text = text[: max(0, min(TEXT_KEPT - block.kept, TOTAL_KEPT - self._kept[0]))]
-            kept = len(text)
+        size = kept_size = len(text)
+        if block.kept_size + size > TEXT_KEPT or self._kept[0] + size > TOTAL_KEPT:
+            text = text[: max(0, min(TEXT_KEPT - block.kept_size, TOTAL_KEPT - self._kept[0]))]
+            kept_size = len(text)
         block.pieces.append(text)
         block.size += size
-        block.kept += kept
-        self._kept[0] += kept
+        block.kept_size += kept_size
+        self._kept[0] += kept_size
         block.last = event
         if len(block.pieces) >= _PIECES:
             block.whole.append("".join(block.pieces))
@@ -88,6 +89,6 @@ class Blocks:
 
     def assembled(self) -> tuple[Block, ...]:
         return tuple(
-            Block(each.kind, each.text, each.first, each.last, each.name, each.call_id, each.signature, each.complete, each.size)
-            for each in self.all
+            Block(block.kind, block.text, block.first, block.last, block.name, block.call_id, block.signature, block.complete, block.size)
+            for block in self.all
         )

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from inspector.rules.base import Severity
 from inspector.streams.catalogue import common_finish
-from inspector.streams.corrections import FINISH, INCOMPLETE, RE_ENCODE, REPAIRED, STRATEGIES, Strategy, needed
+from inspector.streams.corrections import FINISH, INCOMPLETE, RE_ENCODE, REPAIRED, STREAM_STRATEGIES, StreamStrategy, needed
 from inspector.streams.drafting import PREVIEWED, CannotCorrect, Change, Work, drafted
+from inspector.streams.encoding import EncodableAnswer, encoded
 from inspector.streams.model import End, Exchange, How, Read, Side
 from inspector.streams.rebuilding import REBUILD
-from inspector.streams.request_rules import asked
-from inspector.streams.spelling import Spoken, spelled
+from inspector.streams.request_rules import request_facts
 from inspector.streams.two_sides import judged
 from inspector.streams.violations import R
 
@@ -29,14 +29,14 @@ class Correction:
     """`exchange` is the corrected side alone, the capture itself where nothing was to do. `refused`: what was not done, and why, in sentences."""
 
     exchange: Exchange
-    used: tuple[Strategy, ...] = ()
+    used: tuple[StreamStrategy, ...] = ()
     changes: tuple[Change, ...] = ()
     total: int = 0
     refused: tuple[str, ...] = ()
 
 
 def correct(exchange: Exchange, invented: bool = False, strategies: Collection[str] | None = None) -> Correction:
-    """The stream without its errors, but for one that the server itself reports. With `invented`, fields that a call's text does not tell are guessed.
+    """The stream without its errors, but for one that the server itself reports. With `invented`, fields that a call's text does not give are guessed.
 
     `strategies` are names: no other is applied, and errors that need others stay. Raises CannotCorrect where the stream cannot be written again, where a name is
     none, and where a picked strategy cannot do its work without others, which are named.
@@ -44,38 +44,42 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
     picked = _picked(strategies)
     if not exchange.sides:
         raise CannotCorrect("The capture holds nothing of either side: there is no stream to correct.")
-    found = judged(exchange)
+    judged_exchange = judged(exchange)
     side = Side.CLIENT if Side.CLIENT in exchange.sides else Side.BACKEND
-    evidence = [each for each in (*found.found(side), *(found.sides.found if found.sides else ())) if not each.is_only_noted]
-    names = frozenset(each.row.name for each in evidence)
-    wrong = {each.row.name for each in evidence if each.severity is Severity.ERROR and each.row.name not in _BEYOND}
-    choices = any(answer.others for one in found.alone.values() for answer in one.answers)
+    evidence = [
+        shown
+        for shown in (*judged_exchange.evidence(side), *(judged_exchange.sides.evidence if judged_exchange.sides else ()))
+        if not shown.is_only_noted
+    ]
+    names = frozenset(shown.rule.name for shown in evidence)
+    wrong = {shown.rule.name for shown in evidence if shown.severity is Severity.ERROR and shown.rule.name not in _BEYOND}
+    choices = any(answer.others for own in judged_exchange.alone.values() for answer in own.answers)
     more = ("The stream has several choices: only the first is written again.",) if choices else ()
     if not wrong | (names & REPAIRED):
         return Correction(exchange, refused=more if names & _BEYOND else ())
     ours = drafted(exchange, side)
     backend = drafted(exchange, Side.BACKEND) if side is Side.CLIENT and Side.BACKEND in exchange.sides else None
-    work = Work(names, asked(exchange.request), ours, backend, invented, ours.content)
-    used: list[Strategy] = []
-    for strategy in STRATEGIES:
-        if strategy.name in picked and (strategy.always or strategy.rows & names or (strategy.name == REBUILD and work.restored)):
+    work = Work(names, request_facts(exchange.request), ours, backend, invented, ours.content)
+    used: list[StreamStrategy] = []
+    for strategy in STREAM_STRATEGIES:
+        if strategy.name in picked and (strategy.always or strategy.rules & names or (strategy.name == REBUILD and work.restored)):
             before = work.total
             strategy.apply(work)
             if work.total > before or strategy.name == RE_ENCODE:
                 used.append(strategy)
-    idle = tuple(f"{name} has nothing to do here." for name in strategies or () if name not in {each.name for each in used})
+    idle = tuple(f"{name} has nothing to do here." for name in strategies or () if name not in {strategy.name for strategy in used})
     if strategies is not None and RE_ENCODE not in strategies and not work.total:
         return Correction(exchange, refused=(*work.refused, *idle))
-    if missing := [each.name for each in STRATEGIES if each.name not in picked and each.name in needed(work)]:
+    if missing := [strategy.name for strategy in STREAM_STRATEGIES if strategy.name not in picked and strategy.name in needed(work)]:
         others = f"{', '.join(missing[:-1])} and {missing[-1]}" if len(missing) > 1 else missing[0]
         raise CannotCorrect(
-            f"A corrected stream is spelled again as a whole, so that {', '.join(each.name for each in used if each.name != RE_ENCODE)} cannot be done here without {others}: choose them as well."
+            f"A corrected stream is re-encoded as a whole, so that {', '.join(strategy.name for strategy in used if strategy.name != RE_ENCODE)} cannot be done here without {others}: choose them as well."
         )
     error = (backend or ours).error
     decides = FINISH in picked or any(strategy.name == INCOMPLETE for strategy in used)
-    own = common_finish(ours.dialect, ours.finish, False) if ours.dialect in R else ours.finish
+    own = common_finish(ours.protocol, ours.finish, False) if ours.protocol in R else ours.finish
     is_ended = not error if INCOMPLETE in picked else ours.ended
-    spoken = Spoken(
+    answer = EncodableAnswer(
         work.content,
         work.finish if decides else own,
         is_ended,
@@ -84,9 +88,9 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
         ours.answer.model,
         work.usage,
     )
-    records = tuple(spelled(ours.dialect, spoken))
+    records = tuple(encoded(ours.protocol, answer))
     return Correction(
-        _exchange(exchange, side, ours.dialect, records),
+        _exchange(exchange, side, ours.protocol, records),
         tuple(used),
         tuple(work.changes),
         work.total,
@@ -95,14 +99,14 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
 
 
 def _picked(strategies: Collection[str] | None) -> frozenset[str]:
-    known = [strategy.name for strategy in STRATEGIES]
+    names = [strategy.name for strategy in STREAM_STRATEGIES]
     for name in strategies or ():
-        if name not in known:
-            raise CannotCorrect(f"There is no strategy {name!r} for streams; there are {', '.join(known)}.")
-    return frozenset(known) if strategies is None else frozenset({*strategies, RE_ENCODE})
+        if name not in names:
+            raise CannotCorrect(f"There is no strategy {name!r} for streams; there are {', '.join(names)}.")
+    return frozenset(names) if strategies is None else frozenset({*strategies, RE_ENCODE})
 
 
-def _exchange(exchange: Exchange, side: Side, dialect: str, records: Sequence[bytes]) -> Exchange:
+def _exchange(exchange: Exchange, side: Side, protocol: str, records: Sequence[bytes]) -> Exchange:
     def happenings() -> Iterator[Read | End]:
         for record in records:
             yield Read(side, record)
@@ -114,6 +118,6 @@ def _exchange(exchange: Exchange, side: Side, dialect: str, records: Sequence[by
         (side,),
         exchange.request,
         f"{exchange.title} (corrected)" if exchange.title else "",
-        {side: dialect},
+        {side: protocol},
         lacks=frozenset({"times", "read-boundaries"}),
     )

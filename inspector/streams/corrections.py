@@ -8,21 +8,21 @@ from inspector.conversation.edits import Safety
 from inspector.projections.base import ANTHROPIC
 from inspector.streams.assembling import arguments, shown
 from inspector.streams.catalogue import FAILED, FILTER, LENGTH, STOP, TOOL_CALLS, common_finish, common_usage
-from inspector.streams.drafting import CONTENT, Work, made_id, shown_item
-from inspector.streams.hearing import meaning
+from inspector.streams.consumer import meaning
+from inspector.streams.drafting import CONTENT, Work, shown_item, synthetic_call_id
+from inspector.streams.encoding import Item
 from inspector.streams.rebuilding import AS_TEXT, REBUILD, rebuild
-from inspector.streams.spelling import Item
 from inspector.streams.violations import L
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
-    """`rows`: names of the rows of the table that it repairs. `safety`: what it does beyond moving things."""
+class StreamStrategy:
+    """`rules`: names of the rows of the table that it repairs. `safety`: what it does beyond moving things."""
 
     name: str
     summary: str
     cost: str
-    rows: frozenset[str]
+    rules: frozenset[str]
     apply: Callable[["Work"], None]
     safety: frozenset[Safety] = frozenset()
     always: bool = False
@@ -33,21 +33,21 @@ class Strategy:
 
 
 def _take_words(work: Work, strategy: str = "use-backend-content") -> None:
-    """What the backend said, in its order, in the place of what the client got; calls that the client got keep their ids."""
+    """What the backend sent, in its order, in the place of what the client got; calls that the client got keep their ids."""
     if work.backend is None or work.restored or _gist(work.content) == _gist(work.backend.content):
         return
     ids = _ids(work)
-    had, has = Counter(map(_said, work.content)), Counter(map(_said, work.backend.content))
+    surplus, sent = Counter(map(_content_key, work.content)), Counter(map(_content_key, work.backend.content))
     for item in work.content:
-        if had[_said(item)] > has[_said(item)]:
-            had[_said(item)] -= 1
+        if surplus[_content_key(item)] > sent[_content_key(item)]:
+            surplus[_content_key(item)] -= 1
             work.change(strategy, item, shown_item(item), "")
     content: list[Item] = []
-    had = Counter(map(_said, work.content))
+    surplus = Counter(map(_content_key, work.content))
     for item in work.backend.content:
         content.append(replace(item, call_id=ids.pop(0) or item.call_id) if item.kind == "call" else item)
-        had[_said(item)] -= 1
-        if had[_said(item)] < 0:
+        surplus[_content_key(item)] -= 1
+        if surplus[_content_key(item)] < 0:
             work.change(strategy, item, "", shown_item(item), restored=True)
     work.content, work.restored = content, True
 
@@ -56,16 +56,16 @@ def _ids(work: Work) -> list[str]:
     """The id that the client got for each call of the backend, "" where it got none: of a call with other arguments too."""
     ours = [item for item in work.content if item.kind == "call"]
     calls = [item for item in work.backend.content if item.kind == "call"] if work.backend else []
-    found = [""] * len(calls)
-    for key in (_said, lambda item: (item.name,)):
+    ids = [""] * len(calls)
+    for key in (_content_key, lambda item: (item.name,)):
         waiting: dict[tuple[str, ...], deque[Item]] = {}
         for item in ours:
             waiting.setdefault(key(item), deque()).append(item)
         for place, item in enumerate(calls):
-            if not found[place] and waiting.get(key(item)):
-                found[place] = waiting[key(item)].popleft().call_id
-        ours = [item for left in waiting.values() for item in left]
-    return found
+            if not ids[place] and waiting.get(key(item)):
+                ids[place] = waiting[key(item)].popleft().call_id
+        ours = [item for queue in waiting.values() for item in queue]
+    return ids
 
 
 def _decode(work: Work) -> None:
@@ -84,7 +84,7 @@ def _restore_signatures(work: Work) -> None:
     for place, item in enumerate(work.content):
         if item.kind == "signature" and (original := next(sent, None)) is not None and original.text != item.text:
             work.change("restore-signature", item, shown(item.text), shown(original.text))
-            work.content[place] = replace(item, text=original.text, made_by="restore-signature")
+            work.content[place] = replace(item, text=original.text, changed_by="restore-signature")
 
 
 def _broken_calls(work: Work) -> None:
@@ -92,19 +92,19 @@ def _broken_calls(work: Work) -> None:
         if item.kind == "call" and (arguments(item.text).fault or not item.name):
             text = f"[A call of {item.name or 'a tool'} came broken, and is kept as text: {item.text}]"
             work.change(BROKEN_CALLS, item, shown_item(item), shown(text))
-            work.content[place] = replace(item, kind="text", text=text, name="", call_id="", made_by=BROKEN_CALLS)
+            work.content[place] = replace(item, kind="text", text=text, name="", call_id="", changed_by=BROKEN_CALLS)
 
 
 def _renumber(work: Work) -> None:
-    ids = set(work.asked.call_ids)
+    ids = set(work.request.call_ids)
     number = 0
     is_named = bool(work.names & _RENUMBERED)
     for place, item in enumerate(work.content):
         if item.kind != "call":
             continue
         call_id = item.call_id
-        if call_id in ids or (not call_id and work.ours.dialect not in L):
-            call_id = made_id(item.name, item.text, number)
+        if call_id in ids or (not call_id and work.ours.protocol not in L):
+            call_id = synthetic_call_id(item.name, item.text, number)
         ids.add(call_id)
         if is_named or call_id != item.call_id:
             before = f"{shown(item.name)} {shown(item.call_id) or 'without id'}"
@@ -114,23 +114,23 @@ def _renumber(work: Work) -> None:
 
 
 def _drop_unsigned(work: Work) -> None:
-    if work.ours.dialect != ANTHROPIC:
+    if work.ours.protocol != ANTHROPIC:
         return
-    kept: list[Item] = []
+    content: list[Item] = []
     waiting: list[Item] = []
     for item in [*work.content, Item("end")]:
         if item.kind == "thinking":
             waiting.append(item)
             continue
         if item.kind == "signature":
-            kept += waiting
+            content += waiting
         else:
-            for each in waiting:
-                work.change("omit-unsigned-thinking", each, shown_item(each), "")
+            for thought in waiting:
+                work.change("omit-unsigned-thinking", thought, shown_item(thought), "")
         waiting = []
         if item.kind != "end":
-            kept.append(item)
-    work.content = kept
+            content.append(item)
+    work.content = content
 
 
 def _usage(work: Work) -> None:
@@ -152,10 +152,10 @@ def _terminals(work: Work) -> None:
 
 def _finish(work: Work) -> None:
     """Decided in `_end`, once all content is in its place."""
-    came = [item for item in work.ours.items if item.kind == "finish"]
-    for item in came[:-1]:
+    finishes = [item for item in work.ours.items if item.kind == "finish"]
+    for item in finishes[:-1]:
         work.change(FINISH, item, f"the finish reason {shown(item.text) or 'of nothing'}", "")
-    last = came[-1] if came else None
+    last = finishes[-1] if finishes else None
     work.change(
         "one-finish", last, f"the finish reason {shown(last.text)}" if last else "no finish reason", f"{_end_of(work)}, after all content"
     )
@@ -163,8 +163,8 @@ def _finish(work: Work) -> None:
 
 def _end_of(work: Work) -> str:
     """The common word for the end. `length` where the answer did not end by itself, or nothing says that it did; never an invented stop."""
-    said = [common_finish(draft.dialect, draft.finish, False) for draft in (work.backend, work.ours) if draft is not None]
-    word = next((each for each in said if each), "")
+    finishes = [common_finish(draft.protocol, draft.finish, False) for draft in (work.backend, work.ours) if draft is not None]
+    word = next((finish for finish in finishes if finish), "")
     if not (work.backend or work.ours).ended or not work.content or word in ("", FAILED):
         return TOOL_CALLS if not word and (work.backend or work.ours).ended and _has_calls(work) else LENGTH
     if _has_calls(work):
@@ -189,10 +189,10 @@ def _incomplete(work: Work) -> None:
     if terminal is None and work.ours.ended and work.backend is None:
         work.change(INCOMPLETE, None, before, f"the terminal after the finish reason {_end_of(work)}")
         return
-    work.change(INCOMPLETE, terminal, before, f"a made terminal with the reason {_end_of(work)}: incomplete")
+    work.change(INCOMPLETE, terminal, before, f"a synthetic terminal with the reason {_end_of(work)}: incomplete")
 
 
-def _anew(work: Work) -> None:
+def _re_encode(work: Work) -> None:
     work.finish = _end_of(work)
     if "usage_zero_fabricated" not in work.names:
         sources = [draft.answer.usage for draft in (work.ours, work.backend) if draft is not None]
@@ -202,10 +202,10 @@ def _anew(work: Work) -> None:
 def _gist(content: list[Item]) -> tuple[object, ...]:
     """What content says in whatever pieces, signatures aside: those have a strategy of their own."""
     texts = ["".join(item.text for item in content if item.kind == kind) for kind in ("text", "thinking", "refusal")]
-    return (*texts, [_said(item) for item in content if item.kind == "call"], sum(item.kind == "signature" for item in content))
+    return (*texts, [_content_key(item) for item in content if item.kind == "call"], sum(item.kind == "signature" for item in content))
 
 
-def _said(item: Item) -> tuple[str, ...]:
+def _content_key(item: Item) -> tuple[str, ...]:
     return ("call", item.name, meaning(item.text)) if item.kind == "call" else (item.kind, item.text)
 
 
@@ -214,53 +214,53 @@ TERMINAL, FINISH, INCOMPLETE, RE_ENCODE = "one-terminal", "one-finish", "mark-in
 _LOSSY, _INVENTED = frozenset({Safety.LOSSY}), frozenset({Safety.INVENTED})
 
 
-def _rows(names: str) -> frozenset[str]:
+def _rules(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-_BROKEN = _rows("tool_args_invalid_json tool_args_not_object tool_args_truncated_with_success tool_name_missing")
-_RENUMBERED = _rows("tool_index_missing tool_index_gap tool_index_reused tool_id_missing tool_id_duplicate tool_type_missing")
+_BROKEN = _rules("tool_args_invalid_json tool_args_not_object tool_args_truncated_with_success tool_name_missing")
+_RENUMBERED = _rules("tool_index_missing tool_index_gap tool_index_reused tool_id_missing tool_id_duplicate tool_type_missing")
 
-_ONE_TERMINAL = _rows(
+_ONE_TERMINAL = _rules(
     "premature_terminal terminal_before_content content_after_terminal duplicate_terminal r_two_terminals after_end_write"
 )
-_ONE_FINISH = _rows("content_after_finish missing_finish_reason duplicate_finish finish_empty_string stop_reason_missing")
-_ENDS_OTHERWISE = _rows("finish_mismatch_stop finish_mismatch_tool finish_altered")
+_ONE_FINISH = _rules("content_after_finish missing_finish_reason duplicate_finish finish_empty_string stop_reason_missing")
+_ENDS_OTHERWISE = _rules("finish_mismatch_stop finish_mismatch_tool finish_altered")
 
-STRATEGIES = (
-    Strategy(
+STREAM_STRATEGIES = (
+    StreamStrategy(
         "use-backend-content",
         "Lost words and calls come back from the backend's side, repeated ones go, all in the backend's order.",
         "What the proxy itself put in or took out on purpose is undone with it.",
-        _rows("content_lost content_replayed content_reordered record_split_by_proxy tool_call_lost tool_call_partial_lost")
-        | _rows("tool_args_altered tool_text_promoted_from_reasoning tool_index_missing tool_index_reused")
+        _rules("content_lost content_replayed content_reordered record_split_by_proxy tool_call_lost tool_call_partial_lost")
+        | _rules("tool_args_altered tool_text_promoted_from_reasoning tool_index_missing tool_index_reused")
         | _BROKEN,
         _take_words,
         always=True,
     ),
-    Strategy(
+    StreamStrategy(
         DECODE,
         "Characters that were cut by a read are decoded from the bytes of the backend.",
         "With one side only, what was broken stays U+FFFD: the bytes become UTF-8, the characters do not come back.",
-        _rows("utf8_broken"),
+        _rules("utf8_broken"),
         _decode,
         _LOSSY,
     ),
-    Strategy(
+    StreamStrategy(
         "restore-signature",
         "The signature of thinking becomes the one that the backend sent.",
         "None, where the thinking was not changed as well.",
-        _rows("a_signature_altered"),
+        _rules("a_signature_altered"),
         _restore_signatures,
     ),
-    Strategy(
+    StreamStrategy(
         REBUILD,
-        "Calls that stand as text become structured ones; their tags and what remained of them go.",
+        "Calls written as text become structured ones; their tags and what remained of them go.",
         "The ids are made here, and the words around a call are joined to one event.",
         AS_TEXT,
         rebuild,
     ),
-    Strategy(
+    StreamStrategy(
         BROKEN_CALLS,
         "A call without a name, or whose arguments mean no object, becomes text that says so.",
         "The tool is not called: nothing that was not sent is invented for it.",
@@ -269,7 +269,7 @@ STRATEGIES = (
         _LOSSY,
         always=True,
     ),
-    Strategy(
+    StreamStrategy(
         RENUMBER,
         "Calls are numbered from 0 in their order, each with an id of its own.",
         "Ids that were missing or used twice are made here, and are no server's.",
@@ -277,76 +277,76 @@ STRATEGIES = (
         _renumber,
         always=True,
     ),
-    Strategy(
+    StreamStrategy(
         "omit-unsigned-thinking",
         "Thinking without a signature is left out.",
         "It is lost: without the signature the provider would refuse it.",
-        _rows("a_signature_missing"),
+        _rules("a_signature_missing"),
         _drop_unsigned,
         _LOSSY,
         always=True,
     ),
-    Strategy(
+    StreamStrategy(
         "drop-fabricated-usage",
-        "A usage of 0 that the proxy made up is left out.",
+        "A usage of 0 that the proxy fabricated is left out.",
         "A client that waits for a usage gets none.",
-        _rows("usage_zero_fabricated"),
+        _rules("usage_zero_fabricated"),
         _usage,
     ),
-    Strategy(
+    StreamStrategy(
         TERMINAL,
         "One terminal, after all content; what came after an earlier one is put before it.",
         "When the client would have closed is not shown any more.",
         _ONE_TERMINAL,
         _terminals,
     ),
-    Strategy(
+    StreamStrategy(
         FINISH,
         "One finish reason, after all content: tool calls where there are calls, else the backend's.",
         "Where no reason came, `length` says that nobody knows.",
         _ONE_FINISH | _ENDS_OTHERWISE,
         _finish,
     ),
-    Strategy(
+    StreamStrategy(
         INCOMPLETE,
         "A terminal is added where none came: the backend's where it had one, else one that says that the answer is incomplete (`length`), never `stop`.",
-        "A made terminal is no server's: whoever replays the stream sees an answer that was cut off, and not a broken stream.",
-        _rows("fabricated_terminal missing_terminal r_no_terminal never_terminated empty_stream terminal_swallowed"),
+        "A synthetic terminal is no server's: whoever replays the stream sees an answer that was cut off, and not a broken stream.",
+        _rules("fabricated_terminal missing_terminal r_no_terminal never_terminated empty_stream terminal_swallowed"),
         _incomplete,
         _INVENTED,
     ),
-    Strategy(
+    StreamStrategy(
         RE_ENCODE,
-        "The stream is spelled again in its dialect, one record for each thing said.",
+        "The stream is re-encoded in its protocol, one record for each item.",
         "Times, read boundaries, comments and members that are no part of the message (log probabilities, fingerprints) are left out.",
         frozenset(),
-        _anew,
+        _re_encode,
         always=True,
     ),
 )
 
-REPAIRED = frozenset[str]().union(*(strategy.rows for strategy in STRATEGIES))
+REPAIRED = frozenset[str]().union(*(strategy.rules for strategy in STREAM_STRATEGIES))
 """Rows that are no errors, and are repaired all the same."""
 
-_NO_END = _rows("missing_terminal r_no_terminal never_terminated")
-_SPELLED_SO = {DECODE: frozenset({"utf8_broken"}), RENUMBER: _RENUMBERED, TERMINAL: _ONE_TERMINAL, FINISH: _ONE_FINISH}
-"""What a stream that is spelled again cannot be left with, and the strategies whose work that is."""
+_NO_END = _rules("missing_terminal r_no_terminal never_terminated")
+_REMOVED_BY_ENCODING = {DECODE: frozenset({"utf8_broken"}), RENUMBER: _RENUMBERED, TERMINAL: _ONE_TERMINAL, FINISH: _ONE_FINISH}
+"""What a re-encoded stream cannot be left with, and the strategies whose work that is."""
 
 
 def needed(work: Work) -> frozenset[str]:
-    """The strategies without which the stream cannot be spelled: a stream that is spelled again has one end, and numbers its calls."""
-    found = {name for name, rows in _SPELLED_SO.items() if rows & work.names}
-    had = any(item.kind == "call" for item in work.ours.content)
-    if work.ours.ended and had != _has_calls(work):
-        found.add(FINISH)
-    if work.ours.dialect in L and any(item.kind == "call" and arguments(item.text).fault for item in work.content):
-        found.add(BROKEN_CALLS)
+    """The strategies without which the stream cannot be encoded: a re-encoded stream has one end, and numbers its calls."""
+    names = {name for name, rows in _REMOVED_BY_ENCODING.items() if rows & work.names}
+    had_calls = any(item.kind == "call" for item in work.ours.content)
+    if work.ours.ended and had_calls != _has_calls(work):
+        names.add(FINISH)
+    if work.ours.protocol in L and any(item.kind == "call" and arguments(item.text).fault for item in work.content):
+        names.add(BROKEN_CALLS)
     if not work.ours.finish and work.ours.ended:
-        found.add(FINISH)
-    # A finish reason that no terminal follows would go with it; an error cannot stand beside an ordinary end.
+        names.add(FINISH)
+    # A finish reason that no terminal follows would go with it; an error cannot be next to an ordinary end.
     if (work.ours.finish and not work.ours.ended) or (work.ours.ended and (work.backend or work.ours).error):
-        found.add(INCOMPLETE)
-    # An end in another framing, or an error in place of the stream, is not spelled again.
+        names.add(INCOMPLETE)
+    # An end in another framing, or an error in place of the stream, is not re-encoded.
     if not work.ours.ended and not (work.backend or work.ours).error and not work.names & _NO_END:
-        found.add(INCOMPLETE)
-    return frozenset(found)
+        names.add(INCOMPLETE)
+    return frozenset(names)

@@ -1,4 +1,4 @@
-"""One side of a capture as the things that it said, in order: what a corrected stream is made of."""
+"""One side of a capture as the items that it contains, in order: what a corrected stream is made of."""
 
 import hashlib
 from collections.abc import Iterator
@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 
 from inspector.projections.base import OPENAI_CHAT
 from inspector.streams.assembling import shown, words
-from inspector.streams.hearing import spelled
+from inspector.streams.consumer import salvaged_content
+from inspector.streams.encoding import Item
 from inspector.streams.model import Assembled, Exchange, Means, Side
-from inspector.streams.request_rules import Asked
+from inspector.streams.request_rules import RequestFacts
 from inspector.streams.run import run
-from inspector.streams.spelling import Item
 
 MOST_ITEMS = 500_000
-"""Things said that are kept for a correction; longer streams are only judged."""
+"""Items that are kept for a correction; longer streams are only judged."""
 
 PREVIEWED = 200
 """Changes that are listed; all are counted."""
-_KEPT = frozenset(
+_KEPT_MEANS = frozenset(
     {Means.TEXT, Means.THINKING, Means.REFUSAL, Means.SIGNATURE, Means.CALL, Means.FINISH, Means.TERMINAL, Means.USAGE, Means.ERROR}
 )
 CONTENT = frozenset({"text", "thinking", "refusal", "signature", "call"})
@@ -30,7 +30,7 @@ class CannotCorrect(ValueError):
 @dataclass(frozen=True, slots=True)
 class Draft:
     side: Side
-    dialect: str
+    protocol: str
     items: tuple[Item, ...]
     answer: Assembled
     error: str
@@ -42,11 +42,11 @@ class Draft:
     @property
     def ended(self) -> bool:
         """By its terminal record; in Chat Completions, where some servers never send that, by its finish reason."""
-        return any(item.kind == "terminal" for item in self.items) or (self.dialect == OPENAI_CHAT and bool(self.finish))
+        return any(item.kind == "terminal" for item in self.items) or (self.protocol == OPENAI_CHAT and bool(self.finish))
 
     @property
     def finish(self) -> str:
-        """The last reason that was given, in the dialect's own word."""
+        """The last reason that was given, in the protocol's own word."""
         return next((item.text for item in reversed(self.items) if item.kind == "finish" and item.text), "")
 
 
@@ -55,20 +55,20 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
     ran = run(exchange, side)
     items: list[Item] = []
     of_block: dict[int, int] = {}
-    given: dict[int, object] = {}
+    inputs: dict[int, object] = {}
     for observed in ran:
         event, at = observed.frame.index, observed.frame.at
-        if any(each.name == "malformed_record" for each in observed.violations) and (said := spelled(observed.frame)):
-            items.append(Item("text", said, event=event, at=at))
+        if any(violation.name == "malformed_record" for violation in observed.violations) and (content := salvaged_content(observed.frame)):
+            items.append(Item("text", content, event=event, at=at))
         for delta in observed.deltas:
             if delta.means is Means.CALL and delta.block is not None:
                 of_block[delta.block] = len(items)
             if delta.means is Means.BLOCK_END and delta.block is not None and delta.value is not None:
-                given[delta.block] = delta.value.get("input")
-            if delta.means in _KEPT:
+                inputs[delta.block] = delta.value.get("input")
+            if delta.means in _KEPT_MEANS:
                 items.append(Item(delta.means.value, delta.text, delta.name, delta.call_id, event, at))
         if len(items) > MOST_ITEMS:
-            raise CannotCorrect(f"The {side.value} side says more than {MOST_ITEMS:,} things: a stream of that length is only judged.")
+            raise CannotCorrect(f"The {side.value} side has more than {MOST_ITEMS:,} items: a stream of that length is only judged.")
     if ran.unsupported:
         raise CannotCorrect(f"The {side.value} side speaks a protocol that is not written here ({ran.unsupported}).")
     if len(ran.answers) > 1:
@@ -80,10 +80,10 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
         if block < len(answer.blocks):
             built = answer.blocks[block]
             # As the machines give the input of a custom tool, which is text.
-            if given.get(block) == {"input": built.text}:
+            if inputs.get(block) == {"input": built.text}:
                 raise CannotCorrect("The answer holds a call of a custom tool, which is not written again: replay it as it is.")
             items[place] = replace(items[place], text=built.text, name=built.name, call_id=built.call_id)
-    return Draft(side, ran.dialect, tuple(items), answer, words(answer.error))
+    return Draft(side, ran.protocol, tuple(items), answer, words(answer.error))
 
 
 def _unwritable(answer: Assembled) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _unwritable(answer: Assembled) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One event as it was and as it becomes. `event` is that of the stream that is corrected, or (`restored`) of the backend; None for what no event said."""
+    """One event as it was and as it becomes. `event` is that of the stream that is corrected, or (`restored`) of the backend; None for what is in no event."""
 
     strategy: str
     event: int | None
@@ -108,7 +108,7 @@ class Change:
 @dataclass(slots=True)
 class Work:
     names: frozenset[str]
-    asked: Asked
+    request: RequestFacts
     ours: Draft
     backend: Draft | None
     invented: bool
@@ -130,5 +130,5 @@ def shown_item(item: Item) -> str:
     return f"a call of {shown(item.name) or 'a tool'} with {shown(item.text)}" if item.kind == "call" else f"{item.kind} {shown(item.text)}"
 
 
-def made_id(name: str, text: str, number: int) -> str:
+def synthetic_call_id(name: str, text: str, number: int) -> str:
     return "call_" + hashlib.sha256(f"{number} {name} {text}".encode("utf-8", "surrogatepass")).hexdigest()[:24]

@@ -1,10 +1,10 @@
-"""Violations that the frames of one side show, whatever their dialect."""
+"""Violations that the frames of one side show, whatever their protocol."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from inspector.streams.assembling import shown
-from inspector.streams.model import Frame, Framing, Violation
+from inspector.streams.model import Frame, Framing, StreamViolation
 from inspector.streams.records import Holds, Record
 
 NOTES = {
@@ -36,7 +36,7 @@ _TYPES = {
 }
 _NAMES = {Framing.SSE: "server-sent events", Framing.NDJSON: "lines of JSON"}
 _STATUS = ("statusCode", "status", "status_code", "detail")
-"""Members of an HTTP error's body beside `error`, that no record of a stream has."""
+"""Members of an HTTP error's body next to `error`, that no record of a stream has."""
 
 
 class Frames:
@@ -50,13 +50,13 @@ class Frames:
         self._noted: set[str] = set()
         self.mixed = False
 
-    def feed(self, frame: Frame, record: Record) -> tuple[Violation, ...]:
+    def feed(self, frame: Frame, record: Record) -> tuple[StreamViolation, ...]:
         # What nearly all frames are: one more record like the first, without marks.
         if not frame.marks and frame.framing is self._first and record.holds is Holds.JSON and not _has_error(record.value):
             return ()
-        return tuple(Violation(name, frame.index, text) for name, text in self._found(frame, record))
+        return tuple(StreamViolation(name, frame.index, text) for name, text in self._named_violations(frame, record))
 
-    def _found(self, frame: Frame, record: Record) -> Iterator[tuple[str, str]]:
+    def _named_violations(self, frame: Frame, record: Record) -> Iterator[tuple[str, str]]:
         for mark in frame.marks:
             if mark in NOTES and mark not in self._noted:
                 self._noted.add(mark)
@@ -70,13 +70,13 @@ class Frames:
         if self._lacks or record.holds not in (Holds.JSON, Holds.DONE):
             return
         if self._is_body(frame, record.value):
-            yield "http_error_body_midstream", f"The body of an HTTP error stands in the stream: {shown(record.value)}"
+            yield "http_error_body_midstream", f"The body of an HTTP error is in the stream: {shown(record.value)}"
             return
         yield from self._framing(frame)
         self._began = True
 
     def is_body(self, frame: Frame, record: Record) -> bool:
-        """Whether the record is the body of an HTTP error, in the place of a record of the dialect."""
+        """Whether the record is the body of an HTTP error, in the place of a record of the protocol."""
         return record.holds is Holds.JSON and _has_error(record.value) and not self._lacks and self._is_body(frame, record.value)
 
     def _is_body(self, frame: Frame, value: Any) -> bool:

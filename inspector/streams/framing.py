@@ -1,6 +1,6 @@
-"""Bytes of one side as events: server-sent events by the rules of the HTML standard, lines of JSON, and what is neither, told apart record by record.
+"""Bytes of one side as events: server-sent events by the rules of the HTML standard, lines of JSON, and what is neither, distinguished record by record.
 
-Any split of the same bytes gives the same frames; only `at` and the mark `split` know of reads. One pass, in linear time. What is held is bounded: a record over the
+Any split of the same bytes gives the same frames; only `at` and the mark `split` know of reads. One pass, in linear time. Memory is bounded: a record over the
 limit is not kept but named (framing `other`, no data, mark `over-limit`), and the stream goes on after it.
 """
 
@@ -38,7 +38,7 @@ _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _PIECE = 2**17
 _PREFIX = 64
-"""Bytes that are kept of a line over the limit: enough to tell what it was."""
+"""Bytes that are kept of a line over the limit: enough to know what it was."""
 _FIELDS = frozenset((b"data", b"event", b"id", b"retry"))
 _MARKS_OF: dict[bytes, tuple[str, ...]] = {b"\n": (), b"\r\n": ("crlf",), b"\r": ("bare-cr",)}
 
@@ -66,7 +66,7 @@ class Framer:
         self._limit = limit
         self._reads = reads
         self._index = 0
-        self._held = bytearray()
+        self._buffer = bytearray()
         self._dropped = 0
         self._at = 0
         self._open: _Open | None = None
@@ -94,10 +94,10 @@ class Framer:
     def end(self) -> list[Frame]:
         """What the end of the bytes leaves: an event without blank line, a line without line end."""
         self._frames = []
-        if self._held.endswith(b"\r"):
-            self._lines(self._cut(len(self._held)))
-        line, dropped = bytes(self._held), self._dropped
-        self._held, self._dropped = bytearray(), 0
+        if self._buffer.endswith(b"\r"):
+            self._lines(self._cut(len(self._buffer)))
+        line, dropped = bytes(self._buffer), self._dropped
+        self._buffer, self._dropped = bytearray(), 0
         if not self._at:
             line = self._without_bom(line)
         if line:
@@ -108,9 +108,9 @@ class Framer:
         return self._frames
 
     def _take(self, data: bytes) -> None:
-        held = self._held
-        if held.endswith(b"\r"):
-            held += data
+        buffer = self._buffer
+        if buffer.endswith(b"\r"):
+            buffer += data
         else:
             last = max(data.rfind(b"\n"), data.rfind(b"\r"))
             if last < 0:
@@ -121,25 +121,25 @@ class Framer:
                 assert first is not None
                 self._dropped += first.start()
                 data = data[first.start() :]
-            held += data
-        cut = max(held.rfind(b"\n"), held.rfind(b"\r", 0, len(held) - 1)) + 1
+            buffer += data
+        cut = max(buffer.rfind(b"\n"), buffer.rfind(b"\r", 0, len(buffer) - 1)) + 1
         if cut:
             self._lines(self._cut(cut))
-        if len(held) > self._limit and not held.endswith(b"\r"):
+        if len(buffer) > self._limit and not buffer.endswith(b"\r"):
             self._hold(b"")
 
     def _hold(self, data: bytes) -> None:
         if self._dropped:
             self._dropped += len(data)
             return
-        self._held += data
-        if len(self._held) > max(self._limit + len(_BOM), _PREFIX):
-            self._dropped = len(self._held) - _PREFIX
-            del self._held[_PREFIX:]
+        self._buffer += data
+        if len(self._buffer) > max(self._limit + len(_BOM), _PREFIX):
+            self._dropped = len(self._buffer) - _PREFIX
+            del self._buffer[_PREFIX:]
 
     def _cut(self, size: int) -> bytes:
-        whole = bytes(self._held[:size]) if size < len(self._held) else bytes(self._held)
-        del self._held[:size]
+        whole = bytes(self._buffer[:size]) if size < len(self._buffer) else bytes(self._buffer)
+        del self._buffer[:size]
         return whole
 
     def _lines(self, body: bytes) -> None:
@@ -165,13 +165,13 @@ class Framer:
     def _end_of_open(self, body: bytes, ends: bytes) -> int:
         if body.startswith(ends):
             return len(ends)
-        found = body.find(ends + ends) if self._open is not None and self._open.stack is None else -1
-        return len(body) if found < 0 else found + 2 * len(ends)
+        end = body.find(ends + ends) if self._open is not None and self._open.stack is None else -1
+        return len(body) if end < 0 else end + 2 * len(ends)
 
     def _plain_records(self, body: bytes, ends: bytes) -> None:
         """Lines that all end alike, with nothing open: what nearly all streams consist of."""
         blocks = body.split(ends + ends)
-        rest = blocks.pop()
+        remainder = blocks.pop()
         at, index, gap, marks = self._at, self._index, 2 * len(ends), _MARKS_OF[ends]
         ascii_only, frames, sse, when = body.isascii(), self._frames, Framing.SSE, self._times[1]
         # The first record may have begun in an earlier read; those after it have not.
@@ -194,8 +194,8 @@ class Framer:
                 index += 1
             at = end
         self._at, self._index = at, index
-        if rest:
-            self._plain_lines(rest, ends)
+        if remainder:
+            self._plain_lines(remainder, ends)
 
     def _plain_lines(self, body: bytes, ends: bytes) -> int:
         at, marks = self._at, _MARKS_OF[ends]
@@ -323,8 +323,10 @@ class Framer:
         read = 1 if end > self._read[1] else 0
         if self._reads and start < self._read[read]:
             marks = marks | {"split"}
-        found = tuple(mark for mark in MARKS if mark in marks) if marks else ()
-        self._frames.append(Frame(self._index, start, end, framing, data, name.decode("utf-8", "replace"), self._times[read], found))
+        marks_in_order = tuple(mark for mark in MARKS if mark in marks) if marks else ()
+        self._frames.append(
+            Frame(self._index, start, end, framing, data, name.decode("utf-8", "replace"), self._times[read], marks_in_order)
+        )
         self._index += 1
 
 

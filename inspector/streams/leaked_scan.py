@@ -1,26 +1,26 @@
-"""Where calls are spelled in a text, and how they stand there: a look for openers, then the parser of the dialect."""
+"""Where calls are written in a text, and what is around them: a look for openers, then the parser of the syntax."""
 
 import re
 from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 
-from inspector.streams.dialects.base import Call, Dialect, Sort, Tools, skip
-from inspector.streams.dialects.catalogue import BY_ID, DIALECTS
+from inspector.streams.call_syntax.base import Call, CallSyntax, Sort, Tools, skip
+from inspector.streams.call_syntax.catalogue import BY_ID, CALL_SYNTAXES
 
-MOST_TRIED = 1000
+MOST_OPENERS = 1000
 """Openers of one text that a parser looks at: each look may go through the rest of the text."""
-MOST_FOUND = 200
+MOST_IN_TEXT = 200
 _MOST_TOOLS = 2000
 LINE = 2000
 """Characters of a line that are looked at."""
 
 
 @dataclass(slots=True)
-class Spelled:
-    """`last`: where the group ends that it belongs to. `alone`: nothing but blanks (or a closing think mark) stands before it in its line."""
+class ScannedCall:
+    """`last`: where the group ends that it belongs to. `alone`: nothing but blanks (or a closing think mark) is before it in its line."""
 
-    dialect: Dialect
+    syntax: CallSyntax
     call: Call
     start: int
     fenced: bool
@@ -29,16 +29,16 @@ class Spelled:
     last: int
 
 
-_OPENERS: dict[str, list[Dialect]] = {}
-for _dialect in DIALECTS:
-    for _opener in _dialect.openers:
-        _OPENERS.setdefault(_opener, []).append(_dialect)
+_OPENERS: dict[str, list[CallSyntax]] = {}
+for _syntax in CALL_SYNTAXES:
+    for _opener in _syntax.openers:
+        _OPENERS.setdefault(_opener, []).append(_syntax)
 # `<tool_calls` is tried before `<tool_call`, which it begins with. Openers that begin as words do would be tried at every such word:
 # they are only looked for in texts that hold one of them.
 _BY_LENGTH = sorted(_OPENERS, key=len, reverse=True)
 _WORDS = tuple(opener for opener in _BY_LENGTH if opener[0].isalpha())
 _MARKS, _NO_WORDS = (
-    "|".join(re.escape(opener) for opener in openers) for openers in (_BY_LENGTH, [each for each in _BY_LENGTH if each not in _WORDS])
+    "|".join(re.escape(opener) for opener in openers) for openers in (_BY_LENGTH, [opener for opener in _BY_LENGTH if opener not in _WORDS])
 )
 _FENCE = re.compile(r"```|^[ \t]{0,8}~~~", re.MULTILINE)
 _QUOTES = "`\"'“‘«„"
@@ -52,40 +52,40 @@ def _marks(names: frozenset[str], has_words: bool) -> re.Pattern[str]:
     return re.compile(f"{marks}|<(?P<tool>{own})(?=[\\s/>])" if own else marks)
 
 
-def spelled_calls(text: str, tools: Tools) -> list[Spelled]:
-    """All that a dialect's parser takes for a call or its beginning, in order and apart from each other, at most MOST_FOUND."""
-    found = _as_whole(text, tools)
-    if found:
-        return found
+def scanned_calls(text: str, tools: Tools) -> list[ScannedCall]:
+    """All that a syntax's parser takes for a call or its beginning, in order and apart from each other, at most MOST_IN_TEXT."""
+    scanned = _as_whole(text, tools)
+    if scanned:
+        return scanned
     names = frozenset(tools) if tools is not None and len(tools) <= _MOST_TOOLS else frozenset[str]()
-    marks, at, tried, is_fenced, seen = _marks(names, any(word in text for word in _WORDS)), 0, 0, False, 0
-    while tried < MOST_TRIED and len(found) < MOST_FOUND and (mark := marks.search(text, at)):
+    marks, at, openers, is_fenced, fenced_up_to = _marks(names, any(word in text for word in _WORDS)), 0, 0, False, 0
+    while openers < MOST_OPENERS and len(scanned) < MOST_IN_TEXT and (mark := marks.search(text, at)):
         start, at = mark.start(), mark.end()
         is_tag = mark.lastgroup == "tool"
-        if is_tag and not _stands_alone(text, start, found):
+        if is_tag and not _is_outside_document(text, start, scanned):
             continue
-        tried += 1
+        openers += 1
         # Fences within a call are part of it: only those outside are counted.
-        is_fenced ^= sum(1 for _ in _FENCE.finditer(text, seen, start)) % 2 == 1
-        seen = start
-        is_alone, is_quoted = _placement(text, start, found)
-        dialects = [BY_ID["D35"]] if is_tag else _OPENERS[mark[0]]
-        dialect, calls = next(((each, calls) for each in dialects if (calls := each.parser(text, start, tools))), (dialects[0], ()))
+        is_fenced ^= sum(1 for _ in _FENCE.finditer(text, fenced_up_to, start)) % 2 == 1
+        fenced_up_to = start
+        is_alone, is_quoted = _placement(text, start, scanned)
+        syntaxes = [BY_ID["D35"]] if is_tag else _OPENERS[mark[0]]
+        syntax, calls = next(((syntax, calls) for syntax in syntaxes if (calls := syntax.parser(text, start, tools))), (syntaxes[0], ()))
         if is_tag and calls and calls[-1].closed and _goes_on_as_document(text, calls[-1].end, names):
             continue
-        if not calls and dialect.sort is not Sort.LOOSE and is_alone and not (is_fenced or is_quoted) and no_sentence(text, at):
+        if not calls and syntax.sort is not Sort.LOOSE and is_alone and not (is_fenced or is_quoted) and no_sentence(text, at):
             calls = (_damaged(text, mark),)
-        found += [Spelled(dialect, call, call.start, is_fenced, is_quoted, is_alone, last=calls[-1].end) for call in calls]
+        scanned += [ScannedCall(syntax, call, call.start, is_fenced, is_quoted, is_alone, last=calls[-1].end) for call in calls]
         at = max(at, calls[-1].end) if calls else at
-        seen = max(seen, calls[-1].end) if calls and calls[-1].closed else seen
-    return found[:MOST_FOUND]
+        fenced_up_to = max(fenced_up_to, calls[-1].end) if calls and calls[-1].closed else fenced_up_to
+    return scanned[:MOST_IN_TEXT]
 
 
-def _placement(text: str, start: int, found: list[Spelled]) -> tuple[bool, bool]:
-    """Whether nothing stands before `start` in its line, and whether it is quoted. What follows a call stands as that does."""
-    last = found[-1].call.end if found else start + 1
+def _placement(text: str, start: int, scanned: list[ScannedCall]) -> tuple[bool, bool]:
+    """Whether nothing is before `start` in its line, and whether it is quoted. What follows a call is placed as that is."""
+    last = scanned[-1].call.end if scanned else start + 1
     if last <= start and skip(text, last) == start and "\n" not in text[last:start]:
-        return found[-1].alone, found[-1].quoted
+        return scanned[-1].alone, scanned[-1].quoted
     before = text[max(text.rfind("\n", max(0, start - LINE), start) + 1, start - LINE) : start]
     is_quoted = before[-1:] in tuple(_QUOTES) or before.count("`") % 2 == 1 or before.lstrip().startswith(">")
     return not before.strip() or _closes_thinking(before), is_quoted
@@ -94,8 +94,8 @@ def _placement(text: str, start: int, found: list[Spelled]) -> tuple[bool, bool]
 _WHOLE_STARTS = ("[", "{", "`", "")
 
 
-def _as_whole(text: str, tools: Tools) -> list[Spelled]:
-    """The forms without an opener: they are calls only where nothing else stands in the text, except thinking in front."""
+def _as_whole(text: str, tools: Tools) -> list[ScannedCall]:
+    """The forms without an opener: they are calls only where nothing else is in the text, except thinking before it."""
     if tools is None:
         return []
     begin = skip(text, 0)
@@ -104,10 +104,10 @@ def _as_whole(text: str, tools: Tools) -> list[Spelled]:
     )
     if marks and marks[0].lastgroup == "close":
         begin = skip(text, marks[0].end())
-    for dialect in DIALECTS:
-        calls = dialect.whole(text, begin, tools) if dialect.whole else ()
+    for syntax in CALL_SYNTAXES:
+        calls = syntax.whole(text, begin, tools) if syntax.whole else ()
         if calls:
-            return [Spelled(dialect, call, call.start, False, False, True, calls[-1].end) for call in calls]
+            return [ScannedCall(syntax, call, call.start, False, False, True, calls[-1].end) for call in calls]
     return []
 
 
@@ -119,7 +119,7 @@ def _damaged(text: str, mark: re.Match[str]) -> Call:
         None,
         text[mark.end() : mark.end() + 200],
         closed=False,
-        trouble="What follows its opening is not its syntax.",
+        problem="What follows its opening is not its syntax.",
     )
 
 
@@ -136,12 +136,15 @@ def _closes_thinking(before: str) -> bool:
     return match is not None and not before[match.end() :].strip()
 
 
-def _stands_alone(text: str, start: int, found: list[Spelled]) -> bool:
-    """Whether a tool's tag is no part of a document of tags: none stands before it, but for another call or the end of thinking."""
+def _is_outside_document(text: str, start: int, scanned: list[ScannedCall]) -> bool:
+    """Whether a tool's tag is no part of a document of tags: none is before it, but for another call or the end of thinking."""
     before = text[max(0, start - 200) : start].rstrip()
     if not before.endswith(">"):
         return True
-    return bool(found and skip(text, found[-1].call.end) == start) or re.search(r"</[\w:|]*think(?:ing)?>\Z|◁/think▷\Z", before) is not None
+    return (
+        bool(scanned and skip(text, scanned[-1].call.end) == start)
+        or re.search(r"</[\w:|]*think(?:ing)?>\Z|◁/think▷\Z", before) is not None
+    )
 
 
 def _goes_on_as_document(text: str, end: int, names: frozenset[str]) -> bool:
@@ -163,7 +166,7 @@ class Region:
 
 
 def thinking(text: str, closed_calls: list[Call]) -> list[Region]:
-    """Where reasoning stands within the text, by its marks outside of calls. A closing mark without an opening one closes what is before it."""
+    """Where reasoning is within the text, by its marks outside of calls. A closing mark without an opening one closes what is before it."""
     regions, opened, last = list[Region](), -1, 0
     spans = iter([(call.start, call.end) for call in closed_calls])
     span = next(spans, None)

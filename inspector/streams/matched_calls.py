@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from inspector.conversation import js_json
-from inspector.streams.hearing import Called, Heard
-from inspector.streams.leaked_calls import Found, Part, found_calls, where_of
+from inspector.streams.consumer import ConsumedCall, ConsumedSide
+from inspector.streams.leaked_calls import AnswerPart, TextCall, text_calls, where_of
 from inspector.streams.leaked_scan import region_at, thinking
-from inspector.streams.request_rules import Asked
+from inspector.streams.request_rules import RequestFacts
 from inspector.streams.text_compare import Span
-from inspector.streams.text_rules import part_of
+from inspector.streams.text_rules import answer_part
 
 Key = tuple[str, str]
-MOST_SPELLED = 200
+MOST_TEXT_CALLS = 200
 """Calls in text that are looked for on the other side, each look being one pass over its words."""
 
 
@@ -26,74 +26,74 @@ class Matched:
     """
 
     lost: list[tuple[str, int]] = field(default_factory=list)
-    altered: list[tuple[Called, Called]] = field(default_factory=list)
+    altered: list[tuple[ConsumedCall, ConsumedCall]] = field(default_factory=list)
     """Structured calls of the backend, each with the one of its name that the client got in its place."""
     promoted: list[tuple[str, int]] = field(default_factory=list)
     repeated: list[tuple[str, int]] = field(default_factory=list)
     removed: list[Span] = field(default_factory=list)
 
 
-class _Left:
+class _UnmatchedCalls:
     """Calls of the client that are no call of the backend yet."""
 
-    def __init__(self, calls: list[Called]) -> None:
-        self._by_key: dict[Key, deque[Called]] = {}
+    def __init__(self, calls: list[ConsumedCall]) -> None:
+        self._by_key: dict[Key, deque[ConsumedCall]] = {}
         self._by_name: dict[str, deque[Key]] = {}
         for call in calls:
-            self._by_key.setdefault((call.name, call.meant), deque()).append(call)
-            self._by_name.setdefault(call.name, deque()).append((call.name, call.meant))
+            self._by_key.setdefault((call.name, call.meaning), deque()).append(call)
+            self._by_name.setdefault(call.name, deque()).append((call.name, call.meaning))
 
-    def take(self, key: Key) -> Called | None:
+    def take(self, key: Key) -> ConsumedCall | None:
         waiting = self._by_key.get(key)
         return waiting.popleft() if waiting else None
 
-    def take_any(self, name: str) -> Called | None:
+    def take_any(self, name: str) -> ConsumedCall | None:
         """One of this name: values of text are typed by every proxy in its own way."""
         keys = self._by_name.get(name, deque())
         while keys and not self._by_key[keys[0]]:
             keys.popleft()
         return self.take(keys[0]) if keys else None
 
-    def rest(self) -> Iterator[Called]:
+    def remaining(self) -> Iterator[ConsumedCall]:
         for waiting in self._by_key.values():
             yield from waiting
 
 
-def matched(backend: Heard, client: Heard, asked: Asked) -> Matched:
+def matched(backend: ConsumedSide, client: ConsumedSide, request: RequestFacts) -> Matched:
     """Structured calls first; then those in text, unless the client got their text as it was."""
-    found, left, sent = Matched(), _Left(client.calls), set[Key]()
-    missing: list[Called] = []
+    matches, unmatched, sent = Matched(), _UnmatchedCalls(client.calls), set[Key]()
+    missing: list[ConsumedCall] = []
     for call in backend.calls:
-        sent.add((call.name, call.meant))
-        if left.take((call.name, call.meant)) is None:
+        sent.add((call.name, call.meaning))
+        if unmatched.take((call.name, call.meaning)) is None:
             missing.append(call)
     for call in missing:
-        got = left.take_any(call.name)
-        if got is not None:
-            found.altered.append((call, got))
+        received = unmatched.take_any(call.name)
+        if received is not None:
+            matches.altered.append((call, received))
         else:
-            found.lost.append((call.name, call.event))
-    for each in spelled_in(backend, asked):
-        if backend.words[each.start : each.end] in client.words:
+            matches.lost.append((call.name, call.event))
+    for text_call in text_calls_of(backend, request):
+        if backend.words[text_call.start : text_call.end] in client.words:
             continue
-        key = (each.name, js_json.canonical(each.arguments) if each.arguments is not None else "")
-        got = left.take(key) or left.take_any(each.name)
-        if got is not None:
-            sent.add((got.name, got.meant))
-            if not each.is_call and _is_thought(backend, each.start):
-                found.promoted.append((each.name, got.event))
+        key = (text_call.name, js_json.canonical(text_call.arguments) if text_call.arguments is not None else "")
+        received = unmatched.take(key) or unmatched.take_any(text_call.name)
+        if received is not None:
+            sent.add((received.name, received.meaning))
+            if not text_call.is_call and _is_thought(backend, text_call.start):
+                matches.promoted.append((text_call.name, received.event))
         elif key in sent:
             pass
-        elif each.is_call and each.closed and each.name:
-            found.lost.append((each.name, backend.event_at(each.start)))
+        elif text_call.is_call and text_call.closed and text_call.name:
+            matches.lost.append((text_call.name, backend.event_at(text_call.start)))
         else:
             continue
-        found.removed.append((each.start, each.end))
-    found.repeated = [(call.name, call.event) for call in left.rest() if (call.name, call.meant) in sent]
-    return found
+        matches.removed.append((text_call.start, text_call.end))
+    matches.repeated = [(call.name, call.event) for call in unmatched.remaining() if (call.name, call.meaning) in sent]
+    return matches
 
 
-def _is_thought(backend: Heard, at: int) -> bool:
+def _is_thought(backend: ConsumedSide, at: int) -> bool:
     """Whether the place is reasoning: given apart, or between tags of thinking in the text."""
     number = max(0, bisect_right([start for _, start in backend.runs], at) - 1)
     kind, start = backend.runs[number]
@@ -101,21 +101,23 @@ def _is_thought(backend: Heard, at: int) -> bool:
     return kind == "thinking" or region_at(thinking(backend.words[start:end], []), at - start) is not None
 
 
-def spelled_in(backend: Heard, asked: Asked) -> list[Found]:
+def text_calls_of(backend: ConsumedSide, request: RequestFacts) -> list[TextCall]:
     """Calls in the backend's words, with their places among all of them."""
-    found: list[Found] = []
+    calls_in_text: list[TextCall] = []
     # Where the structured calls are among the words is not known: none of them ends the reasoning.
-    calls = [part_of(block) for block in backend.answer.blocks if block.kind == "tool-call"]
+    calls = [answer_part(block) for block in backend.answer.blocks if block.kind == "tool-call"]
     spans = list(pairwise([*(start for _, start in backend.runs), len(backend.words)]))
     is_signed = bool(backend.signatures)
     words = [
-        Part("thinking", backend.words[start:end], is_signed) if kind == "thinking" else Part("content", backend.words[start:end])
+        AnswerPart("thinking", backend.words[start:end], is_signed)
+        if kind == "thinking"
+        else AnswerPart("content", backend.words[start:end])
         for (kind, _), (start, end) in zip(backend.runs, spans, strict=True)
     ]
     for number, (start, end) in enumerate(spans):
         where = where_of([*calls, *words], len(calls) + number, backend.answer.finish)
-        for each in found_calls(backend.words[start:end], None if asked.open else asked.tools, where):
-            found.append(replace(each, start=each.start + start, end=each.end + start))
-        if len(found) >= MOST_SPELLED:
+        for call in text_calls(backend.words[start:end], None if request.open else request.tools, where):
+            calls_in_text.append(replace(call, start=call.start + start, end=call.end + start))
+        if len(calls_in_text) >= MOST_TEXT_CALLS:
             break
-    return found[:MOST_SPELLED]
+    return calls_in_text[:MOST_TEXT_CALLS]

@@ -1,6 +1,6 @@
 """A captured response: what each side read and when, the events in its bytes, what they mean, and what is wrong with them.
 
-Everything is one pass: a capture of 500 MB is iterated, never held. What is made for every event is not frozen, which would take a fifth of the pass; nobody changes it. Indexes count from 0, times are milliseconds since the capture began (None: not recorded).
+Everything is one pass: a capture of 500 MB is iterated, never in memory as a whole. What is made for every event is not frozen, which would take a fifth of the pass; nobody changes it. Indexes count from 0, times are milliseconds since the capture began (None: not recorded).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -51,7 +51,7 @@ class Exchange:
 
     `happenings` begins again at every call and gives reads and ends in the order in which they happened (all of one side first, where the
     order was not kept: then `ordered` is False and nothing is claimed about before and after). `request` is the JSON body without secrets, None where
-    it was not captured. `dialects` names a side's dialect where the capture says it; else it is told by the events. `keeps_reads`: read boundaries are real.
+    it was not captured. `protocols` names a side's protocol where the capture says it; else it is detected from the events. `keeps_reads`: read boundaries are real.
     """
 
     native_id: str
@@ -59,7 +59,7 @@ class Exchange:
     sides: tuple[Side, ...]
     request: Mapping[str, Any] | None = None
     title: str = ""
-    dialects: Mapping[Side, str] = field(default_factory=lambda: MappingProxyType({}))
+    protocols: Mapping[Side, str] = field(default_factory=lambda: MappingProxyType({}))
     content_types: Mapping[Side, str] = field(default_factory=lambda: MappingProxyType({}))
     statuses: Mapping[Side, int] = field(default_factory=lambda: MappingProxyType({}))
     ordered: bool = True
@@ -71,13 +71,13 @@ class Exchange:
 
 
 LACKS = {
-    "framing": "events are kept without their SSE lines: frames are `ndjson` whatever the dialect, and have no names",
+    "framing": "events are kept without their SSE lines: frames are `ndjson` whatever the protocol, and have no names",
     "terminal-record": "records that are no JSON (`[DONE]`) are dropped",
     "end": "how the transfer ended is not kept",
     "times": "when bytes arrived is not kept",
     "read-boundaries": "which bytes arrived together is not kept",
     "stream": "the answer was asked for and given in one piece: nothing is claimed about its order or its end",
-    "bytes": "events were kept as values and are spelled again here",
+    "bytes": "events were kept as values and are re-encoded here",
 }
 
 
@@ -108,7 +108,7 @@ class Frame:
 
 
 class Means(StrEnum):
-    """What an event says, in one word for all dialects."""
+    """What an event says, in one word for all protocols."""
 
     START = "start"
     ROLE = "role"
@@ -147,7 +147,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class StreamViolation:
     """`name` is that of the row in the table of violations; `event` the event that shows it (the last one, where something is missing at the end).
 
     `severity` overrides that of the row, where this place differs.
@@ -166,7 +166,7 @@ class Observed:
     frame: Frame
     state: str
     deltas: tuple[Delta, ...] = ()
-    violations: tuple[Violation, ...] = ()
+    violations: tuple[StreamViolation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The message that the events of one side assemble to. `finish` is the dialect's own word ("" = none came), `ended` whether the terminal record came.
+    """The message that the events of one side assemble to. `finish` is the protocol's own word ("" = none came), `ended` whether the terminal record came.
 
     Where a request asks for several answers (`n` of Chat Completions), this is that of `choice`, and `others` are those of the other choices in order.
     """

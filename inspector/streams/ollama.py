@@ -14,20 +14,20 @@ _NO_COUNTERS = ("load", "unload")
 
 
 class OllamaChat(Answer):
-    dialect = OLLAMA_CHAT
+    protocol = OLLAMA_CHAT
 
-    def hear(self, value: Mapping[str, Any], name: str) -> None:
+    def consume(self, value: Mapping[str, Any], name: str) -> None:
         if value.get("error"):
             self.failed(value["error"])
             return
         if not isinstance(value.get("done"), bool):
-            self.once("event_unknown", f"A line does not say whether it is the last one: {shown(list(value)[:8])}")
+            self.report_once("event_unknown", f"A line does not say whether it is the last one: {shown(list(value)[:8])}")
             self.say(Means.OTHER)
         if not self.model:
             self.model = words(value.get("model"))[:1000]
             self.say(Means.START, value={"id": "", "model": self.model})
         if words(value.get("created_at")).startswith("1970"):
-            self.once("created_unit_wrong", f"`created_at` is {shown(value['created_at'])}.")
+            self.report_once("created_unit_wrong", f"`created_at` is {shown(value['created_at'])}.")
         self._content(value)
         if value.get("done") is True:
             self._done(value)
@@ -40,11 +40,11 @@ class OllamaChat(Answer):
             self.say(Means.ROLE, text=role)
         self._words(message.get("thinking"), "thinking", Means.THINKING)
         self._words(message.get("content"), "text", Means.TEXT)
-        for each in items(message.get("tool_calls")):
-            self._call(fields(fields(each).get("function")), words(fields(each).get("id")))
+        for entry in items(message.get("tool_calls")):
+            self._call(fields(fields(entry).get("function")), words(fields(entry).get("id")))
         if "tool_calls" in value:
             # Clients look for them under `message` only.
-            self.once("event_unknown", "A line has tool_calls beside the message, where no client looks for them.", "tool_calls")
+            self.report_once("event_unknown", "A line has tool_calls next to the message, where no client looks for them.", "tool_calls")
 
     def _words(self, text: Any, kind: str, means: Means) -> None:
         if isinstance(text, str) and text:
@@ -55,18 +55,19 @@ class OllamaChat(Answer):
     def _call(self, function: Mapping[str, Any], call_id: str) -> None:
         self.late("a call")
         self.state = "ended" if self.ended else "answer"
-        name, given = words(function.get("name")), function.get("arguments")
+        name, given_arguments = words(function.get("name")), function.get("arguments")
         if not name:
-            self.found("tool_name_missing", "A call has no name.")
+            self.report("tool_name_missing", "A call has no name.")
         self.settle()
         index = self.call(name, call_id)
-        text = given if isinstance(given, str) else "" if given is None else jsontext.compact(given)
+        text = given_arguments if isinstance(given_arguments, str) else "" if given_arguments is None else jsontext.compact(given_arguments)
         self.blocks.add(index, text, self.event)
         self.say(Means.ARGUMENTS, index, text)
         self.called(index)
-        if given is not None and not isinstance(given, dict):
-            self.found(
-                "tool_args_not_object", f"The arguments of the call of {shown(name)} are {named(given)}, where Ollama has an object."
+        if given_arguments is not None and not isinstance(given_arguments, dict):
+            self.report(
+                "tool_args_not_object",
+                f"The arguments of the call of {shown(name)} are {named(given_arguments)}, where Ollama has an object.",
             )
 
     def _done(self, value: Mapping[str, Any]) -> None:
@@ -79,19 +80,19 @@ class OllamaChat(Answer):
                 self.usage = counted
                 self.say(Means.USAGE, value=counted)
             if not reason:
-                self.found("done_reason_missing", "The last line has no done_reason.")
+                self.report("done_reason_missing", "The last line has no done_reason.")
             if not counted and reason not in _NO_COUNTERS:
-                self.found("done_missing_fields", "The last line has no counters.")
+                self.report("done_missing_fields", "The last line has no counters.")
             self.settle()
         self.terminal("done:true")
 
     def close(self, how: How) -> None:
         if how in MISSED and not self.ended and not self.error:
-            self.found("missing_terminal", f"{MISSED[how]} without a line that has done:true.")
+            self.report("missing_terminal", f"{MISSED[how]} without a line that has done:true.")
 
 
 class OllamaGenerate(OllamaChat):
-    dialect = OLLAMA_GENERATE
+    protocol = OLLAMA_GENERATE
 
     def _content(self, value: Mapping[str, Any]) -> None:
         self._words(value.get("thinking"), "thinking", Means.THINKING)

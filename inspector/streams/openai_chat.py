@@ -21,7 +21,7 @@ MOST_CHOICES = 128
 BLOCKS_OF_OTHERS = 1_000
 """Blocks that are kept of each choice but the one that is assembled."""
 TOOLS = ("tool_calls", "function_call")
-KNOWN = frozenset({"stop", "length", "content_filter", *TOOLS})
+FINISH_REASONS = frozenset({"stop", "length", "content_filter", *TOOLS})
 _CLOSED = frozenset({How.EOF, How.UNKNOWN})
 """Ends at which a client has read what there was. After a reset it gets an exception, and before a timeout it waits."""
 _CUT = frozenset({"length", "content_filter", "model_length"})
@@ -33,7 +33,7 @@ _SECONDS = (10**9, 10**11)
 @dataclass(slots=True)
 class _Choice:
     main: bool
-    """The message is made of this choice."""
+    """This choice is the message."""
     blocks: Blocks
     ids: set[str]
     """Of its calls: choices are alternatives, and may use the same ones."""
@@ -53,16 +53,16 @@ class _Choice:
 
 
 class OpenAIChat(Answer):
-    dialect = OPENAI_CHAT
+    protocol = OPENAI_CHAT
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._choices: dict[int, _Choice] = {}
         self._usage_records = 0
         self._usage_came = False
         self._created: Any = None
 
-    def hear(self, value: Mapping[str, Any], name: str) -> None:
+    def consume(self, value: Mapping[str, Any], name: str) -> None:
         if self._goes_on(value):
             return
         if value.get("error"):
@@ -70,7 +70,7 @@ class OpenAIChat(Answer):
             return
         choices = value.get("choices")
         if not isinstance(choices, list):
-            self.once("event_unknown", f"A record has no list of choices: {shown(list(value)[:8])}")
+            self.report_once("event_unknown", f"A record has no list of choices: {shown(list(value)[:8])}")
             self.say(Means.OTHER)
             return
         if not self.id and not self.model:
@@ -78,19 +78,19 @@ class OpenAIChat(Answer):
         self.named_as(words(value.get("id")), words(value.get("model")))
         created = self._created = value.get("created")
         if isinstance(created, int | float) and created and not _SECONDS[0] <= created < _SECONDS[1]:
-            self.once("created_unit_wrong", f"`created` is {shown(created)}: no time in seconds of these years.")
-        for each in choices:
-            if isinstance(each, dict):
-                self._of_choice(each, isinstance(value.get("usage"), dict))
+            self.report_once("created_unit_wrong", f"`created` is {shown(created)}: no time in seconds of these years.")
+        for choice in choices:
+            if isinstance(choice, dict):
+                self._of_choice(choice, isinstance(value.get("usage"), dict))
         self._usage(value.get("usage"), bool(choices))
 
     def _goes_on(self, value: Mapping[str, Any]) -> bool:
-        """Whether the record is what nearly all are: more words of the text under way and nothing else. It is said then, as `_choice` would."""
+        """Whether the record is what nearly all are: more words of the text under way and nothing else. It is recorded then, as `_choice` would."""
         choices = value.get("choices")
         if self._usage_records or self.ended or type(choices) is not list or len(choices) != 1 or type(choices[0]) is not dict:
             return False
-        (each,) = choices
-        delta, index = each.get("delta"), self.blocks.opened - 1
+        (entry,) = choices
+        delta, index = entry.get("delta"), self.blocks.opened - 1
         block = self.blocks.get(index)
         choice = self._choices.get(0)
         if (
@@ -102,8 +102,8 @@ class OpenAIChat(Answer):
             or choice.finish
             or type(delta) is not dict
             or len(delta) != 1
-            or each.get("finish_reason") is not None
-            or each.get("index") != 0
+            or entry.get("finish_reason") is not None
+            or entry.get("index") != 0
             or value.get("id") != self.id
             or value.get("model") != self.model
             or value.get("created") != self._created
@@ -137,7 +137,7 @@ class OpenAIChat(Answer):
         return replace(super().assembled(), choice=main, others=tuple(others))
 
     def _of_choice(self, value: Mapping[str, Any], counted: bool) -> None:
-        """One choice of a record; `counted`: the record has the usage too. While it is heard, its blocks and ids are those of the answer."""
+        """One choice of a record; `counted`: the record has the usage too. While it is consumed, its blocks and ids are those of the answer."""
         index = place(value.get("index", 0)) or 0
         if index not in self._choices:
             if len(self._choices) >= MOST_CHOICES:
@@ -154,50 +154,52 @@ class OpenAIChat(Answer):
     def _choice(self, choice: _Choice, value: Mapping[str, Any], counted: bool) -> None:
         # A whole answer in place of a delta: some servers end a stream with it, or send nothing else.
         delta = fields(value["delta"] if "delta" in value else value.get("message"))
-        # OpenRouter's usage comes beside the last choice once more, with its role and its finish reason: no second end.
+        # OpenRouter's usage comes with the last choice once more, with its role and its finish reason: no second end.
         if (
             counted
             and choice.finish
             and value.get("finish_reason") == choice.finish
-            and not any(_said(delta))
+            and not any(_contents(delta))
             and not delta.get("tool_calls")
         ):
             self.say(Means.OTHER, name="finish")
             return
         self._roles(choice, delta, value.get("finish_reason"))
         self._details(choice, delta)
-        for kind, means, text in _said(delta):
+        for kind, means, text in _contents(delta):
             self._before(choice, "text" if means is Means.TEXT else means.value)
             self.grow(kind, means, text)
-        signature = next((each["signature"] for each in items(delta.get("reasoning_details")) if words(fields(each).get("signature"))), "")
+        signature = next(
+            (entry["signature"] for entry in items(delta.get("reasoning_details")) if words(fields(entry).get("signature"))), ""
+        )
         if signature:
             last = self.blocks.get(self.blocks.opened - 1)
             at = self.blocks.opened - 1 if last is not None and last.kind == "thinking" else self.blocks.open("thinking", self.event)
             self.sign(at, signature)
-        for each in items(delta.get("tool_calls")):
-            if isinstance(each, dict):
-                self._call(choice, each)
+        for entry in items(delta.get("tool_calls")):
+            if isinstance(entry, dict):
+                self._call(choice, entry)
         legacy = delta.get("function_call")
         if isinstance(legacy, dict):
             self._call(choice, {"index": 0, "id": "function_call", "type": "function", "function": legacy}, legacy=True)
         finish = value.get("finish_reason")
         if finish == "":
-            self.once("finish_empty_string", "finish_reason is an empty text, where null is meant.")
+            self.report_once("finish_empty_string", "finish_reason is an empty text instead of null.")
         elif isinstance(finish, str):
             self._finish(choice, finish[:100])
 
     def _roles(self, choice: _Choice, delta: Mapping[str, Any], finish: Any) -> None:
         role = words(delta.get("role"))[:100]
         if choice.first and not role and delta:
-            self.once("role_missing_or_repeated", "The first delta has no role.")
+            self.report_once("role_missing_or_repeated", "The first delta has no role.")
         if role and choice.role:
             if role != choice.role:
-                self.once("role_missing_or_repeated", f"The role changes from {shown(choice.role)} to {shown(role)}.")
-            elif choice.finish and (finish or any(_said(delta)) or delta.get("tool_calls")):
-                self.once("role_missing_or_repeated", "The role is sent again after the finish reason, as if another answer began.")
+                self.report_once("role_missing_or_repeated", f"The role changes from {shown(choice.role)} to {shown(role)}.")
+            elif choice.finish and (finish or any(_contents(delta)) or delta.get("tool_calls")):
+                self.report_once("role_missing_or_repeated", "The role is sent again after the finish reason, as if another answer began.")
             # OpenRouter, Perplexity and others send the role in every delta; OpenRouter's usage record has it too.
             elif not choice.finish and not choice.always:
-                self.once("role_missing_or_repeated", "The role is sent again.", severity=Severity.NOTE)
+                self.report_once("role_missing_or_repeated", "The role is sent again.", severity=Severity.NOTE)
         elif role:
             choice.role = role
             self.role = role if choice.main else self.role
@@ -208,74 +210,78 @@ class OpenAIChat(Answer):
     def _details(self, choice: _Choice, delta: Mapping[str, Any]) -> None:
         """Entries of reasoning_details are fragments: clients join them by their index."""
         details = items(delta.get("reasoning_details"))
-        if choice.has_details and any(place(fields(each).get("index")) is None for each in details):
-            self.once("reasoning_index_missing", "An entry of reasoning_details has no index.")
+        if choice.has_details and any(place(fields(entry).get("index")) is None for entry in details):
+            self.report_once("reasoning_index_missing", "An entry of reasoning_details has no index.")
         choice.has_details = choice.has_details or bool(details)
 
     def _before(self, choice: _Choice, what: str) -> None:
-        """Where content may stand."""
+        """Where content may be."""
         choice.produced = True
         if self.late(what):
             return
         if choice.finish:
-            self.found("content_after_finish", f"{what.capitalize()} comes after the finish reason {choice.finish}.")
+            self.report("content_after_finish", f"{what.capitalize()} comes after the finish reason {choice.finish}.")
         if self._usage_records:
-            self.once("usage_not_last", "Content comes after the usage record.")
+            self.report_once("usage_not_last", "Content comes after the usage record.")
         if not choice.finish:
             self.state = "answer"
 
     def _call(self, choice: _Choice, entry: Mapping[str, Any], legacy: bool = False) -> None:
         is_custom = isinstance(entry.get("custom"), dict)
         function = fields(entry.get("custom") if is_custom else entry.get("function"))
-        name, call_id, given = words(function.get("name")), words(entry.get("id")), function.get("input" if is_custom else "arguments")
-        text = given if isinstance(given, str) else "" if given is None else jsontext.compact(given)
+        name, call_id, given_arguments = (
+            words(function.get("name")),
+            words(entry.get("id")),
+            function.get("input" if is_custom else "arguments"),
+        )
+        text = given_arguments if isinstance(given_arguments, str) else "" if given_arguments is None else jsontext.compact(given_arguments)
         index = place(entry.get("index"))
         if index is None:
-            self.found("tool_index_missing", "An entry of tool_calls has no index.")
+            self.report("tool_index_missing", "An entry of tool_calls has no index.")
             begins = not choice.calls or (call_id and call_id not in self.ids) or (name and not call_id)
             index = max(choice.calls, default=-1) + 1 if begins else choice.last
         block = self.blocks.get(choice.calls.get(index))
-        again = block is not None and (
+        is_another = block is not None and (
             bool(call_id and block.call_id and call_id != block.call_id) or bool(name and block.name and name != block.name and block.size)
         )
         if not (name or text or call_id or index not in choice.calls):
             return
         # Some send a last entry without anything new in it.
-        if index in choice.calls and not again and not text and choice.finish:
+        if index in choice.calls and not is_another and not text and choice.finish:
             return
         self._before(choice, "a call")
-        if again and block is not None:
-            self.found(
+        if is_another and block is not None:
+            self.report(
                 "tool_index_reused", f"The call {shown(name or call_id)} comes under index {index}, which is that of {shown(block.name)}."
             )
-        if index not in choice.calls or again:
+        if index not in choice.calls or is_another:
             if len(choice.calls) >= BLOCKS_KEPT:
                 return
-            self._begin(choice, index, name, "" if legacy else call_id, entry, again)
+            self._begin(choice, index, name, "" if legacy else call_id, entry, is_another)
             if is_custom:
                 choice.custom.add(index)
         elif text and index != choice.last:
-            self.once("parallel_calls_interleaved", f"Arguments of call {index} come after those of call {choice.last}.")
+            self.report_once("parallel_calls_interleaved", f"Arguments of call {index} come after those of call {choice.last}.")
         elif block is not None:
             block.name, block.call_id = (block.name or name)[:1000], (block.call_id or call_id)[:1000]
         choice.last = index
-        if given is not None and not isinstance(given, str):
-            self.found("tool_args_invalid_json", "The arguments of a call are sent as a value, where the dialect has text.")
+        if given_arguments is not None and not isinstance(given_arguments, str):
+            self.report("tool_args_invalid_json", "The arguments of a call are sent as a value, where the protocol has text.")
         if text:
             self.blocks.add(choice.calls[index], text, self.event)
             self.say(Means.ARGUMENTS, choice.calls[index], text)
 
-    def _begin(self, choice: _Choice, index: int, name: str, call_id: str, entry: Mapping[str, Any], again: bool) -> None:
+    def _begin(self, choice: _Choice, index: int, name: str, call_id: str, entry: Mapping[str, Any], is_another: bool) -> None:
         wrong = (
             ("tool_id_missing", not words(entry.get("id"))),
             ("tool_name_missing", not name),
             ("tool_type_missing", not words(entry.get("type"))),
         )
         for row, is_so in wrong:
-            if is_so and not again:
-                self.found(row, f"The call with index {index} begins without its {row.split('_')[1]}.")
-        if not again and index != len(choice.calls) and place(entry.get("index")) is not None:
-            self.found("tool_index_gap", f"The call number {len(choice.calls) + 1} has the index {index}.")
+            if is_so and not is_another:
+                self.report(row, f"The call with index {index} begins without its {row.split('_')[1]}.")
+        if not is_another and index != len(choice.calls) and place(entry.get("index")) is not None:
+            self.report("tool_index_gap", f"The call number {len(choice.calls) + 1} has the index {index}.")
         self.settle()
         choice.calls[index] = self.call(name, call_id)
         choice.open.add(choice.calls[index])
@@ -283,21 +289,21 @@ class OpenAIChat(Answer):
     def _finish(self, choice: _Choice, word: str) -> None:
         twice = bool(choice.finish)
         if twice and not self.ended:
-            self.found("duplicate_finish", f"The finish reason {shown(word)} comes after {shown(choice.finish)}.")
+            self.report("duplicate_finish", f"The finish reason {shown(word)} comes after {shown(choice.finish)}.")
         self.say(Means.FINISH, text=word)
         self._calls_end(choice, word)
-        if choice.calls and word == "stop" and not self.asked.forced:
+        if choice.calls and word == "stop" and not self.request.forced:
             count = f"{len(choice.calls):,} tool call{'s' * (len(choice.calls) != 1)}"
             text = f"The finish reason is stop, and the answer has {count}."
-            if self.asked.tools is None:
+            if self.request.tools is None:
                 text += " The request is not in the capture: if it names the tool (tool_choice), OpenAI itself answers so."
-            self.found("finish_mismatch_stop", text, severity=Severity.NOTE if self.asked.tools is None else None)
+            self.report("finish_mismatch_stop", text, severity=Severity.NOTE if self.request.tools is None else None)
         elif word in TOOLS and not choice.calls:
-            self.found("finish_mismatch_tool", f"The finish reason is {word}, and there is no tool call.")
-        elif word not in KNOWN:
-            self.found("finish_unknown", f"The finish reason {shown(word)} is none of OpenAI's.")
+            self.report("finish_mismatch_tool", f"The finish reason is {word}, and there is no tool call.")
+        elif word not in FINISH_REASONS:
+            self.report("finish_unknown", f"The finish reason {shown(word)} is none of OpenAI's.")
         if self._usage_records:
-            self.once("usage_not_last", "The finish reason comes after the usage record.")
+            self.report_once("usage_not_last", "The finish reason comes after the usage record.")
         choice.finish = word
         if choice.main:
             self.finish = word
@@ -317,18 +323,18 @@ class OpenAIChat(Answer):
         choice.open.clear()
         self.settle()
 
-    def _usage(self, usage: Any, beside: bool) -> None:
+    def _usage(self, usage: Any, has_choices: bool) -> None:
         if not isinstance(usage, dict) or not usage:
             return
         if self.ended:
-            self.found("content_after_terminal", "The usage record comes after the terminal.")
+            self.report("content_after_terminal", "The usage record comes after the terminal.")
         self._usage_came, self.usage = True, usage
         self.say(Means.USAGE, value=usage)
-        # Beside content it is a running count, as vLLM and Perplexity send it.
-        if not beside:
+        # With content it is a running count, as vLLM and Perplexity send it.
+        if not has_choices:
             self._usage_records += 1
             if self._usage_records > 1:
-                self.found("usage_duplicate", "The usage record comes a second time.")
+                self.report("usage_duplicate", "The usage record comes a second time.")
             self.state = "ended" if self.ended else "usage"
 
     def done_line(self) -> None:
@@ -337,21 +343,21 @@ class OpenAIChat(Answer):
         own = self.blocks
         for index, choice in self._choices.items():
             if choice.produced and not choice.finish and not self.error:
-                self.found("missing_finish_reason", f"Choice {index} has content and got no finish reason.")
+                self.report("missing_finish_reason", f"Choice {index} has content and got no finish reason.")
             self.blocks, self.aside = choice.blocks, "" if choice.main else f"choice {index}"
             self._calls_end(choice, "")
         self.blocks, self.aside = own, ""
-        if self.asked.wants_usage and not self._usage_came and not self.error:
-            self.found("usage_missing", "The request asked for a usage record, and none came.")
+        if self.request.wants_usage and not self._usage_came and not self.error:
+            self.report("usage_missing", "The request asked for a usage record, and none came.")
 
     def close(self, how: How) -> None:
         if how not in MISSED or DONE in self.lacks or self.ended or self.error:
             return
         if how in _CLOSED and self.is_finished:
             text = f"{MISSED[how]} after the finish reason, without [DONE]: some servers never send it."
-            self.found("missing_terminal", text, severity=Severity.NOTE)
+            self.report("missing_terminal", text, severity=Severity.NOTE)
         else:
-            self.found("missing_terminal", f"{MISSED[how]} without [DONE].")
+            self.report("missing_terminal", f"{MISSED[how]} without [DONE].")
 
     @property
     def is_finished(self) -> bool:
@@ -359,27 +365,27 @@ class OpenAIChat(Answer):
         return bool(self._choices) and all(choice.finish for choice in self._choices.values())
 
 
-def _said(delta: Mapping[str, Any]) -> Iterator[tuple[str, Means, str]]:
+def _contents(delta: Mapping[str, Any]) -> Iterator[tuple[str, Means, str]]:
     """What a delta says in words: kind of block, meaning, text."""
-    # The same words may stand under two names: OpenRouter's `reasoning` and its details, others' `reasoning_content`.
+    # The same words may come under two names: OpenRouter's `reasoning` and its details, others' `reasoning_content`.
     names = ("reasoning_content", "reasoning")
     thought = next((delta[name] for name in names if isinstance(delta.get(name), str) and delta[name]), "")
-    thought = thought or "".join(words(fields(each).get("text")) for each in items(delta.get("reasoning_details")))
+    thought = thought or "".join(words(fields(detail).get("text")) for detail in items(delta.get("reasoning_details")))
     if thought:
         yield "thinking", Means.THINKING, thought
     content = delta.get("content")
     if isinstance(content, str) and content:
         yield "text", Means.TEXT, content
     for part in items(content):
-        yield from _part(fields(part))
+        yield from _mistral_content(fields(part))
     if words(delta.get("refusal")):
         yield "refusal", Means.REFUSAL, delta["refusal"]
 
 
-def _part(part: Mapping[str, Any]) -> Iterator[tuple[str, Means, str]]:
+def _mistral_content(part: Mapping[str, Any]) -> Iterator[tuple[str, Means, str]]:
     """A part of content as Mistral sends it."""
     thinking = part.get("thinking")
-    thought = thinking if isinstance(thinking, str) else "".join(words(fields(each).get("text")) for each in items(thinking))
+    thought = thinking if isinstance(thinking, str) else "".join(words(fields(item).get("text")) for item in items(thinking))
     if thought:
         yield "thinking", Means.THINKING, thought
     elif words(part.get("text")):

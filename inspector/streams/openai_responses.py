@@ -13,7 +13,7 @@ from inspector.streams.model import How, Means
 
 ENDS = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 REASONS = frozenset({"max_output_tokens", "content_filter"})
-PARTS = {
+DELTA_EVENTS = {
     "response.output_text": ("text", Means.TEXT, "content_index", "text"),
     "response.refusal": ("refusal", Means.REFUSAL, "content_index", "refusal"),
     "response.reasoning_text": ("thinking", Means.THINKING, "content_index", "text"),
@@ -25,29 +25,29 @@ PARTS = {
 }
 """Event without `.delta` or `.done` -> kind of block, meaning, the member that numbers it within its item, the member of the done event that repeats it."""
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
-_PARTS_OF = {"message": "content", "reasoning": "summary"}
-Part = tuple[str, int]
+_CONTENT_OF = {"message": "content", "reasoning": "summary"}
+BlockKey = tuple[str, int]
 
 
 @dataclass(slots=True)
 class _Item:
     kind: str
-    blocks: dict[Part, int] = field(default_factory=dict)
-    wrong: set[Part] = field(default_factory=set)
+    blocks: dict[BlockKey, int] = field(default_factory=dict)
+    wrong: set[BlockKey] = field(default_factory=set)
     done: bool = False
 
 
 class OpenAIResponses(Answer):
-    dialect = OPENAI_RESPONSES
+    protocol = OPENAI_RESPONSES
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._items: dict[int, _Item] = {}
         self._done: dict[int, tuple[str, str]] = {}
         self._started = False
         self._number: int | None = None
 
-    def hear(self, value: Mapping[str, Any], name: str) -> None:
+    def consume(self, value: Mapping[str, Any], name: str) -> None:
         kind = words(value.get("type")) or name
         self._numbered(value.get("sequence_number"))
         base, _, what = kind.rpartition(".")
@@ -61,28 +61,28 @@ class OpenAIResponses(Answer):
             self._added(value)
         elif kind == "response.output_item.done":
             self._item_done(value)
-        elif base in PARTS and what in ("delta", "done"):
-            self._part(base, what, value)
+        elif base in DELTA_EVENTS and what in ("delta", "done"):
+            self._content_event(base, what, value)
         elif kind.startswith("response."):
             self.say(Means.PING if kind in ("response.in_progress", "response.queued") else Means.OTHER, text=kind[:100])
         else:
-            self.once("event_unknown", f"No event of Responses is named {shown(kind)}.", kind[:100])
+            self.report_once("event_unknown", f"No event of Responses is named {shown(kind)}.", kind[:100])
             self.say(Means.OTHER, text=kind[:100])
 
     def _numbered(self, number: Any) -> None:
         if not isinstance(number, int) or isinstance(number, bool):
             return
         if self._number is not None and number > self._number + 1:
-            self.found("r_sequence_gap", f"Number {shown(number)} comes after {self._number}.")
+            self.report("r_sequence_gap", f"Number {shown(number)} comes after {self._number}.")
         elif self._number is not None and number <= self._number:
-            self.found("r_sequence_repeat", f"Number {shown(number)} comes after {self._number}.")
+            self.report("r_sequence_repeat", f"Number {shown(number)} comes after {self._number}.")
         self._number = number
 
     def _start(self, response: Mapping[str, Any]) -> None:
         if self.ended:
-            self.found("content_after_terminal", "Another response begins after the terminal.")
+            self.report("content_after_terminal", "Another response begins after the terminal.")
         elif self._started:
-            self.found("start_repeated", "response.created comes again before the response has ended.")
+            self.report("start_repeated", "response.created comes again before the response has ended.")
         self._started, self.state, self.role = True, "ended" if self.ended else "response", "assistant"
         self.id, self.model = words(response.get("id"))[:1000], words(response.get("model"))[:1000]
         self.say(Means.START, value={"id": self.id, "model": self.model})
@@ -92,10 +92,10 @@ class OpenAIResponses(Answer):
         kind = words(item.get("type"))[:100]
         self.late(f"an item ({kind})")
         if index is None or index in self._items:
-            self.found("r_item_unopened", f"An item is added under the index {shown(index)}, which it cannot have.")
+            self.report("r_item_unopened", f"An item is added under the index {shown(index)}, which it cannot have.")
             return
         if index != len(self._items):
-            self.found("r_index_gap", f"Item number {len(self._items) + 1} has the index {index}.")
+            self.report("r_index_gap", f"Item number {len(self._items) + 1} has the index {index}.")
         if len(self._items) >= BLOCKS_KEPT:
             return
         self._items[index] = _Item(kind)
@@ -108,18 +108,18 @@ class OpenAIResponses(Answer):
             name, call_id = words(item.get("name")), words(item.get("call_id"))
             for row, is_so in (("tool_id_missing", not call_id), ("tool_name_missing", not name)):
                 if is_so:
-                    self.found(row, f"The {entry.kind} item has no {'call_id' if row == 'tool_id_missing' else 'name'}.")
+                    self.report(row, f"The {entry.kind} item has no {'call_id' if row == 'tool_id_missing' else 'name'}.")
             entry.blocks["tool-call", 0] = self.call(name, call_id)
-        elif entry.kind not in _PARTS_OF:
+        elif entry.kind not in _CONTENT_OF:
             entry.blocks["other", 0] = self.blocks.open("other", self.event, entry.kind, words(item.get("id")))
 
-    def _part(self, base: str, what: str, value: Mapping[str, Any]) -> None:
-        kind, means, numbered, repeated = PARTS[base]
+    def _content_event(self, base: str, what: str, value: Mapping[str, Any]) -> None:
+        kind, means, numbered, repeated = DELTA_EVENTS[base]
         index = place(value.get("output_index"))
         entry = self._items.get(index) if index is not None else None
         self.late(f"{means.value} ({what})")
         if entry is None or entry.done:
-            self.found("r_item_unopened", f"{base}.{what} names item {shown(value.get('output_index'))}, which is not open.")
+            self.report("r_item_unopened", f"{base}.{what} names item {shown(value.get('output_index'))}, which is not open.")
             return
         part = (kind if not numbered else base, place(value.get(numbered)) or 0 if numbered else 0)
         text = words(value.get("delta" if what == "delta" else repeated))
@@ -128,7 +128,7 @@ class OpenAIResponses(Answer):
         else:
             self._compare(entry, part, kind, means, text, f"{base}.done")
 
-    def _grow(self, entry: _Item, part: Part, kind: str, means: Means, text: str) -> None:
+    def _grow(self, entry: _Item, part: BlockKey, kind: str, means: Means, text: str) -> None:
         if not text:
             return
         at = entry.blocks.get(part)
@@ -139,7 +139,7 @@ class OpenAIResponses(Answer):
         self.blocks.add(at, text, self.event)
         self.say(means, at, text)
 
-    def _compare(self, entry: _Item, part: Part, kind: str, means: Means, text: str, where: str) -> None:
+    def _compare(self, entry: _Item, part: BlockKey, kind: str, means: Means, text: str, where: str) -> None:
         """Holds a text that is given whole against its deltas. Of arguments that came without any delta, the whole is taken for one."""
         at = entry.blocks.get(part)
         block = self.blocks.get(at)
@@ -153,14 +153,14 @@ class OpenAIResponses(Answer):
         if part not in entry.wrong and (block is None or (block.is_whole and block.text != text)):
             entry.wrong.add(part)
             sent = f"{block.size:,} characters" if block is not None else "no deltas"
-            self.found("r_done_ne_deltas", f"{where} gives {len(text):,} characters, and the deltas {sent} of other content.")
+            self.report("r_done_ne_deltas", f"{where} gives {len(text):,} characters, and the deltas {sent} of other content.")
 
     def _item_done(self, value: Mapping[str, Any]) -> None:
         item, index = fields(value.get("item")), place(value.get("output_index"))
         entry = self._items.get(index) if index is not None else None
         self.late("an item")
         if entry is None or index is None or entry.done:
-            self.found("r_item_unopened", f"output_item.done names item {shown(index)}, which is not open.")
+            self.report("r_item_unopened", f"output_item.done names item {shown(index)}, which is not open.")
             return
         entry.done = True
         if entry.kind in CALLS:
@@ -177,14 +177,14 @@ class OpenAIResponses(Answer):
             self.blocks.close(at, self.event)
             if entry.kind not in CALLS:
                 self.say(Means.BLOCK_END, at)
-        if entry.kind not in _PARTS_OF and entry.kind not in CALLS:
+        if entry.kind not in _CONTENT_OF and entry.kind not in CALLS:
             block = self.blocks.get(entry.blocks.get(("other", 0)))
             if block is not None and not block.size:
                 self.blocks.add(entry.blocks["other", 0], jsontext.compact(dict(item)), self.event)
         self._done[index] = _print(item)
         self.state = "ended" if self.ended else "response"
 
-    def _whole(self, entry: _Item, part: Part, kind: str, means: Means, text: str) -> None:
+    def _whole(self, entry: _Item, part: BlockKey, kind: str, means: Means, text: str) -> None:
         # An item without any delta is one that the server did not stream.
         if part in entry.blocks:
             self._compare(entry, part, kind, means, text, "output_item.done")
@@ -192,9 +192,9 @@ class OpenAIResponses(Answer):
             self._grow(entry, part, kind, means, text)
 
     def _call_done(self, entry: _Item, item: Mapping[str, Any]) -> None:
-        given, part = item.get(CALLS[entry.kind]), ("tool-call", 0)
-        if isinstance(given, str):
-            self._compare(entry, part, "tool-call", Means.ARGUMENTS, given, "output_item.done")
+        arguments, part = item.get(CALLS[entry.kind]), ("tool-call", 0)
+        if isinstance(arguments, str):
+            self._compare(entry, part, "tool-call", Means.ARGUMENTS, arguments, "output_item.done")
         at = entry.blocks[part]
         block = self.blocks.get(at)
         if entry.kind == "custom_tool_call":
@@ -213,7 +213,7 @@ class OpenAIResponses(Answer):
         self.finish = reason or status
         self.say(Means.FINISH, text=self.finish)
         if reason and reason not in REASONS:
-            self.found("finish_unknown", f"The response is incomplete for a reason that is none of OpenAI's: {shown(reason)}")
+            self.report("finish_unknown", f"The response is incomplete for a reason that is none of OpenAI's: {shown(reason)}")
         usage = response.get("usage")
         if isinstance(usage, dict) and usage:
             self.usage = usage
@@ -222,44 +222,44 @@ class OpenAIResponses(Answer):
             self.failed(response.get("error") or "the response failed")
             self.state = "ended"
             return
-        left = [index for index, item in self._items.items() if not item.done]
-        if left and status == "completed":
-            self.found("r_item_left_open", f"Item {left[0]} ({shown(self._items[left[0]].kind)}) is not done.")
+        open_items = [index for index, item in self._items.items() if not item.done]
+        if open_items and status == "completed":
+            self.report("r_item_left_open", f"Item {open_items[0]} ({shown(self._items[open_items[0]].kind)}) is not done.")
         output = response.get("output")
-        if isinstance(output, list) and not left:
+        if isinstance(output, list) and not open_items:
             self._final(output)
 
     def _final(self, output: list[Any]) -> None:
         done = [self._done[index] for index in sorted(self._done)]
         if len(output) != len(done):
-            self.found("r_final_ne_items", f"The final response has {len(output):,} items, and {len(done):,} were done.")
+            self.report("r_final_ne_items", f"The final response has {len(output):,} items, and {len(done):,} were done.")
             return
         for number, (item, (ident, content)) in enumerate(zip(output, done, strict=True)):
             final = _print(fields(item))
             if final != (ident, content):
                 what = "another id" if final[1] == content else "other content"
-                self.found("r_final_ne_items", f"Item {number} has {what} in the final response than when it was done.")
+                self.report("r_final_ne_items", f"Item {number} has {what} in the final response than when it was done.")
                 return
 
     def close(self, how: How) -> None:
         if how in MISSED and not self.ended and not self.error:
-            self.found("r_no_terminal", f"{MISSED[how]} without response.completed, incomplete or failed.")
+            self.report("r_no_terminal", f"{MISSED[how]} without response.completed, incomplete or failed.")
 
 
-def _texts(item: Mapping[str, Any]) -> Iterator[tuple[Part, str, Means, str]]:
+def _texts(item: Mapping[str, Any]) -> Iterator[tuple[BlockKey, str, Means, str]]:
     """The texts of an item that is done, each with the part that its deltas had."""
     reasoning = item.get("type") == "reasoning"
-    for number, each in enumerate(items(item.get("content"))):
-        part = fields(each)
+    for number, entry in enumerate(items(item.get("content"))):
+        part = fields(entry)
         base = "response.reasoning_text" if reasoning else "response.refusal" if part.get("type") == "refusal" else "response.output_text"
-        kind, means, _, member = PARTS[base]
+        kind, means, _, member = DELTA_EVENTS[base]
         yield (base, number), kind, means, words(part.get(member))
-    for number, each in enumerate(items(item.get("summary")) if reasoning else ()):
-        yield ("response.reasoning_summary_text", number), "thinking", Means.THINKING, words(fields(each).get("text"))
+    for number, entry in enumerate(items(item.get("summary")) if reasoning else ()):
+        yield ("response.reasoning_summary_text", number), "thinking", Means.THINKING, words(fields(entry).get("text"))
 
 
 def _print(item: Mapping[str, Any]) -> tuple[str, str]:
     """Id and a hash of what an item says. Encrypted reasoning is encrypted again each time, and says the same."""
-    said = [item.get("type"), item.get("call_id"), item.get("name"), item.get("arguments"), item.get("input")]
-    said += [text for _, _, _, text in _texts(item)]
-    return words(item.get("id"))[:1000], hashlib.sha256(jsontext.compact(said).encode("utf-8", "surrogatepass")).hexdigest()
+    content = [item.get("type"), item.get("call_id"), item.get("name"), item.get("arguments"), item.get("input")]
+    content += [text for _, _, _, text in _texts(item)]
+    return words(item.get("id"))[:1000], hashlib.sha256(jsontext.compact(content).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""What the request says that an answer can be held against: its tools, its earlier calls, what it forced."""
+"""What the request says that an answer can be judged by: its tools, its earlier calls, what it forced."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ MOST_CALLS = 20_000
 MOST_STEPS = 500_000
 """Keywords of schemas that are applied to all calls of an answer together, seconds of work; calls after that are not judged by their schemas."""
 _OPEN_LISTS = ("previous_response_id", "conversation", "prompt", "mcp_servers", "container")
-"""Members under which a request may bring tools that stand elsewhere."""
+"""Members under which a request may bring tools that are elsewhere."""
 _MORE_TOOLS = ("mcp", "tool_search", "namespace", "mcp_toolset")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestFacts:
     """`tools`: name -> schema of its arguments, None where the request was not captured; `open`: there may be tools that it does not list.
 
     `forced`: it named the tool to call. `wants_usage`: it asked for a usage record. `hides_thinking`: it asked for thinking without words.
@@ -29,7 +29,7 @@ class Asked:
     _checked: dict[str, bool] = field(default_factory=dict, compare=False)
     _steps: Iterator[int] = field(default_factory=lambda: iter(range(MOST_STEPS)), compare=False, repr=False)
 
-    def judged(self, name: str, given: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    def judged(self, name: str, arguments: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
         """Violations of a call against the tools: (name of the row, sentence)."""
         if self.tools is None:
             return
@@ -37,10 +37,10 @@ class Asked:
             if not self.open:
                 yield "tool_unknown_name", f"The request declares no tool {name[:80]!r}."
             return
-        if given is not None and (reason := self._mismatch(name, given)):
+        if arguments is not None and (reason := self._mismatch(name, arguments)):
             yield "tool_args_schema_mismatch", f"The arguments of {name[:80]} break its schema: {reason}"
 
-    def _mismatch(self, name: str, given: Mapping[str, Any]) -> str:
+    def _mismatch(self, name: str, arguments: Mapping[str, Any]) -> str:
         schema = (self.tools or {})[name]
         if not isinstance(schema, dict) or not schema:
             return ""
@@ -51,25 +51,25 @@ class Asked:
         try:
             if name not in self._checked:
                 self._checked[name] = can_judge(schema)
-            found = next(iter(validator(schema, self._steps).iter_errors(given)), None) if self._checked[name] else None
+            error = next(iter(validator(schema, self._steps).iter_errors(arguments)), None) if self._checked[name] else None
         except Exception:
             self._checked[name] = False
             return ""
-        return "" if found is None else str(found.message)[:200]
+        return "" if error is None else str(error.message)[:200]
 
 
-NOTHING_ASKED = Asked()
+UNKNOWN_REQUEST = RequestFacts()
 
 
-def asked(request: Mapping[str, Any] | None) -> Asked:
-    """What a request body of any supported dialect asks for; of one that was not captured nothing is known."""
+def request_facts(request: Mapping[str, Any] | None) -> RequestFacts:
+    """What a request body of any supported protocol asks for; of one that was not captured nothing is known."""
     if request is None:
-        return NOTHING_ASKED
-    listed = [each for name in ("tools", "functions") for each in _list(request.get(name)) if isinstance(each, dict)]
-    tools = dict(pair for each in listed for pair in _tool(each))
-    more = any(str(each.get("type", "")).startswith(_MORE_TOOLS) or each.get("defer_loading") for each in listed)
+        return UNKNOWN_REQUEST
+    listed = [tool for name in ("tools", "functions") for tool in _list(request.get(name)) if isinstance(tool, dict)]
+    tools = dict(pair for tool in listed for pair in _tool(tool))
+    more = any(str(tool.get("type", "")).startswith(_MORE_TOOLS) or tool.get("defer_loading") for tool in listed)
     options, choice, thinking = request.get("stream_options"), request.get("tool_choice"), request.get("thinking")
-    return Asked(
+    return RequestFacts(
         MappingProxyType(tools),
         more or any(request.get(name) for name in _OPEN_LISTS if name != "prompt" or isinstance(request.get(name), dict)),
         frozenset(_call_ids(request)),
@@ -93,19 +93,19 @@ def _tool(tool: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _call_ids(request: Mapping[str, Any]) -> Iterator[str]:
-    left = MOST_CALLS
+    remaining = MOST_CALLS
     for name in ("messages", "input"):
         for message in _list(request.get(name)):
             if not isinstance(message, dict):
                 continue
             if message.get("type") in ("function_call", "custom_tool_call"):
                 yield from _text(message.get("call_id"))
-            called = [each for each in _list(message.get("tool_calls")) if isinstance(each, dict)]
-            used = [each for each in _list(message.get("content")) if isinstance(each, dict) and each.get("type") == "tool_use"]
-            for each in called + used:
-                yield from _text(each.get("id"))
-            left -= len(called) + len(used) + 1
-            if left < 0:
+            called = [entry for entry in _list(message.get("tool_calls")) if isinstance(entry, dict)]
+            used = [entry for entry in _list(message.get("content")) if isinstance(entry, dict) and entry.get("type") == "tool_use"]
+            for entry in called + used:
+                yield from _text(entry.get("id"))
+            remaining -= len(called) + len(used) + 1
+            if remaining < 0:
                 return
 
 

@@ -42,11 +42,11 @@ def _not_judged(validator: Any, value: Any, instance: Any, schema: Any) -> Itera
 def _holds(schema: Any, name: str) -> bool:
     waiting = [schema]
     while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            if name in each:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if name in item:
                 return True
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
     return False

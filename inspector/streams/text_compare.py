@@ -1,4 +1,4 @@
-"""Two texts of one answer, as sent and as received: what is missing, what comes twice, what stands elsewhere. In linear time."""
+"""Two texts of one answer, as sent and as received: what is missing, what comes twice, what is elsewhere. In linear time."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ WORDS_UP_TO = 200_000
 SHORT = 16
 """Characters below which a run that comes again may be chance: it counts where it is a piece as sent."""
 MOVED = 8
-"""Characters that must stand elsewhere to count as moved: single words do, in any text."""
+"""Characters that must be elsewhere to count as moved: single words do, in any text."""
 LOOKED_AT = 200
 """Runs that are looked for elsewhere in the text, each look being one pass over it."""
 _STEP = 65_536
@@ -24,7 +24,7 @@ _SENTENCE = re.compile(r"[^\n.!?;]*[\n.!?;]|[^\n.!?;]+")
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """`lost` are spans of what was sent; `replayed` and `added` spans of what was received; `moved` where the received text first stands in another order."""
+    """`lost` are spans of what was sent; `replayed` and `added` spans of what was received; `moved` where the received text is first in another order."""
 
     lost: tuple[Span, ...] = ()
     replayed: tuple[Span, ...] = ()
@@ -46,20 +46,20 @@ def differences(sent: str, received: str, pieces: Collection[str] = ()) -> Diffe
         lost, extra, moved = [(front, front + len(ours))] if ours else [], [(front, front + len(theirs))] if theirs else [], None
     else:
         lost, extra, moved = _matched(ours, theirs, front)
-    replayed = [span for span in extra[:LOOKED_AT] if _comes_again(received[slice(*span)], sent, received, pieces)]
-    again = set(replayed)
-    added = [span for span in extra if span not in again]
+    replayed = [span for span in extra[:LOOKED_AT] if _is_repeated(received[slice(*span)], sent, received, pieces)]
+    replayed_spans = set(replayed)
+    added = [span for span in extra if span not in replayed_spans]
     return Differences(tuple(lost), tuple(replayed), tuple(added), moved)
 
 
-def _common(one: str, other: str) -> int:
+def _common(ours: str, theirs: str) -> int:
     """Length of the common beginning."""
-    size, at = min(len(one), len(other)), 0
-    while at < size and one[at : at + _STEP] == other[at : at + _STEP]:
+    size, at = min(len(ours), len(theirs)), 0
+    while at < size and ours[at : at + _STEP] == theirs[at : at + _STEP]:
         at += _STEP
     step = _STEP
     while step and at < size:
-        if one[at : at + step] == other[at : at + step]:
+        if ours[at : at + step] == theirs[at : at + step]:
             at += step
         step //= 2
     return min(at, size)
@@ -70,12 +70,12 @@ def _squeezed(text: str) -> str:
 
 
 def _blanks(ours: str, front: int) -> Differences:
-    """Texts that differ in blanks only: what was sent has some that did not arrive, wherever they stood."""
-    found = re.search(r"\s+", ours)
-    return Differences(lost=((front + found.start(), front + found.end()),)) if found else Differences()
+    """Texts that differ in blanks only: what was sent has some that did not arrive, wherever they were."""
+    blank = re.search(r"\s+", ours)
+    return Differences(lost=((front + blank.start(), front + blank.end()),)) if blank else Differences()
 
 
-def _comes_again(run: str, sent: str, received: str, pieces: Collection[str]) -> bool:
+def _is_repeated(run: str, sent: str, received: str, pieces: Collection[str]) -> bool:
     bare = run.strip()
     if len(bare) < SHORT and bare not in pieces:
         return False
@@ -86,13 +86,13 @@ def _matched(ours: str, theirs: str, front: int) -> tuple[list[Span], list[Span]
     pattern = _WORD if max(len(ours), len(theirs)) <= WORDS_UP_TO else _SENTENCE
     here, there = pattern.findall(ours), pattern.findall(theirs)
     to = _pairs(here, there)
-    taken = {at for at in to if at >= 0}
-    lost = list(_runs(here, lambda at: at not in taken, front))
+    taken_places = {at for at in to if at >= 0}
+    lost = list(_runs(here, lambda at: at not in taken_places, front))
     extra = list(_runs(there, lambda at: to[at] < 0, front))
     unmatched = "".join(theirs[start - front : end - front] for start, end in extra)
     elsewhere = [span for span in lost[:LOOKED_AT] if (bare := ours[span[0] - front : span[1] - front].strip()) and bare in unmatched]
-    found = set(elsewhere)
-    lost = [span for span in lost if span not in found]
+    moved_spans = set(elsewhere)
+    lost = [span for span in lost if span not in moved_spans]
     moved = _moved(there, to, front)
     if moved is None and elsewhere and sum(end - start for start, end in elsewhere) >= MOVED:
         moved = extra[0][0]
@@ -100,23 +100,23 @@ def _matched(ours: str, theirs: str, front: int) -> tuple[list[Span], list[Span]
 
 
 def _pairs(here: Sequence[str], there: Sequence[str]) -> list[int]:
-    """For each of `there` its place in `here`, -1 for none: what stands once on both sides, and the equal neighbors of that (Heckel's way)."""
+    """For each of `there` its place in `here`, -1 for none: what is once on both sides, and the equal neighbors of that (Heckel's way)."""
     ours, theirs = Counter(here), Counter(there)
-    place = {each: at for at, each in enumerate(here) if ours[each] == 1}
-    to = [place.get(each, -1) if theirs[each] == 1 and each.strip() else -1 for each in there]
-    taken = {at for at in to if at >= 0}
+    place = {token: at for at, token in enumerate(here) if ours[token] == 1}
+    to = [place.get(token, -1) if theirs[token] == 1 and token.strip() else -1 for token in there]
+    taken_places = {at for at in to if at >= 0}
     for order, step in ((range(len(there) - 1), 1), (range(len(there) - 1, 0, -1), -1)):
         for at in order:
             near = to[at] + step
-            if to[at] >= 0 and to[at + step] < 0 and 0 <= near < len(here) and near not in taken and here[near] == there[at + step]:
+            if to[at] >= 0 and to[at + step] < 0 and 0 <= near < len(here) and near not in taken_places and here[near] == there[at + step]:
                 to[at + step] = near
-                taken.add(near)
+                taken_places.add(near)
     return to
 
 
 def _runs(tokens: Sequence[str], is_so: Callable[[int], bool], front: int) -> Iterator[Span]:
     at = front
-    for chosen, group in groupby(enumerate(tokens), key=lambda each: is_so(each[0])):
+    for chosen, group in groupby(enumerate(tokens), key=lambda numbered: is_so(numbered[0])):
         size = sum(len(token) for _, token in group)
         if chosen:
             yield at, at + size

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from inspector.streams.assembling import arguments, shown
-from inspector.streams.leaked_calls import Part, leaked
-from inspector.streams.model import Assembled, Block, Violation
-from inspector.streams.request_rules import Asked
+from inspector.streams.leaked_calls import AnswerPart, leaked
+from inspector.streams.model import Assembled, Block, StreamViolation
+from inspector.streams.request_rules import RequestFacts
 
 THINK = (
     ("<think>", "</think>"),
@@ -42,7 +42,7 @@ TOKENS = (
     "<|END_RESPONSE|>",
     "[/INST]",
 )
-_OF_THEWRAPPER = "D36"
+_PROXY_WRAPPER = "D36"
 WRAPPERS = ("toolbridge_calls", "toolbridge:calls")
 _TAG = re.compile("|".join(re.escape(tag) for tag in sorted({tag for pair in THINK for tag in pair} | set(HARMONY), key=len, reverse=True)))
 _TOKEN = re.compile("|".join(re.escape(token) for token in TOKENS))
@@ -53,7 +53,7 @@ MOST = 20
 """Places of one block that are named."""
 
 
-def found(answer: Assembled, asked: Asked, read_by_client: bool) -> Iterator[Violation]:
+def text_violations(answer: Assembled, request: RequestFacts, read_by_client: bool) -> Iterator[StreamViolation]:
     """Violations in the words of an answer. What a proxy asks the model for and takes out again is judged only where the reader of this side is no proxy."""
     called = ""
     for block in answer.blocks:
@@ -63,45 +63,45 @@ def found(answer: Assembled, asked: Asked, read_by_client: bool) -> Iterator[Vio
             prose = without_code(block.text)
             yield from _thinking(block, prose)
             for match in _first(_TOKEN, prose):
-                yield Violation("special_token_leak", block.last, f"The special token {match[0]} stands in the text.")
+                yield StreamViolation("special_token_leak", block.last, f"The special token {match[0]} is in the text.")
             if read_by_client:
                 for match in _first(WRAPPER, prose):
-                    yield Violation("wrapper_unparsed", block.last, f"{match[0]} stands in the text.")
+                    yield StreamViolation("wrapper_unparsed", block.last, f"{match[0]} is in the text.")
                 if called and is_fragment(block.text.strip(), called):
-                    yield Violation(
-                        "wrapper_fragment_leak", block.first, f"After the call stands {shown(block.text.strip())}, a piece of its tags."
+                    yield StreamViolation(
+                        "wrapper_fragment_leak", block.first, f"After the call is {shown(block.text.strip())}, a piece of its tags."
                     )
     if read_by_client:
-        yield from _calls(answer, asked)
+        yield from _calls(answer, request)
 
 
-def part_of(block: Block) -> Part:
+def answer_part(block: Block) -> AnswerPart:
     """A block as the search for calls in text sees it."""
     match block.kind:
         case "thinking":
-            return Part("thinking", block.text, bool(block.signature))
+            return AnswerPart("thinking", block.text, bool(block.signature))
         case "text":
-            return Part("content", block.text)
+            return AnswerPart("content", block.text)
         case "tool-call":
-            return Part("call", name=block.name, arguments=arguments(block.text).input)
-    return Part("other")
+            return AnswerPart("call", name=block.name, arguments=arguments(block.text).input)
+    return AnswerPart("other")
 
 
-def _calls(answer: Assembled, asked: Asked) -> Iterator[Violation]:
+def _calls(answer: Assembled, request: RequestFacts) -> Iterator[StreamViolation]:
     """Calls that were made as text, and that no structured call follows."""
-    for number, each in leaked([part_of(block) for block in answer.blocks], None if asked.open else asked.tools, answer.finish):
+    for number, call in leaked([answer_part(block) for block in answer.blocks], None if request.open else request.tools, answer.finish):
         block = answer.blocks[number]
         is_thinking = block.kind == "thinking"
         # The wrapper of a proxy has a row of its own.
-        if is_thinking or each.dialect != _OF_THEWRAPPER:
+        if is_thinking or call.syntax != _PROXY_WRAPPER:
             row = "tool_text_in_reasoning" if is_thinking else "tool_text_in_content"
-            name = shown(each.name) or "a tool"
-            text = f"A call of {name} is written as text ({each.dialect}, {each.confidence} confidence). {each.reasons[0]}"
-            yield Violation(row, block.last, text)
+            name = shown(call.name) or "a tool"
+            text = f"A call of {name} is written as text ({call.syntax}, {call.confidence} confidence). {call.reasons[0]}"
+            yield StreamViolation(row, block.last, text)
 
 
 def without_code(text: str) -> str:
-    """`text` with code, fenced or between backticks, blanked: what stands there is talked about. Places stay."""
+    """`text` with code, fenced or between backticks, blanked: what is there is talked about. Places stay."""
     pieces, at = [], 0
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
@@ -116,26 +116,26 @@ def without_code(text: str) -> str:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    seen: set[str] = set()
+    seen_texts: set[str] = set()
     for match in pattern.finditer(text):
-        if match[0] not in seen and len(seen) < MOST:
-            seen.add(match[0])
+        if match[0] not in seen_texts and len(seen_texts) < MOST:
+            seen_texts.add(match[0])
             yield match
 
 
-def _thinking(block: Block, prose: str) -> Iterator[Violation]:
+def _thinking(block: Block, prose: str) -> Iterator[StreamViolation]:
     tags = [match[0] for match in _first(_TAG, prose)]
     unclosed = {opening for opening, closing in THINK if opening in tags and prose.rfind(closing) < prose.rfind(opening)}
     # Cut text may have had its end where it is not kept any more.
     if block.size <= len(block.text):
         for opening in sorted(unclosed):
-            yield Violation("think_unclosed", block.last, f"{opening} stands in the text, and nothing closes it.")
+            yield StreamViolation("think_unclosed", block.last, f"{opening} is in the text, and nothing closes it.")
     for tag in tags:
         if tag not in unclosed:
-            yield Violation("think_tag_leak", block.last, f"{tag} stands in the text.")
+            yield StreamViolation("think_tag_leak", block.last, f"{tag} is in the text.")
 
 
 def is_fragment(text: str, name: str) -> bool:
     """Whether a whole text is the end or the beginning of a tag that a call was written with."""
-    tags = [f"</{each}>" for each in (*WRAPPERS, name)]
+    tags = [f"</{tag_name}>" for tag_name in (*WRAPPERS, name)]
     return any(text == tag or (text and tag.endswith(text)) or (len(text) > 2 and tag.startswith(text)) for tag in tags)

@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.streams.assembling import arguments
-from inspector.streams.dialects.base import Tools
+from inspector.streams.call_syntax.base import Tools
 from inspector.streams.model import Assembled, Block
 
 STREAM = "stream"
@@ -27,14 +27,14 @@ def _chunks(answers: Sequence[Assembled]) -> Iterator[Chunk]:
     for number, answer in enumerate(answers):
         place = 0
         for block in answer.blocks:
-            made = _payload(block)
-            if made is None:
+            content = _payload(block)
+            if content is None:
                 continue
             key = f"event-{block.first}"
-            again = keys.get(key, 0)
-            keys[key] = again + 1
-            kind, payload = made
-            yield Chunk(f"{key}.{again}" if again else key, seq, "assistant", kind, payload, msg_idx=number, chunk_idx=place)
+            repeats = keys.get(key, 0)
+            keys[key] = repeats + 1
+            kind, payload = content
+            yield Chunk(f"{key}.{repeats}" if repeats else key, seq, "assistant", kind, payload, msg_idx=number, chunk_idx=place)
             seq, place = seq + 1, place + 1
         if answer.error:
             key = f"error-{number}"
@@ -43,7 +43,7 @@ def _chunks(answers: Sequence[Assembled]) -> Iterator[Chunk]:
 
 
 def _payload(block: Block) -> tuple[Kind, Mapping[str, Any]] | None:
-    """None for a block without content: thinking that was announced and never said."""
+    """None for a block without content: thinking that was announced and never came."""
     match block.kind:
         case "text":
             return Kind.TEXT, {"type": "text", "text": block.text}
@@ -56,6 +56,6 @@ def _payload(block: Block) -> tuple[Kind, Mapping[str, Any]] | None:
             return Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": block.text}
         case "tool-call":
             read = arguments(block.text).input if block.size == len(block.text) else None
-            given = block.text if read is None else dict(read)
-            return Kind.TOOL_CALL, {"type": "tool-call", "toolCallId": block.call_id, "toolName": block.name, "input": given}
+            call_input = block.text if read is None else dict(read)
+            return Kind.TOOL_CALL, {"type": "tool-call", "toolCallId": block.call_id, "toolName": block.name, "input": call_input}
     return Kind.CONTROL, {"type": "control", "block": {"type": block.name, "text": block.text}, "wire": STREAM}

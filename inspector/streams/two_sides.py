@@ -1,6 +1,6 @@
-"""Both sides of a proxy held against each other: what the client got that the backend had not said, and what the backend had said that the client never got.
+"""Both sides of a proxy compared: what the client got that the backend had not sent, and what the backend had sent that the client never got.
 
-Events are aligned by what they mean, so that the sides may speak different dialects. What the order of both sides would have to show is claimed only where the capture
+Events are aligned by what they mean, so that the sides may speak different protocols. What the order of both sides would have to show is claimed only where the capture
 kept that order.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from inspector.rules.base import Severity
 from inspector.streams.assembling import MISSED, shown
 from inspector.streams.catalogue import FILTER, LENGTH, common_finish, common_usage
-from inspector.streams.hearing import TEXT_KEPT, Heard
+from inspector.streams.consumer import TEXT_KEPT, ConsumedSide
 from inspector.streams.matched_calls import Matched, matched
-from inspector.streams.model import Exchange, How, Side, Violation
-from inspector.streams.request_rules import asked
+from inspector.streams.model import Exchange, How, Side, StreamViolation
+from inspector.streams.request_rules import request_facts
 from inspector.streams.run import Evidence, Gathered, OneSide, of_choice, one_side
 from inspector.streams.text_compare import Differences, Span, differences
 from inspector.streams.text_rules import THINK, WRAPPERS, is_fragment
@@ -32,34 +32,34 @@ _MOST_COMPARED = 1_000_000
 """Events, counted once for each choice, up to which every choice is compared: each comparison reads the capture again."""
 _LONGEST_TAG = 200
 _BROKEN = "\N{REPLACEMENT CHARACTER}"
-_TAGS = (*(tag for pair in THINK for tag in pair), *(f"<{end}{each}>" for each in WRAPPERS for end in ("", "/")))
+_TAGS = (*(tag for pair in THINK for tag in pair), *(f"<{end}{name}>" for name in WRAPPERS for end in ("", "/")))
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 @dataclass(frozen=True, slots=True)
 class TwoSides:
-    """`found` in the order of the table. `remarks` are sentences on what differs and is no fault by any rule, or could not be compared."""
+    """`evidence` in the order of the table. `remarks` are sentences on what differs and is no fault by any rule, or could not be compared."""
 
-    found: tuple[Evidence, ...]
+    evidence: tuple[Evidence, ...]
     remarks: tuple[str, ...] = ()
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(each.row.name for each in self.found)
+        return frozenset(evidence.rule.name for evidence in self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An exchange as a whole. `found` has the evidence of each side, without what a row of both sides explains; `sides` is None where there is only one."""
+    """An exchange as a whole. `evidence` has that of each side, without what a row of both sides explains; `sides` is None where there is only one."""
 
     alone: Mapping[Side, OneSide]
     sides: TwoSides | None
 
-    def found(self, side: Side) -> tuple[Evidence, ...]:
+    def evidence(self, side: Side) -> tuple[Evidence, ...]:
         explained = (
             frozenset[str]().union(*(EXPLAINED.get(name, ()) for name in self.sides.names)) if self.sides and side is Side.CLIENT else ()
         )
-        return tuple(each for each in self.alone[side].found if each.row.name not in explained)
+        return tuple(evidence for evidence in self.alone[side].evidence if evidence.rule.name not in explained)
 
 
 def judged(exchange: Exchange) -> Judged:
@@ -71,13 +71,13 @@ def two_sides(exchange: Exchange) -> TwoSides | None:
     """What only both sides can prove; None where the capture has one side. Reads the capture twice; raises nothing on any bytes."""
     if set(exchange.sides) != set(Side):
         return None
-    client = Heard(exchange, Side.CLIENT)
+    client = ConsumedSide(exchange, Side.CLIENT)
     before = client.terminal.moment if client.terminal else None
-    backend = Heard(exchange, Side.BACKEND, before)
+    backend = ConsumedSide(exchange, Side.BACKEND, before)
     if backend.answer.choice != client.answer.choice:
         # The sides begin with different choices: the lowest one is the message of both.
         choice = min(answer.choice for answer in (*backend.every, *client.every))
-        client, backend = Heard(exchange, Side.CLIENT, choice=choice), Heard(exchange, Side.BACKEND, before, choice)
+        client, backend = ConsumedSide(exchange, Side.CLIENT, choice=choice), ConsumedSide(exchange, Side.BACKEND, before, choice)
     for side in (backend, client):
         if side.ran.unsupported:
             return TwoSides((), (f"The {side.side.value} side speaks a protocol that is not read here: the sides are not compared.",))
@@ -92,56 +92,60 @@ def two_sides(exchange: Exchange) -> TwoSides | None:
     return TwoSides(gathered.evidence(), tuple(remarks))
 
 
-def _of_others(exchange: Exchange, backend: Heard, client: Heard, remarks: list[str]) -> Iterator[Violation]:
+def _of_others(exchange: Exchange, backend: ConsumedSide, client: ConsumedSide, remarks: list[str]) -> Iterator[StreamViolation]:
     """What became of the choices of the backend that are not the message."""
-    got, ours = {answer.choice for answer in client.every}, {answer.choice for answer in backend.every}
-    remarks += [f"The client got a choice {index}, which the backend had not sent." for index in sorted(got - ours) if ours]
+    client_choices, backend_choices = {answer.choice for answer in client.every}, {answer.choice for answer in backend.every}
+    remarks += [
+        f"The client got a choice {index}, which the backend had not sent."
+        for index in sorted(client_choices - backend_choices)
+        if backend_choices
+    ]
     is_cut_off = client.ran.how in (How.RESET, How.CUT) and client.terminal is None
     if is_cut_off or client.error is not None or client.body_event >= 0:
         return
     others = [answer for answer in backend.every if answer.choice != client.answer.choice and answer.blocks]
     for answer in others:
-        if answer.choice not in got:
-            said = shown(" ".join(block.text or block.name for block in answer.blocks))
-            text = f"Choice {answer.choice} of the backend did not reach the client: {said}"
-            yield Violation("choice_lost", answer.blocks[0].first, text)
-    both = [answer.choice for answer in others if answer.choice in got]
-    left = _MOST_COMPARED // max(1, backend.records + client.records)
-    if len(both) > left:
-        remarks.append(f"Of the {len(both):,} further choices, {left:,} are compared: the capture is too long for more.")
-    for choice in both[:left]:
-        own: list[str] = []
-        sent, received = (Heard(exchange, side, choice=choice) for side in (Side.BACKEND, Side.CLIENT))
-        for violation in _Comparison(exchange, sent, received, own).of_answer():
+        if answer.choice not in client_choices:
+            words = shown(" ".join(block.text or block.name for block in answer.blocks))
+            text = f"Choice {answer.choice} of the backend did not reach the client: {words}"
+            yield StreamViolation("choice_lost", answer.blocks[0].first, text)
+    both = [answer.choice for answer in others if answer.choice in client_choices]
+    most = _MOST_COMPARED // max(1, backend.records + client.records)
+    if len(both) > most:
+        remarks.append(f"Of the {len(both):,} further choices, {most:,} are compared: the capture is too long for more.")
+    for choice in both[:most]:
+        choice_remarks: list[str] = []
+        sent, received = (ConsumedSide(exchange, side, choice=choice) for side in (Side.BACKEND, Side.CLIENT))
+        for violation in _Comparison(exchange, sent, received, choice_remarks).of_answer():
             yield of_choice(choice, violation)
-        remarks += [f"Choice {choice}: {each}" for each in own]
+        remarks += [f"Choice {choice}: {remark}" for remark in choice_remarks]
 
 
 class _Comparison:
-    def __init__(self, exchange: Exchange, backend: Heard, client: Heard, remarks: list[str]) -> None:
+    def __init__(self, exchange: Exchange, backend: ConsumedSide, client: ConsumedSide, remarks: list[str]) -> None:
         self.exchange, self.backend, self.client, self.remarks = exchange, backend, client, remarks
         self.ordered = exchange.ordered and "stream" not in exchange.lacks
         # A client that hung up, or a capture that was cut, got no more because of that.
         self.hung_up = client.ran.how in (How.RESET, How.CUT) and client.terminal is None
         self.died_at = client.error is not None or client.body_event >= 0
 
-    def all(self) -> Iterator[Violation]:
-        calls = matched(self.backend, self.client, asked(self.exchange.request))
+    def all(self) -> Iterator[StreamViolation]:
+        calls = matched(self.backend, self.client, request_facts(self.exchange.request))
         yield from self._terminals(self.backend.size - sum(end - start for start, end in calls.removed))
         yield from self._answer(calls)
         yield from self._usage()
         if self.client.after_end:
-            yield Violation(
+            yield StreamViolation(
                 "after_end_write",
                 max(self.client.records - 1, 0),
                 f"{self.client.after_end:,} bytes were written after the end of the stream.",
             )
 
-    def of_answer(self) -> Iterator[Violation]:
+    def of_answer(self) -> Iterator[StreamViolation]:
         """What became of the content alone, of one choice of several."""
-        return self._answer(matched(self.backend, self.client, asked(self.exchange.request)))
+        return self._answer(matched(self.backend, self.client, request_facts(self.exchange.request)))
 
-    def _answer(self, calls: Matched) -> Iterator[Violation]:
+    def _answer(self, calls: Matched) -> Iterator[StreamViolation]:
         yield from self._calls(calls)
         yield from self._words(calls.removed)
         yield from self._signatures()
@@ -150,14 +154,14 @@ class _Comparison:
     def _ended_in_error(self) -> bool:
         return self.died_at and self.client.terminal is None
 
-    def _terminals(self, expected: int) -> Iterator[Violation]:
+    def _terminals(self, expected: int) -> Iterator[StreamViolation]:
         backend, client = self.backend, self.client
         if client.terminal is not None:
             yield from self._premature(expected)
             if self._is_fabricated():
                 how = "with an error" if backend.error else f"without one ({backend.ran.how.value})"
                 text = f"The client got {client.terminal_word}, and the backend had ended {how}."
-                yield Violation("fabricated_terminal", client.terminal.event, text)
+                yield StreamViolation("fabricated_terminal", client.terminal.event, text)
         elif (
             backend.terminal is not None
             and not backend.error
@@ -172,9 +176,9 @@ class _Comparison:
             else:
                 text = f"The backend's {backend.terminal_word} came, and the client's stream ended without a terminal."
             severity = Severity.WARNING if client.is_finished else None
-            yield Violation("terminal_swallowed", backend.terminal.event, text, severity)
+            yield StreamViolation("terminal_swallowed", backend.terminal.event, text, severity)
 
-    def _premature(self, expected: int) -> Iterator[Violation]:
+    def _premature(self, expected: int) -> Iterator[StreamViolation]:
         """`expected`: characters that the client should have got by then."""
         backend, client = self.backend, self.client
         terminal, last = client.terminal, backend.last_payload
@@ -183,20 +187,20 @@ class _Comparison:
         # A terminal record of the backend that is all that was still to come is no loss: Ollama's last line says finish and end in one.
         if last is not None and terminal.moment < last.moment:
             text = f"The client's terminal came at input {backend.records_before:,} of {backend.records:,} of the backend, and content of the backend after it."
-            yield Violation("premature_terminal", terminal.event, text)
-        elif client.behind_terminal and last is not None and self._came_late(terminal.event, expected):
+            yield StreamViolation("premature_terminal", terminal.event, text)
+        elif client.has_content_after_terminal and last is not None and self._is_late(terminal.event, expected):
             size = client.size - client.at_terminal
-            text = f"The client got its terminal in front of {size:,} characters that the backend sent before its own."
-            yield Violation("premature_terminal", terminal.event, text)
-            yield Violation("content_reordered", terminal.event, "The backend sent its terminal last, and the client got it earlier.")
+            text = f"The client got its terminal before {size:,} characters that the backend sent before its own."
+            yield StreamViolation("premature_terminal", terminal.event, text)
+            yield StreamViolation("content_reordered", terminal.event, "The backend sent its terminal last, and the client got it earlier.")
 
-    def _came_late(self, terminal: int, expected: int) -> bool:
+    def _is_late(self, terminal: int, expected: int) -> bool:
         """Whether what follows the client's terminal is of the backend, and no echo of what came before it."""
         return self.client.at_terminal < expected or any(call.event > terminal for call in self.client.calls)
 
     def _is_fabricated(self) -> bool:
         backend, client = self.backend, self.client
-        finish = common_finish(client.ran.dialect, client.answer.finish)
+        finish = common_finish(client.ran.protocol, client.answer.finish)
         if finish in (LENGTH, FILTER, "failed") or "stream" in self.exchange.lacks:
             return False
         if backend.terminal is None:
@@ -205,12 +209,12 @@ class _Comparison:
             return backend.error is not None or is_missed
         return backend.error is not None and client.error is None
 
-    def _calls(self, calls: Matched) -> Iterator[Violation]:
+    def _calls(self, calls: Matched) -> Iterator[StreamViolation]:
         for name, event in calls.promoted:
             text = f"The call of {shown(name)} is only a thought of the backend's model, and the client got it as a real one."
-            yield Violation("tool_text_promoted_from_reasoning", event, text)
+            yield StreamViolation("tool_text_promoted_from_reasoning", event, text)
         for name, event in calls.repeated:
-            yield Violation("content_replayed", event, f"The client got the call of {shown(name)} again.")
+            yield StreamViolation("content_replayed", event, f"The client got the call of {shown(name)} again.")
         if self.hung_up:
             return
         row = "tool_call_partial_lost" if self.client.calls else "tool_call_lost"
@@ -219,66 +223,72 @@ class _Comparison:
         cut_off = [(sent.name, sent.event) for sent, _ in calls.altered] if is_cut else []
         for name, event in [*calls.lost, *cut_off]:
             if event in self.backend.split and self._ended_in_error():
-                yield Violation(
+                yield StreamViolation(
                     "record_split_by_proxy",
                     event,
                     f"The record came in several reads, and its call of {shown(name)} did not reach the client.",
                 )
                 return
             how = "reached the client cut off" if (name, event) in cut_off else "did not reach the client"
-            yield Violation(row, event, f"The call of {shown(name)} {how}.")
-        for sent, got in () if is_cut else calls.altered:
-            text = f"The backend called {shown(sent.name)} with {shown(sent.meant)}, and the client got {shown(got.meant)}."
-            yield Violation("tool_args_altered", got.event, text)
+            yield StreamViolation(row, event, f"The call of {shown(name)} {how}.")
+        for sent, received in () if is_cut else calls.altered:
+            text = f"The backend called {shown(sent.name)} with {shown(sent.meaning)}, and the client got {shown(received.meaning)}."
+            yield StreamViolation("tool_args_altered", received.event, text)
 
-    def _words(self, removed: Sequence[Span]) -> Iterator[Violation]:
+    def _words(self, removed: Sequence[Span]) -> Iterator[StreamViolation]:
         backend, client = self.backend, self.client
         if max(backend.size, client.size) > TEXT_KEPT:
             self.remarks.append(f"The first {TEXT_KEPT:,} characters of each side are compared, of {backend.size:,} and {client.size:,}.")
         sent = _Sent(backend, client.words, removed, {call.name for call in client.calls})
-        found = differences(sent.words, client.words, backend.pieces)
+        text_differences = differences(sent.words, client.words, backend.pieces)
         if not backend.broken and client.words.count(_BROKEN) > sent.words.count(_BROKEN):
             at = client.event_at(client.words.index(_BROKEN))
-            yield Violation("utf8_broken", at, f"The client got {client.words.count(_BROKEN):,} U+FFFD that the backend had not sent.")
-            # What is broken is not lost besides: only the rest is compared.
+            yield StreamViolation(
+                "utf8_broken", at, f"The client got {client.words.count(_BROKEN):,} U+FFFD that the backend had not sent."
+            )
+            # What is broken is not reported as lost too: only the rest is compared.
             ours, theirs = (_BEYOND_ASCII.sub("", words) for words in (sent.words, client.words))
             if ours == theirs:
                 return
-            found = Differences(
-                tuple(span for span in found.lost if sent.words[slice(*span)].isascii()),
-                found.replayed,
-                tuple(span for span in found.added if _BROKEN not in client.words[slice(*span)]),
-                found.moved,
+            text_differences = Differences(
+                tuple(span for span in text_differences.lost if sent.words[slice(*span)].isascii()),
+                text_differences.replayed,
+                tuple(span for span in text_differences.added if _BROKEN not in client.words[slice(*span)]),
+                text_differences.moved,
             )
-        yield from self._differences(sent, found)
+        yield from self._differences(sent, text_differences)
         yield from self._unread(client.words)
 
-    def _differences(self, sent: "_Sent", found: Differences) -> Iterator[Violation]:
+    def _differences(self, sent: "_Sent", text_differences: Differences) -> Iterator[StreamViolation]:
         backend, client = self.backend, self.client
-        lost = [span for span in found.lost if not (sent.is_seam(*span) or self._is_beyond(sent.words, span[1]))]
+        lost = [span for span in text_differences.lost if not (sent.is_seam(*span) or self._is_beyond(sent.words, span[1]))]
         # A client that got an error in place of the record got nothing after it either.
         cut_off = self._ended_in_error() and bool(lost) and self._next_split(sent, lost[0])
         for number, (start, end) in enumerate(lost):
-            event, said = backend.event_at(sent.place(start)), shown(sent.words[start : min(end, start + 200)])
+            event, words = backend.event_at(sent.place(start)), shown(sent.words[start : min(end, start + 200)])
             if cut_off and number:
                 break
             if cut_off or (event in backend.split and event == backend.event_at(sent.place(end - 1))):
-                text = f"The record came in several reads, and its words did not reach the client: {said}"
-                yield Violation("record_split_by_proxy", event, text)
+                text = f"The record came in several reads, and its words did not reach the client: {words}"
+                yield StreamViolation("record_split_by_proxy", event, text)
                 continue
             what = "Reasoning" if backend.kind_at(sent.place(start)) == "thinking" else "Text"
-            yield Violation("content_lost", event, f"{what} of the backend did not reach the client ({end - start:,} characters): {said}")
-        for start, end in found.replayed if self.backend.ran.how is not How.CUT else ():
-            yield Violation(
+            yield StreamViolation(
+                "content_lost", event, f"{what} of the backend did not reach the client ({end - start:,} characters): {words}"
+            )
+        for start, end in text_differences.replayed if self.backend.ran.how is not How.CUT else ():
+            yield StreamViolation(
                 "content_replayed", client.event_at(start), f"The client got again what it had got: {shown(client.words[start:end])}"
             )
-        if found.moved is not None:
-            yield Violation(
-                "content_reordered", client.event_at(found.moved), "From here on the client got the backend's text in another order."
+        if text_differences.moved is not None:
+            yield StreamViolation(
+                "content_reordered",
+                client.event_at(text_differences.moved),
+                "From here on the client got the backend's text in another order.",
             )
-        for start, end in found.added[:3]:
+        for start, end in text_differences.added[:3]:
             if client.words[start:end].strip():
-                self.remarks.append(f"The client got {shown(client.words[start:end])}, which the backend had not said.")
+                self.remarks.append(f"The client got {shown(client.words[start:end])}, which the backend had not sent.")
 
     def _next_split(self, sent: "_Sent", span: Span) -> bool:
         """Whether a record that was split is among those of the span."""
@@ -289,47 +299,47 @@ class _Comparison:
         """Whether the end of what is compared explains it: words that were cut off at the limit, or a client that had gone."""
         return (self.hung_up or max(self.backend.size, self.client.size) > TEXT_KEPT) and end >= len(words.rstrip())
 
-    def _unread(self, got: str) -> Iterator[Violation]:
-        """Records of the backend that cannot be read, spell content all the same, and did not reach the client in any shape."""
+    def _unread(self, received_words: str) -> Iterator[StreamViolation]:
+        """Records of the backend that cannot be read, contain content all the same, and did not reach the client in any shape."""
         if self.hung_up:
             return
         for words, event in self.backend.malformed:
-            if words.strip() and words.strip() not in got:
-                yield Violation(
+            if words.strip() and words.strip() not in received_words:
+                yield StreamViolation(
                     "content_lost",
                     event,
-                    f"The record cannot be read, and the text that it spells did not reach the client: {shown(words)}",
+                    f"The record cannot be read, and the text in it did not reach the client: {shown(words)}",
                 )
 
-    def _signatures(self) -> Iterator[Violation]:
+    def _signatures(self) -> Iterator[StreamViolation]:
         ours = [signature for signature, _ in self.backend.signatures]
         for number, (signature, event) in enumerate(self.client.signatures):
             if ours and signature and signature not in ours[number : number + 1]:
-                yield Violation("a_signature_altered", event, "The signature of the thinking is not the one that the backend sent.")
+                yield StreamViolation("a_signature_altered", event, "The signature of the thinking is not the one that the backend sent.")
 
-    def _usage(self) -> Iterator[Violation]:
+    def _usage(self) -> Iterator[StreamViolation]:
         counts = common_usage(self.client.answer.usage)
         if self.client.usage_event >= 0 and self.backend.usage_event < 0 and counts and not any(counts.values()):
-            yield Violation(
+            yield StreamViolation(
                 "usage_zero_fabricated", self.client.usage_event, "The client got a usage of 0, and the backend had given none."
             )
 
-    def _finish(self) -> Iterator[Violation]:
-        backend, client = (common_finish(side.ran.dialect, side.answer.finish, bool(side.calls)) for side in (self.backend, self.client))
+    def _finish(self) -> Iterator[StreamViolation]:
+        backend, client = (common_finish(side.ran.protocol, side.answer.finish, bool(side.calls)) for side in (self.backend, self.client))
         finished = self.client.finished
         if backend == LENGTH and client and client != LENGTH and finished is not None:
             text = f"The backend's answer was cut off at its limit, and the client got {client}."
-            yield Violation("finish_altered", finished.event, text)
+            yield StreamViolation("finish_altered", finished.event, text)
 
 
 class _Sent:
     """The words of the backend that the client should have got, each with its place among all of them."""
 
-    def __init__(self, backend: Heard, got: str, removed: Sequence[Span], names: Collection[str]) -> None:
+    def __init__(self, backend: ConsumedSide, received_words: str, removed: Sequence[Span], names: Collection[str]) -> None:
         whole = backend.words
         self._names = names
-        # A tag may stand within a call that was taken out as a whole.
-        spans = sorted({*removed, *_tags(whole, got)}, key=lambda span: (span[0], -span[1]))
+        # A tag may be within a call that was taken out as a whole.
+        spans = sorted({*removed, *_tags(whole, received_words)}, key=lambda span: (span[0], -span[1]))
         self._places: list[tuple[int, int]] = []
         self._seams: list[int] = []
         """Where something was taken out."""
@@ -345,7 +355,7 @@ class _Sent:
         self.words = "".join(pieces)
 
     def place(self, at: int) -> int:
-        """Where the character `at` stands among all words of the backend."""
+        """Where the character `at` is among all words of the backend."""
         start, original = self._places[max(0, bisect_right(self._places, (at, 2**62)) - 1)]
         return original + at - start
 
@@ -358,8 +368,8 @@ class _Sent:
         return not self.words[start:end].strip() or (end - start < _LONGEST_TAG and any(is_fragment(bare, name) for name in self._names))
 
 
-def _tags(whole: str, got: str) -> Iterator[Span]:
+def _tags(whole: str, received_words: str) -> Iterator[Span]:
     """Tags of thinking and of the wrapper that the proxy took out, as it should."""
     for tag in _TAGS:
-        if tag in whole and tag not in got:
-            yield from ((found.start(), found.end()) for found in re.finditer(re.escape(tag), whole))
+        if tag in whole and tag not in received_words:
+            yield from ((match.start(), match.end()) for match in re.finditer(re.escape(tag), whole))

@@ -28,8 +28,7 @@ from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy
 from inspector.strategies.catalogue import strategy as strategy_named
 from inspector.streams.captures.base import Kind
 from inspector.streams.captures.catalogue import KINDS
-from inspector.streams.corrections import STRATEGIES as CORRECTIONS
-from inspector.streams.corrections import Strategy as Correction
+from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.views.conversation_list import Row, newest_first, open_findings, rows_of
 from inspector.views.pages import as_json, as_markdown, page
 
@@ -71,28 +70,28 @@ class RulesPage:
     rules: tuple[RuleRow, ...]
     streams: tuple[StreamRow, ...]
     strategies: tuple[Strategy, ...]
-    corrections: tuple[Correction, ...]
+    corrections: tuple[StreamStrategy, ...]
     profiles: tuple[ProviderTable, ...]
 
 
 def provider_tables() -> tuple[ProviderTable, ...]:
     return tuple(
         ProviderTable(
-            each, tuple(ProviderRow(rule, tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)) for rule in each.rules)
+            profile, tuple(ProviderRow(rule, tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)) for rule in profile.rules)
         )
-        for each in PROFILES
+        for profile in PROFILES
     )
 
 
 def rules(request: OperatorRequest) -> HttpResponse:
     counted = dict(open_findings().order_by().values_list("code").annotate(Count("conversation", distinct=True)))
     rows = tuple(RuleRow(rule, counted.get(rule.code, 0)) for rule in RULES)
-    return page(request, "rules.html", RulesPage(rows, stream_rows(), STRATEGIES, CORRECTIONS, provider_tables()), twins=("json",))
+    return page(request, "rules.html", RulesPage(rows, stream_rows(), STRATEGIES, STREAM_STRATEGIES, provider_tables()), twins=("json",))
 
 
 def stream_rows() -> tuple[StreamRow, ...]:
-    found = StreamFinding.objects.filter(stream__is_gone=False).order_by().values_list("code").annotate(Count("stream", distinct=True))
-    counted = dict(found)
+    counts = StreamFinding.objects.filter(stream__is_gone=False).order_by().values_list("code").annotate(Count("stream", distinct=True))
+    counted = dict(counts)
     return tuple(StreamRow(row, counted.get(row["code"], 0)) for row in stream_report.rows())
 
 
@@ -103,14 +102,14 @@ def rules_json(request: OperatorRequest) -> HttpResponse:
 @dataclass(frozen=True, slots=True)
 class ExampleLine:
     text: str
-    hit: bool
+    is_matched: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RulePage:
     rule: Rule
     example: tuple[ExampleLine, ...]
-    said: tuple[str, ...]
+    messages: tuple[str, ...]
     """What the rule says of its own example, run now."""
     reader: str
     repairs: tuple[Strategy, ...]
@@ -128,43 +127,45 @@ def _rule(code: str) -> Rule:
 def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], str]:
     """The lines of the rule's example, those marked that it fires on; what it says; and the reader it was run with."""
     case = load_case(rule.example, FORMATS[0].default_reader, EXAMPLE_READ_AT)
-    hits = list(rule.check(case))
-    seqs = {str(chunk.seq) for hit in hits for chunk in hit.chunks}
-    places = {chunk.msg_idx for hit in hits for chunk in hit.chunks}
-    raws = {chunk.raw.strip() for hit in hits for chunk in hit.chunks}
-    # A finding about the whole conversation rests on what stands beside its chunks.
-    is_whole = any(not hit.chunks for hit in hits)
+    matches = list(rule.check(case))
+    seqs = {str(chunk.seq) for match in matches for chunk in match.chunks}
+    places = {chunk.msg_idx for match in matches for chunk in match.chunks}
+    raws = {chunk.raw.strip() for match in matches for chunk in match.chunks}
+    # A finding about the whole conversation rests on what is next to its chunks.
+    is_whole = any(not match.chunks for match in matches)
     lines, stored = [], -1
     for line in rule.example.split("\n"):
         word = line.split(" ")[0]
         stored += word == "line"
         is_own = stored in places or line[5:].strip().encode() in raws
-        is_hit = is_own if word == "line" else word in seqs or (is_whole and not word.isdecimal())
-        lines.append(ExampleLine(line, is_hit))
-    return tuple(lines), tuple(hit.message for hit in hits), case.reading.reader
+        is_matched = is_own if word == "line" else word in seqs or (is_whole and not word.isdecimal())
+        lines.append(ExampleLine(line, is_matched))
+    return tuple(lines), tuple(match.message for match in matches), case.reading.reader
 
 
 def _stream_row(code: str) -> StreamRow | None:
-    return next((each for each in stream_rows() if each.row["code"] == code), None)
+    return next((row for row in stream_rows() if row.row["code"] == code), None)
 
 
 @dataclass(frozen=True, slots=True)
 class StreamRulePage:
     about: StreamRow
-    repairs: tuple[Correction, ...]
+    repairs: tuple[StreamStrategy, ...]
     rows: tuple[Stream, ...]
 
 
 def rule(request: OperatorRequest, code: str) -> HttpResponse:
     if (about := _stream_row(code)) is not None:
-        chosen = tuple(each for each in CORRECTIONS if each.name in about.row["repaired_by"])
+        chosen = tuple(strategy for strategy in STREAM_STRATEGIES if strategy.name in about.row["repaired_by"])
         streams = Stream.objects.filter(is_gone=False, findings__code=code).select_related("source").distinct()[:SHOWN]
         return page(request, "stream_rule.html", StreamRulePage(about, chosen, tuple(streams)), twins=("json", "md"))
-    found = _rule(code)
-    example, said, reader = example_of(found)
-    held = Conversation.objects.filter(pk__in=open_findings().filter(code=found.code).values("conversation_id"))
-    repairs = tuple(strategy_named(name) for name in found.repaired_by)
-    content = RulePage(found, example, said, reader, repairs, rows_of(newest_first(held)[:SHOWN]), held.count())
+    described_rule = _rule(code)
+    example, messages, reader = example_of(described_rule)
+    conversations = Conversation.objects.filter(pk__in=open_findings().filter(code=described_rule.code).values("conversation_id"))
+    repairs = tuple(strategy_named(name) for name in described_rule.repaired_by)
+    content = RulePage(
+        described_rule, example, messages, reader, repairs, rows_of(newest_first(conversations)[:SHOWN]), conversations.count()
+    )
     return page(request, "rule.html", content, twins=("json", "md"))
 
 
@@ -191,7 +192,7 @@ class OneProfile:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another strategy that is named for the same trouble; `shared` are those rules."""
+    """Another strategy for the same rules; `shared` are those rules."""
 
     strategy: Strategy
     shared: tuple[str, ...]
@@ -211,31 +212,31 @@ class StrategyPage:
 _RULE_ID = re.compile(r"\b[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
 
 
-def per_profile(found: Strategy) -> tuple[OneProfile, ...]:
+def per_profile(chosen: Strategy) -> tuple[OneProfile, ...]:
     """Profiles of which some rule is repaired by the strategy, or may be broken by it as its own text says."""
-    named = set(_RULE_ID.findall(f"{found.cons} {found.cost}"))
-    every = (
+    named = set(_RULE_ID.findall(f"{chosen.cons} {chosen.cost}"))
+    per_table = (
         OneProfile(
-            each,
-            tuple(rule for rule in each.rules if found.name in rule.repaired_by),
-            tuple(rule for rule in each.rules if rule.id in named),
+            profile,
+            tuple(rule for rule in profile.rules if chosen.name in rule.repaired_by),
+            tuple(rule for rule in profile.rules if rule.id in named),
         )
-        for each in PROFILES
+        for profile in PROFILES
     )
-    return tuple(each for each in every if each.repairs or each.warned_of)
+    return tuple(profile for profile in per_table if profile.repairs or profile.warned_of)
 
 
-def alternatives(found: Strategy) -> tuple[Alternative, ...]:
+def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
     """The other strategies for the same rules, those that share most first."""
     shared: dict[str, dict[str, None]] = {}
     named = [(rule.code, rule.repaired_by) for rule in RULES]
-    named += [(rule.id, rule.repaired_by) for each in PROFILES for rule in each.rules]
+    named += [(rule.id, rule.repaired_by) for entry in PROFILES for rule in entry.rules]
     for rule_id, names in named:
-        for name in names if found.name in names else ():
-            if name != found.name:
+        for name in names if chosen.name in names else ():
+            if name != chosen.name:
                 shared.setdefault(name, {})[rule_id] = None
-    listed = (Alternative(each, tuple(shared[each.name])) for each in STRATEGIES if each.name in shared)
-    return tuple(sorted(listed, key=lambda each: -len(each.shared)))
+    listed = (Alternative(entry, tuple(shared[entry.name])) for entry in STRATEGIES if entry.name in shared)
+    return tuple(sorted(listed, key=lambda entry: -len(entry.shared)))
 
 
 SAFETY = {
@@ -245,9 +246,9 @@ SAFETY = {
 SAFE = ("safe", "nothing is lost and nothing is invented")
 IN_A_CAPTURE = {
     "lossy": "something that came is not in the new capture; the one that was captured keeps it",
-    "invented": "something is written that neither side said",
+    "invented": "something is written that neither side sent",
 }
-SAFE_IN_A_CAPTURE = ("safe", "every word, call and signature of the new capture was said by one of the sides")
+SAFE_IN_A_CAPTURE = ("safe", "every word, call and signature of the new capture was sent by one of the sides")
 
 
 def _strategy(name: str) -> Strategy:
@@ -259,22 +260,22 @@ def _strategy(name: str) -> Strategy:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionPage:
-    strategy: Correction
+    strategy: StreamStrategy
     safety: tuple[tuple[str, str], ...]
     repairs: tuple[StreamRow, ...]
 
 
-def _safety(found: Strategy) -> tuple[tuple[str, str], ...]:
-    return tuple((word.value, SAFETY[word.value]) for word in sorted(found.safety)) or (SAFE,)
+def _safety(strategy_: Strategy) -> tuple[tuple[str, str], ...]:
+    return tuple((word.value, SAFETY[word.value]) for word in sorted(strategy_.safety)) or (SAFE,)
 
 
-def _correction_safety(found: Correction) -> tuple[tuple[str, str], ...]:
-    return tuple((word.value, IN_A_CAPTURE[word.value]) for word in sorted(found.safety)) or (SAFE_IN_A_CAPTURE,)
+def _correction_safety(correction: StreamStrategy) -> tuple[tuple[str, str], ...]:
+    return tuple((word.value, IN_A_CAPTURE[word.value]) for word in sorted(correction.safety)) or (SAFE_IN_A_CAPTURE,)
 
 
-def _correction_page(found: Correction) -> CorrectionPage:
-    repairs = tuple(each for each in stream_rows() if found.name in each.row["repaired_by"])
-    return CorrectionPage(found, _correction_safety(found), repairs)
+def _correction_page(correction: StreamStrategy) -> CorrectionPage:
+    repairs = tuple(row for row in stream_rows() if correction.name in row.row["repaired_by"])
+    return CorrectionPage(correction, _correction_safety(correction), repairs)
 
 
 def strategy_list(_request: OperatorRequest) -> HttpResponse:
@@ -282,16 +283,16 @@ def strategy_list(_request: OperatorRequest) -> HttpResponse:
 
 
 def strategy(request: OperatorRequest, name: str) -> HttpResponse:
-    if (correction := next((each for each in CORRECTIONS if each.name == name), None)) is not None:
+    if (correction := next((entry for entry in STREAM_STRATEGIES if entry.name == name), None)) is not None:
         return page(request, "correction.html", _correction_page(correction), twins=("json",))
-    found = _strategy(name)
+    chosen = _strategy(name)
     content = StrategyPage(
-        strategy=found,
-        safety=_safety(found),
-        modes=catalogues.written(found),
-        repairs=tuple(rule for rule in RULES if found.name in rule.repaired_by),
-        profiles=per_profile(found),
-        alternatives=alternatives(found),
+        strategy=chosen,
+        safety=_safety(chosen),
+        modes=catalogues.written(chosen),
+        repairs=tuple(rule for rule in RULES if chosen.name in rule.repaired_by),
+        profiles=per_profile(chosen),
+        alternatives=alternatives(chosen),
     )
     return page(request, "strategy.html", content, twins=("json",))
 
@@ -313,7 +314,7 @@ class FormatsPage:
 
 
 def formats(request: OperatorRequest) -> HttpResponse:
-    traces = tuple(found for found in catalogues.formats() if found["holds"] == "traces")
+    traces = tuple(row for row in catalogues.formats() if row["holds"] == "traces")
     content = FormatsPage(FORMATS, traces, KINDS, all_readers(), all_projections(), PROFILES)
     return page(request, "formats.html", content, twins=("json",))
 

@@ -16,13 +16,13 @@ from inspector.reports import markdown, stream_correction, stream_event, stream_
 from inspector.reports.stream_correction import Corrected
 from inspector.reports.stream_event import EventView
 from inspector.reports.stream_marks import Mark
-from inspector.reports.stream_view import Asked, Looked, Overview, Steps, Window
+from inspector.reports.stream_view import Overview, RequestView, Steps, StreamView, Window
 from inspector.reports.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.streams.captures import own
-from inspector.streams.corrections import STRATEGIES, Strategy
+from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.model import Side
-from inspector.streams.violations import Row
+from inspector.streams.violations import StreamRule
 from inspector.views.pages import absolute, as_json, as_markdown, page, refusal
 
 PER_PAGE = 50
@@ -68,37 +68,37 @@ class Filters:
     start: int | None
 
     @property
-    def hit(self) -> tuple[Side, int] | None:
+    def selected(self) -> tuple[Side, int] | None:
         return (Side(self.side), self.at) if self.side and self.at is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class StreamPage:
     row: Stream
-    looked: Looked
+    view: StreamView
     headline: str
     filters: Filters
     window: Window
     overview: Overview
     evidence: tuple[tuple[Mark, ...], ...]
     event: EventView | None
-    asked: Asked
+    request_view: RequestView
     same_request: tuple[Stream, ...]
     """Those of its folder with an equal request, itself too; () where there are no others."""
-    not_shown: tuple[Row, ...]
+    not_shown: tuple[StreamRule, ...]
     lacking: tuple[str, ...]
-    repairing: tuple[Strategy, ...]
+    repairing: tuple[StreamStrategy, ...]
     steps: Steps
     kinds: tuple[str, ...]
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Without the sentence on the missing side, of which the page has a panel."""
-        return tuple(said for said in self.looked.analysis.remarks if not (self.not_shown and said in stream_report.ONE_SIDED.values()))
+        return tuple(remark for remark in self.view.analysis.remarks if not (self.not_shown and remark in stream_report.ONE_SIDED.values()))
 
     @property
     def worst(self) -> Mark | None:
-        return self.looked.marks[0] if self.looked.marks else None
+        return self.view.marks[0] if self.view.marks else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class CorrectedPage:
     row: Stream
     headline: str
     corrected: Corrected
-    strategies: tuple[Strategy, ...]
+    strategies: tuple[StreamStrategy, ...]
     picked: tuple[str, ...]
     invented: bool
     query: str
@@ -122,24 +122,24 @@ def _same_request(row: Stream) -> tuple[Stream, ...]:
         return ()
     alike = Stream.objects.filter(request_digest=row.request_digest, is_gone=False).select_related("source")
     folder = _folder(row)
-    found = [each for each in alike.order_by("source__path", "position")[:MOST_ALIKE] if _folder(each) == folder]
-    return tuple(found) if len(found) > 1 else ()
+    streams = [stream for stream in alike.order_by("source__path", "position")[:MOST_ALIKE] if _folder(stream) == folder]
+    return tuple(streams) if len(streams) > 1 else ()
 
 
 def _folder(row: Stream) -> str:
     return row.source.path.rpartition("/")[0]
 
 
-def _look(row: Stream) -> Looked:
+def _view(row: Stream) -> StreamView:
     """Raises SourceProblem."""
     loading.refuse_another_file(row)
-    return _looked(row.pk, row.digest, row.file_time)
+    return _viewed(row.pk, row.digest, row.file_time)
 
 
 @lru_cache(maxsize=4)
-def _looked(stream_id: int, digest: str, file_time: int) -> Looked:
-    """What stands in the database under a digest never changes, nor does a file that is still the same."""
-    return stream_view.looked(loading.analysis(Stream.objects.select_related("source").get(pk=stream_id)))
+def _viewed(stream_id: int, digest: str, file_time: int) -> StreamView:
+    """What is in the database under a digest never changes, nor does a file that is still the same."""
+    return stream_view.viewed(loading.analysis(Stream.objects.select_related("source").get(pk=stream_id)))
 
 
 def _filters(request: OperatorRequest) -> Filters:
@@ -162,7 +162,7 @@ def _number(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """For the inbox: the worst streams, `damaged` of `total` that are held."""
+    """For the inbox: the worst streams, `damaged` of `total` that are loaded."""
 
     rows: tuple[Stream, ...]
     damaged: int
@@ -170,10 +170,10 @@ class Worst:
 
 
 def worst() -> Worst:
-    held = Stream.objects.filter(is_gone=False)
-    counts = held.aggregate(total=Count("pk"), damaged=Count("pk", filter=DAMAGED))
+    streams = Stream.objects.filter(is_gone=False)
+    counts = streams.aggregate(total=Count("pk"), damaged=Count("pk", filter=DAMAGED))
     rows = (
-        held.filter(DAMAGED).select_related("source").order_by(_RANK, "-seen_at", "source", "position")[:RECENT]
+        streams.filter(DAMAGED).select_related("source").order_by(_RANK, "-seen_at", "source", "position")[:RECENT]
         if counts["damaged"]
         else ()
     )
@@ -183,17 +183,17 @@ def worst() -> Worst:
 def _listed(request: OperatorRequest) -> ListPage:
     q, state, rule = (request.GET.get(name, "")[:200] for name in ("q", "state", "rule"))
     source, is_gone = request.GET.get("source", "")[:40], request.GET.get("gone") == "1"
-    found = Stream.objects.filter(is_gone=is_gone).select_related("source").order_by(_RANK, "-seen_at", "source", "position")
+    streams = Stream.objects.filter(is_gone=is_gone).select_related("source").order_by(_RANK, "-seen_at", "source", "position")
     if q:
-        found = found.filter(Q(title__icontains=q) | Q(native_id__icontains=q) | Q(verdict__icontains=q) | Q(oid__startswith=q))
+        streams = streams.filter(Q(title__icontains=q) | Q(native_id__icontains=q) | Q(verdict__icontains=q) | Q(oid__startswith=q))
     if state in dict(STATES):
-        found = found.filter({"damaged": DAMAGED, "healthy": ~DAMAGED, "two-sided": Q(sides__contains=",")}[state])
+        streams = streams.filter({"damaged": DAMAGED, "healthy": ~DAMAGED, "two-sided": Q(sides__contains=",")}[state])
     if rule:
-        found = found.filter(pk__in=Stream.objects.filter(findings__code=rule).values("pk"))
+        streams = streams.filter(pk__in=Stream.objects.filter(findings__code=rule).values("pk"))
     if source:
-        found = found.filter(source__oid=source)
-    here = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    sources = [(each.oid, each.name) for each in Source.objects.filter(streams__isnull=False).distinct().order_by("path")]
+        streams = streams.filter(source__oid=source)
+    here = Paginator(streams, PER_PAGE).get_page(request.GET.get("page"))
+    sources = [(owner.oid, owner.name) for owner in Source.objects.filter(streams__isnull=False).distinct().order_by("path")]
     gone = Stream.objects.filter(is_gone=True).count()
     return ListPage(
         tuple(here),
@@ -227,38 +227,38 @@ def summary(row: Stream) -> dict[str, Any]:
         "native_id": row.native_id,
         "title": row.title,
         "source": row.source.path,
-        "dialect": row.dialect,
+        "protocol": row.protocol,
         "sides": list(row.side_names),
         "events": row.events,
         "verdict": row.verdict,
         "worst": row.worst,
         "gone": row.is_gone,
-        "findings": [{"code": each["code"], "rule": each["rule"], "severity": each["severity"]} for each in counted],
+        "findings": [{"code": finding["code"], "rule": finding["rule"], "severity": finding["severity"]} for finding in counted],
     }
 
 
 def stream(request: OperatorRequest, oid: str) -> HttpResponse:
     row, filters = _row(oid), _filters(request)
     try:
-        found = _look(row)
-        event = stream_event.event_view(found.exchange, *filters.hit) if filters.hit else None
+        view = _view(row)
+        event = stream_event.event_view(view.exchange, *filters.selected) if filters.selected else None
     except SourceProblem as problem:
         return refusal(request, problem.sentence)
     content = StreamPage(
         row,
-        found,
-        stream_view.headline(found),
+        view,
+        stream_view.headline(view),
         filters,
-        stream_view.window(found, filters.start, filters.hit, filters.lane, filters.kind, filters.only),
-        stream_view.overview(found),
-        stream_view.evidence(found),
+        stream_view.window(view, filters.start, filters.selected, filters.lane, filters.kind, filters.only),
+        stream_view.overview(view),
+        stream_view.evidence(view),
         event,
-        stream_view.request_view(found.exchange.request),
+        stream_view.request_view(view.exchange.request),
         _same_request(row),
-        stream_view.not_shown(found),
-        stream_view.lacking(found),
-        stream_view.repairing(found),
-        stream_view.steps(found, filters.hit),
+        stream_view.not_shown(view),
+        stream_view.lacking(view),
+        stream_view.repairing(view),
+        stream_view.steps(view, filters.selected),
         stream_words.KINDS,
     )
     return page(request, "stream.html", content, part="rows", twins=("json", "md"))
@@ -268,7 +268,7 @@ def stream_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row = _row(oid)
     try:
         loading.refuse_another_file(row)
-        others = [each.oid for each in _same_request(row) if each.pk != row.pk]
+        others = [other.oid for other in _same_request(row) if other.pk != row.pk]
         return as_json({**stream_report.stream_report(row.oid, loading.analysis(row)), "same_request": others})
     except SourceProblem as problem:
         return as_json({"error": problem.sentence}, status=409)
@@ -278,13 +278,13 @@ def stream_md(request: OperatorRequest, oid: str) -> HttpResponse:
     """The stream as text for an issue: what is wrong, and both sides as they went, around what the page shows."""
     row, filters = _row(oid), _filters(request)
     try:
-        found = _look(row)
+        view = _view(row)
     except SourceProblem as problem:
         return HttpResponse(problem.sentence + "\n", status=409, content_type="text/plain; charset=utf-8")
-    shown = stream_view.window(found, filters.start, filters.hit, filters.lane, filters.kind, filters.only)
+    shown = stream_view.window(view, filters.start, filters.selected, filters.lane, filters.kind, filters.only)
     query = request.GET.urlencode()
     links = {"stream": absolute(request, f"/streams/{row.oid}/{f'?{query}' if query else ''}")}
-    report = {**stream_report.stream_report(row.oid, found.analysis), "verdict": stream_view.headline(found)}
+    report = {**stream_report.stream_report(row.oid, view.analysis), "verdict": stream_view.headline(view)}
     return as_markdown(markdown.stream_md(report, stream_view.as_lines(shown.rows[:LINES_SHOWN], shown.matching), links))
 
 
@@ -306,10 +306,10 @@ def capture(request: OperatorRequest, oid: str) -> HttpResponse | StreamingHttpR
     """The capture in our own format, whatever it was read from; keys and cookies were dropped when it was read."""
     row = _row(oid)
     try:
-        found = loading.exchange(row)
+        exchange = loading.exchange(row)
     except SourceProblem as problem:
         return refusal(request, problem.sentence)
-    return _download(own.written(found), f"stream-{row.oid}.capture.jsonl", "application/x-ndjson")
+    return _download(own.written(exchange), f"stream-{row.oid}.capture.jsonl", "application/x-ndjson")
 
 
 def _download(data: Iterator[bytes], name: str, kind: str) -> StreamingHttpResponse:
@@ -328,15 +328,15 @@ def _corrected(row: Stream, request: OperatorRequest) -> Corrected:
 def corrected(request: OperatorRequest, oid: str) -> HttpResponse:
     row = _row(oid)
     try:
-        found, looked = _corrected(row, request), _look(row)
+        corrected_stream, view = _corrected(row, request), _view(row)
     except SourceProblem as problem:
         return refusal(request, problem.sentence)
     query = request.GET.urlencode()
     content = CorrectedPage(
         row,
-        stream_view.headline(looked),
-        found,
-        STRATEGIES,
+        stream_view.headline(view),
+        corrected_stream,
+        STREAM_STRATEGIES,
         tuple(request.GET.getlist("strategy")),
         request.GET.get("invented") == "1",
         f"?{query}" if query else "",
@@ -347,11 +347,11 @@ def corrected(request: OperatorRequest, oid: str) -> HttpResponse:
 def corrected_capture(request: OperatorRequest, oid: str) -> HttpResponse | StreamingHttpResponse:
     row = _row(oid)
     try:
-        found = _corrected(row, request)
+        corrected_stream = _corrected(row, request)
     except SourceProblem as problem:
         return refusal(request, problem.sentence)
-    if found.correction is None:
-        return refusal(request, found.why_not)
-    if not found.correction.total:
+    if corrected_stream.correction is None:
+        return refusal(request, corrected_stream.why_not)
+    if not corrected_stream.correction.total:
         return refusal(request, "Nothing of this stream is to be corrected: there is no other capture to download.")
-    return _download(own.written(found.correction.exchange), f"stream-{row.oid}-corrected.capture.jsonl", "application/x-ndjson")
+    return _download(own.written(corrected_stream.correction.exchange), f"stream-{row.oid}-corrected.capture.jsonl", "application/x-ndjson")

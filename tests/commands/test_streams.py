@@ -11,8 +11,8 @@ import pytest
 from inspector.models import Stream
 from inspector.reports.stream_report import STORED
 from inspector.streams.captures.catalogue import KINDS
-from inspector.streams.corrections import STRATEGIES
-from inspector.streams.violations import ROWS
+from inspector.streams.corrections import STREAM_STRATEGIES
+from inspector.streams.violations import STREAM_RULES
 from tests.actions.test_import_streams import har
 from tests.commands.running import incident, make, run, run_in_process
 from tests.streams.spoken import DONE, ROLE, call, chunk, sse, text
@@ -73,8 +73,8 @@ class TestScan:
 
         assert scanned["source"] == {"path": str(BUG), "format": "stream-capture", "findings": [], "problems": []}
         assert scanned["conversations"] == []
-        assert list(stream) == ["id", "native_id", "title", "dialect", "events", "verdict", "sides", "findings", "remarks"]
-        assert (stream["dialect"], stream["events"]) == ("ollama-chat", 8)
+        assert list(stream) == ["id", "native_id", "title", "protocol", "events", "verdict", "sides", "findings", "remarks"]
+        assert (stream["protocol"], stream["events"]) == ("ollama-chat", 8)
         assert [side["side"] for side in stream["sides"]] == ["backend", "client"]
         first = stream["findings"][0]
         assert {"code", "rule", "severity", "silent", "origin", "side", "events", "total", "message", "repaired_by"} <= first.keys()
@@ -352,18 +352,18 @@ class TestCatalogues:
     def test_rows_are_listed_and_explained(self) -> None:
         listed = run("rules", "--json").json["stream_rules"]
         assert [row["code"] for row in listed] == [
-            *(row.code for row in ROWS),
+            *(row.code for row in STREAM_RULES),
             *(f"STREAM{number}" for number, *_ in STORED.values()),
             "STREAM211",
         ]
-        for row in ROWS:
+        for row in STREAM_RULES:
             assert row.summary in run("rules", row.code.lower()).out
         assert run("rules", "premature_terminal", "--json").json["repaired_by"] == ["one-terminal"]
         assert "STREAM101 premature_terminal (error, silent)" in run("rules").out
 
     def test_corrections_have_a_section_of_their_own(self) -> None:
         out = run("strategies").out
-        for strategy in STRATEGIES:
+        for strategy in STREAM_STRATEGIES:
             assert strategy.summary in out.split("Of captured streams")[1]
             assert strategy.cost in run("strategies", strategy.name).out
 
@@ -381,7 +381,7 @@ def test_every_stream_of_the_corpus_is_judged_or_named() -> None:
         ran = run("scan", path, "--json")
         assert ran.status in (0, 1), (path, ran.err)
         for stream in ran.json["streams"]:
-            assert stream["dialect"] and stream["verdict"]
+            assert stream["protocol"] and stream["verdict"]
 
 
 class TestFolders:

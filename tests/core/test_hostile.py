@@ -19,7 +19,7 @@ from inspector.readers.catalogue import names, reader
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
-from inspector.streams.leaked_calls import Part, leaked
+from inspector.streams.leaked_calls import AnswerPart, leaked
 from tests.core.building import preview_of
 from tests.core.test_properties import assert_notation_gives_back
 
@@ -202,5 +202,5 @@ def test_what_is_wrong_with_a_row_has_a_code_and_a_sentence(row: bytes, damage: 
 @pytest.mark.parametrize("text", ["\n" * 300_000, " " * 300_000, "</think>" + "\n" * 300_000, "```" * 100_000, "</think>\n" * 50_000])
 def test_looking_for_leaked_calls_takes_no_longer_on_hostile_text(text: str) -> None:
     started = time.perf_counter()
-    assert list(leaked([Part("thinking", text)], None, "stop")) == []
+    assert list(leaked([AnswerPart("thinking", text)], None, "stop")) == []
     assert time.perf_counter() - started < 1

@@ -9,7 +9,7 @@ import pytest
 from inspector.reports import stream_lanes, stream_view
 from inspector.reports.stream_event import event_bytes, event_view
 from inspector.reports.stream_report import analysed
-from inspector.reports.stream_view import Looked, Shown
+from inspector.reports.stream_view import LaneRow, StreamView
 from inspector.streams.model import End, Exchange, How, Read, Side
 from tests.streams.golden.cases import CASES, FLOWS
 from tests.streams.golden.script import END, EOF, Golden, b, c, raw
@@ -22,16 +22,16 @@ EARLY = (
 )
 
 
-def looked(what: Golden | Exchange) -> Looked:
+def looked(what: Golden | Exchange) -> StreamView:
     return stream_view.looked(analysed(what if isinstance(what, Exchange) else what.exchange()))
 
 
-def rows(found: Looked) -> list[str]:
+def rows(found: StreamView) -> list[str]:
     """Each row as `backend | client`, with the names of what is wrong."""
     return [line(row) for row in stream_view.window(found).rows]
 
 
-def line(row: Shown) -> str:
+def line(row: LaneRow) -> str:
     cells = [cell.said if cell else "closed" if side.value in row.over else "" for side, cell in ((B, row.backend), (C, row.client))]
     return " | ".join([*cells, *(mark.name for mark in row.band.marks)])
 
@@ -136,10 +136,10 @@ def test_a_window_begins_where_it_is_asked_to_and_holds_the_event_that_is_asked_
     assert len(first.rows) == stream_view.WINDOW and (first.earlier, first.later) == (None, stream_view.WINDOW)
     second = stream_view.window(found, first.later)
     assert second.rows[0].number == first.rows[-1].number + 1 and second.earlier == 0
-    around = stream_view.window(found, hit=(B, 333))
-    (hit,) = [row for row in around.rows if row.is_hit]
-    assert hit.backend is not None and hit.backend.holds(B, 333) and around.first > 0
-    assert stream_view.window(found, hit=(B, 9999)).first == 0
+    around = stream_view.window(found, selected=(B, 333))
+    (selected,) = [row for row in around.rows if row.is_selected]
+    assert selected.backend is not None and selected.backend.holds(B, 333) and around.first > 0
+    assert stream_view.window(found, selected=(B, 9999)).first == 0
     only = stream_view.window(found, kind="thinking")
     assert only.matching == 200 and {row.backend.kind for row in only.rows if row.backend} == {"thinking"}
     assert stream_view.window(found, lane="client").matching == 1
@@ -175,7 +175,7 @@ def test_the_request_names_its_tools() -> None:
 
 
 def test_an_exchange_without_bytes_is_shown_and_says_so() -> None:
-    nothing = Exchange("x", lambda: iter((End(B, How.EOF),)), (B,), dialects=MappingProxyType({}))
+    nothing = Exchange("x", lambda: iter((End(B, How.EOF),)), (B,), protocols=MappingProxyType({}))
     found = looked(nothing)
     assert rows(found) == ["The connection closes | "] and stream_view.overview(found).wrong == ()
     assert stream_view.headline(found) == "Nothing of this answer was captured: there is not one event in it."
@@ -184,7 +184,7 @@ def test_an_exchange_without_bytes_is_shown_and_says_so() -> None:
 def test_the_overview_is_bounded_and_shows_what_the_client_did_not_get() -> None:
     found = looked(BUG)
     drawn = stream_view.overview(found)
-    assert {tick.kind for tick in drawn.wrong} == {"terminal", "text"} and drawn.gone["client"][1] > 100
+    assert {tick.kind for tick in drawn.wrong} == {"terminal", "text"} and drawn.after_close["client"][1] > 100
     long = looked(whole(sse(ROLE, *[each for _ in range(3000) for each in (text("a"), chunk({"reasoning_content": "b"}))]), b""))
     assert len(stream_view.overview(long).ticks) <= 4 * stream_view.MOST_TICKS
 
@@ -192,6 +192,6 @@ def test_the_overview_is_bounded_and_shows_what_the_client_did_not_get() -> None
 def test_findings_are_walked_in_the_order_of_the_lanes() -> None:
     found = looked(BUG)
     first = stream_view.steps(found, None)
-    assert first.behind is not None and (first.behind.name, first.total) == ("premature_terminal", 2)
+    assert first.after is not None and (first.after.name, first.total) == ("premature_terminal", 2)
     second = stream_view.steps(found, (C, 2))
-    assert second.behind is not None and (second.number, second.behind.name, second.before) == (1, "content_lost", None)
+    assert second.after is not None and (second.number, second.after.name, second.before) == (1, "content_lost", None)

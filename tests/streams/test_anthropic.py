@@ -37,7 +37,7 @@ def test_thinking_with_its_signature_text_and_calls() -> None:
         "msg_1",
         {"input_tokens": 1, "output_tokens": 9},
     )
-    assert found.found == ()
+    assert found.evidence == ()
 
 
 def test_as_a_conversation() -> None:
@@ -70,7 +70,7 @@ def test_a_call_without_arguments_has_none() -> None:
 def test_input_that_came_whole_with_the_start() -> None:
     found = judged(messages(begin(0, "tool_use", input={"query": "q"}), end(0), reason("tool_use")))
 
-    assert found.assembled.blocks[0].text == '{"query":"q"}' and found.found == ()
+    assert found.assembled.blocks[0].text == '{"query":"q"}' and found.evidence == ()
 
 
 def test_results_of_server_tools_are_complete_in_their_start() -> None:
@@ -90,7 +90,7 @@ def test_results_of_server_tools_are_complete_in_their_start() -> None:
         ("other", "web_search_tool_result"),
         ("text", ""),
     ]
-    assert found.found == () and found.counts[Means.CALL] == 0
+    assert found.evidence == () and found.counts[Means.CALL] == 0
     wrong = judged(messages(result | {"index": 0}, delta(0, "text_delta", "x"), end(0), reason()))
     assert wrong.names == {"a_delta_type_mismatch"}
 
@@ -107,6 +107,6 @@ def test_a_file_of_events_may_hold_several_answers() -> None:
     one = [START, *SAID, reason(), STOP]
     found = judged(exchange(ndjson(*one, *one), lacks=frozenset({"framing", "terminal-record"})))
 
-    assert (len(found.answers), found.found) == (2, ()) and "several answers" in found.problems[0]
+    assert (len(found.answers), found.evidence) == (2, ()) and "several answers" in found.problems[0]
     assert [(chunk.msg_idx, chunk.key) for chunk in conversation(found.answers, "x").chunks] == [(0, "event-1"), (1, "event-7")]
     assert "content_after_terminal" in judged(sse(*one, *one)).names

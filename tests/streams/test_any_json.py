@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.streams.catalogue import DIALECTS
+from inspector.streams.catalogue import PROTOCOLS
 from inspector.streams.model import Frame, Framing, How
-from inspector.streams.request_rules import asked
+from inspector.streams.request_rules import request_facts
 from inspector.streams.violations import BY_NAME
 
 from .spoken import (
@@ -128,11 +128,11 @@ _ANY = (
 )
 
 
-@pytest.mark.parametrize("dialect", list(DIALECTS))
+@pytest.mark.parametrize("protocol", list(PROTOCOLS))
 @settings(max_examples=150, deadline=None)
 @given(records=st.lists(_ANY, max_size=12), how=st.sampled_from(How))
-def test_no_machine_raises_on_any_json(dialect: str, records: list[Any], how: How) -> None:
-    machine = DIALECTS[dialect].machine(asked(ASKED), frozenset())
+def test_no_machine_raises_on_any_json(protocol: str, records: list[Any], how: How) -> None:
+    machine = PROTOCOLS[protocol].machine(request_facts(ASKED), frozenset())
     violations = []
     for index, record in enumerate(records):
         data = sse(record) if isinstance(record, str | dict) else sse(json.dumps(record))
@@ -142,7 +142,7 @@ def test_no_machine_raises_on_any_json(dialect: str, records: list[Any], how: Ho
     violations += machine.end(how)
 
     assert {each.name for each in violations} <= set(BY_NAME)
-    assert {name for name in (each.name for each in violations) if dialect not in BY_NAME[name].dialects} == set()
+    assert {name for name in (each.name for each in violations) if protocol not in BY_NAME[name].protocols} == set()
     assert len(machine.assembled().blocks) >= 0
 
 
@@ -154,11 +154,11 @@ def test_no_side_raises_on_any_json(records: list[Any], lines: bool) -> None:
         exchange(ndjson(*spelled) if lines else sse(*spelled), request={"tools": records, "messages": records, "tool_choice": records[:1]})
     )
 
-    assert all(each.total >= len(each.first) > 0 for each in found.found)
+    assert all(each.total >= len(each.first) > 0 for each in found.evidence)
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "-0.0", "9" * 400, "true"])
 def test_numbers_that_are_none(number: str) -> None:
     record = json.dumps(HI).replace("1750000000", number).replace('"index": 0', f'"index": {number}')
 
-    assert judged(sse(record)).dialect == "openai-chat"
+    assert judged(sse(record)).protocol == "openai-chat"

@@ -107,7 +107,7 @@ def test_own_capture() -> None:
     ]
     assert list(exchange.happenings()) == list(exchange.happenings())
     assert (exchange.sides, exchange.problems, exchange.keeps_reads, exchange.ordered) == ((Side.BACKEND, Side.CLIENT), (), True, True)
-    assert exchange.dialects == {Side.BACKEND: "openai-chat", Side.CLIENT: "openai-chat"}
+    assert exchange.protocols == {Side.BACKEND: "openai-chat", Side.CLIENT: "openai-chat"}
     assert (exchange.statuses, exchange.content_types) == ({Side.BACKEND: 200}, {Side.BACKEND: "text/event-stream"})
     assert exchange.request == {"model": "m", "tools": [{"headers": {}, "type": "mcp"}]}
 
@@ -116,10 +116,10 @@ def test_own_capture_written_and_read_again() -> None:
     exchange = one(OWN, "a.capture.jsonl")
     again = one(b"".join(own.written(exchange)), "a.capture.jsonl")
     assert list(again.happenings()) == list(exchange.happenings())
-    assert (again.request, again.dialects, again.statuses, again.problems) == (exchange.request, exchange.dialects, exchange.statuses, ())
+    assert (again.request, again.protocols, again.statuses, again.problems) == (exchange.request, exchange.protocols, exchange.statuses, ())
 
 
-BACKEND_ONLY = "Nothing was kept of the client side: only what one side can show is said."
+BACKEND_ONLY = "Nothing was kept of the client side: only what one side can show is reported."
 DAMAGED_OWN = {
     "a torn last line": (
         OWN[:-9],
@@ -143,7 +143,7 @@ DAMAGED_OWN = {
         OWN.replace('"v": 1', '"v": 2'),
         ["The capture is of version 2, and only version 1 is known here: it is read as far as it is like it."],
     ),
-    "no header": (OWN.partition("\n")[2], ["The header line is missing: what was asked and in which dialect is not known."]),
+    "no header": (OWN.partition("\n")[2], ["The header line is missing: what was asked and in which protocol is not known."]),
     "wrong base64": (
         OWN + line(t=11, side="client", b64="%%%") + line(t=11, side="client", b64="QQ=") + line(t=12, side="client", b64=7),
         ["3 lines are no base64, and skipped.", "The first such line is line 8."],
@@ -309,7 +309,7 @@ def test_har_base64_size_and_missing_bodies() -> None:
     )
     assert (body_of(in_base64), in_base64.problems) == (SSE, ())
     assert cut.problems == (
-        f"The archive says that the body has 9,999 bytes, and holds {len(SSE)}: it was cut, or spelled again when it was kept.",
+        f"The archive says that the body has 9,999 bytes, and holds {len(SSE)}: it was cut, or re-encoded when it was kept.",
     )
     assert "holds no body of the answer" in none.problems[0]
     assert body_of(wrong) == "§".encode() or wrong.problems
@@ -421,7 +421,7 @@ def test_hostile_yaml_is_refused_in_a_sentence(data: str, said: str) -> None:
 )
 def test_aliases_that_grow_are_not_spelled_out(body: str) -> None:
     exchange = one(body, "a.yaml", "vcr")
-    assert "values, aliases spelled out" in exchange.problems[0]
+    assert "values, aliases expanded" in exchange.problems[0]
 
 
 def test_kinds_that_are_loaded_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

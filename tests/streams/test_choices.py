@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from inspector.reports.stream_messages import said
 from inspector.reports.stream_report import analysed, message_report
-from inspector.reports.stream_said import said
 from inspector.streams.correcting import correct
 from inspector.streams.model import Assembled, End, Exchange, How, Means, Read, Side
 from inspector.streams.run import one_side
@@ -43,7 +43,7 @@ def compared(backend: list[dict[str, Any]], client: list[dict[str, Any]]) -> dic
     """Rows that both sides show -> what the first violation of each says."""
     sides = judged(both(sse(*backend, DONE), sse(*client, DONE))).sides
     assert sides is not None
-    return {each.row.name: each.first[0].text for each in sides.found}
+    return {each.rule.name: each.first[0].text for each in sides.evidence}
 
 
 def texts(answer: Assembled) -> list[tuple[str, str]]:
@@ -56,7 +56,7 @@ TWO = [*says(0, "Alpha ", "one."), *says(1, "Beta ", "two.")]
 def test_every_choice_is_assembled() -> None:
     found = one_side(exchange(sse(*TWO, DONE)), Side.CLIENT)
 
-    assert found.found == () and found.counts[Means.TEXT] == 2
+    assert found.evidence == () and found.counts[Means.TEXT] == 2
     assert texts(found.assembled) == [("text", "Alpha one.")] and found.assembled.choice == 0
     (other,) = found.assembled.others
     assert (other.choice, other.role, other.finish, other.ended) == (1, "assistant", "stop", True)
@@ -67,7 +67,7 @@ def test_interleaved_choices_with_calls_keep_their_own_blocks() -> None:
     first, second = calls(0, "call_a"), calls(1, "call_b", '{"query":"z"}')
     found = one_side(exchange(sse(first[0], second[0], second[1], first[1], DONE), request=ASKED), Side.CLIENT)
 
-    assert found.found == ()
+    assert found.evidence == ()
     (other,) = found.assembled.others
     assert [(block.kind, block.call_id, block.text) for block in (*found.assembled.blocks, *other.blocks)] == [
         ("tool-call", "call_a", '{"query":"q"}'),
@@ -77,18 +77,18 @@ def test_interleaved_choices_with_calls_keep_their_own_blocks() -> None:
 
 def test_choices_are_alternatives_and_may_use_the_same_call_ids() -> None:
     # Kimi and others number their calls in each answer: functions.search:0.
-    assert one_side(exchange(sse(*calls(0), *calls(1), DONE), request=ASKED), Side.CLIENT).found == ()
+    assert one_side(exchange(sse(*calls(0), *calls(1), DONE), request=ASKED), Side.CLIENT).evidence == ()
 
 
 def test_an_answer_whose_first_choice_is_empty_is_not_empty() -> None:
-    assert one_side(exchange(sse(*says(0), *says(1, "Hi"), DONE)), Side.CLIENT).found == ()
+    assert one_side(exchange(sse(*says(0), *says(1, "Hi"), DONE)), Side.CLIENT).evidence == ()
 
 
 def test_a_call_as_text_in_another_choice_is_found() -> None:
     found = one_side(exchange(sse(*says(0, "Hi"), *says(1, HERMES), DONE), request=ASKED), Side.CLIENT)
 
-    (leaked,) = found.found
-    assert leaked.row.name == "tool_text_in_content" and leaked.first[0].text.startswith("Choice 1: ")
+    (leaked,) = found.evidence
+    assert leaked.rule.name == "tool_text_in_content" and leaked.first[0].text.startswith("Choice 1: ")
 
 
 def test_a_choice_that_the_client_never_got() -> None:
@@ -126,7 +126,7 @@ def test_a_choice_that_is_not_the_backends_is_remarked() -> None:
     more = judged(both(sse(*says(0, "Hi"), DONE), sse(*says(0, "Hi"), *says(1, "Ho"), DONE))).sides
 
     assert sides is not None and sides.remarks == ()
-    assert more is not None and more.found == () and more.remarks == ("The client got a choice 1, which the backend had not sent.",)
+    assert more is not None and more.evidence == () and more.remarks == ("The client got a choice 1, which the backend had not sent.",)
 
 
 def test_a_client_that_hung_up_lost_no_choice() -> None:
@@ -161,5 +161,5 @@ def test_a_hundred_choices_are_kept_and_bounded() -> None:
     many = [record for index in range(200) for record in says(index, f"Choice {index}.")]
     found = one_side(exchange(sse(*many, DONE)), Side.CLIENT)
 
-    assert found.found == () and len(found.assembled.others) == 127
+    assert found.evidence == () and len(found.assembled.others) == 127
     assert set(compared(many[:12], many[:6])) == {"choice_lost"}

@@ -8,10 +8,10 @@ import pytest
 
 from inspector.conversation.edits import Safety
 from inspector.rules.base import Severity
-from inspector.strategies.catalogue import STRATEGIES as OF_CONVERSATIONS
+from inspector.strategies.catalogue import STREAM_STRATEGIES as OF_CONVERSATIONS
 from inspector.streams.captures import catalogue, own
 from inspector.streams.correcting import CannotCorrect, Correction, correct
-from inspector.streams.corrections import STRATEGIES
+from inspector.streams.corrections import STREAM_STRATEGIES
 from inspector.streams.model import Assembled, End, Exchange, How, Read, Side
 from inspector.streams.run import one_side
 from inspector.streams.two_sides import judged
@@ -29,8 +29,8 @@ INHERENT = {"in_band_error"}
 
 def errors(exchange: Exchange) -> set[str]:
     found = judged(exchange)
-    every = [each for side in exchange.sides for each in found.found(side)]
-    return {each.row.name for each in every if each.severity is Severity.ERROR} - INHERENT
+    every = [each for side in exchange.sides for each in found.evidence(side)]
+    return {each.rule.name for each in every if each.severity is Severity.ERROR} - INHERENT
 
 
 def data(exchange: Exchange) -> bytes:
@@ -71,7 +71,7 @@ def test_a_corrected_stream_has_no_errors_and_is_what_the_backend_said(case: Gol
         assert errors(correction.exchange) == set()
         assert correct(correction.exchange) == Correction(correction.exchange)
         again = judged(beside(case.exchange(), correction.exchange)).sides
-        assert again is not None and again.found == ()
+        assert again is not None and again.evidence == ()
     else:
         assert data(correction.exchange) == data(case.exchange()) and not case.sides
 
@@ -258,7 +258,7 @@ def test_what_cannot_be_done_alone_says_which_others_it_needs(given: Exchange, p
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
-@pytest.mark.parametrize("picked", [strategy.name for strategy in STRATEGIES])
+@pytest.mark.parametrize("picked", [strategy.name for strategy in STREAM_STRATEGIES])
 def test_each_strategy_alone_does_its_own_or_says_why_not(case: Golden, picked: str) -> None:
     try:
         correction = correct(case.exchange(), strategies=[picked])
@@ -340,12 +340,12 @@ def test_the_corrected_capture_is_a_capture() -> None:
 
 
 def test_strategies_name_rows_of_the_table_and_what_they_cost() -> None:
-    repaired = frozenset[str]().union(*(strategy.rows for strategy in STRATEGIES))
+    repaired = frozenset[str]().union(*(strategy.rules for strategy in STREAM_STRATEGIES))
 
     assert repaired <= set(BY_NAME)
-    assert all(strategy.summary.endswith(".") and strategy.cost.endswith(".") for strategy in STRATEGIES)
-    names = {strategy.name for strategy in STRATEGIES}
-    assert len(names) == len(STRATEGIES) and not names & {strategy.name for strategy in OF_CONVERSATIONS}
+    assert all(strategy.summary.endswith(".") and strategy.cost.endswith(".") for strategy in STREAM_STRATEGIES)
+    names = {strategy.name for strategy in STREAM_STRATEGIES}
+    assert len(names) == len(STREAM_STRATEGIES) and not names & {strategy.name for strategy in OF_CONVERSATIONS}
 
 
 def damaged(case: Golden, random: Random) -> Golden:

@@ -33,7 +33,7 @@ def test_json_lines_under_their_own_type_are_no_wrong_framing() -> None:
 def test_a_ui_message_stream_is_not_judged_as_openai_chat() -> None:
     found = only("ui-message-stream-v1.sse")
 
-    assert (found.findings, found.dialect) == ((), "AI SDK UI message stream")
+    assert (found.findings, found.protocol) == ((), "AI SDK UI message stream")
     assert found.verdict == "Not judged: AI SDK UI message stream is not read here."
 
 

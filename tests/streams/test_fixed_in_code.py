@@ -10,15 +10,15 @@ from inspector.rules.base import Severity
 from inspector.seeds.stream_incident import LEAKED, PREMATURE, capture_files
 from inspector.streams.fixed_in_code import FIXED_IN_CODE
 from inspector.streams.model import How
-from inspector.streams.violations import BY_NAME, ROWS, Row
+from inspector.streams.violations import BY_NAME, STREAM_RULES, StreamRule
 from tests.commands.running import run
 
 from .golden.cases import CASES as GOLDEN
 from .spoken import ROLE, exchange, finish, sse, text
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.severity is not Severity.NOTE], ids=lambda row: row.name)
-def test_every_error_and_warning_says_what_to_change(row: Row) -> None:
+@pytest.mark.parametrize("row", [row for row in STREAM_RULES if row.severity is not Severity.NOTE], ids=lambda row: row.name)
+def test_every_error_and_warning_says_what_to_change(row: StreamRule) -> None:
     assert row.fixed_in_code.endswith(".") and row.fixed_in_code[0].isupper()
 
 

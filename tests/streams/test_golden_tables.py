@@ -8,17 +8,17 @@ import pytest
 
 from inspector.rules.base import Severity
 from inspector.streams.captures import catalogue, own
-from inspector.streams.leaked_calls import Where, found_calls
+from inspector.streams.leaked_calls import Where, text_calls
 from inspector.streams.model import End, Exchange, Read, Side
 from inspector.streams.run import Evidence, one_side
 from inspector.streams.two_sides import judged, two_sides
-from inspector.streams.violations import BY_NAME, ROWS
+from inspector.streams.violations import BY_NAME, STREAM_RULES
 
 from .golden.cases import CASES, FLOWS
 from .golden.script import Golden
 
 FOLDER = Path(__file__).parent / "golden"
-NUMBERED = {row.number: row.name for row in ROWS}
+NUMBERED = {row.number: row.name for row in STREAM_RULES}
 
 
 def path_of(case: Golden) -> Path:
@@ -34,7 +34,7 @@ def read(case: Golden) -> Exchange:
 
 
 def names(found: tuple[Evidence, ...]) -> set[str]:
-    return {each.row.name for each in found}
+    return {each.rule.name for each in found}
 
 
 def errors(found: set[str]) -> set[str]:
@@ -83,7 +83,7 @@ def names_of(case: Golden, side: Side) -> set[str]:
 def test_the_bug_is_named_with_both_sides_and_not_claimed_with_the_client_alone(case: Golden) -> None:
     found = two_sides(read(case))
     assert found is not None
-    (premature,) = (each for each in found.found if each.row.name == "premature_terminal")
+    (premature,) = (each for each in found.found if each.rule.name == "premature_terminal")
 
     assert f"input 3 of {'5' if case is FLOWS[2] else '6'}" in premature.first[0].text
     # What the client read is a legal stream by itself.
@@ -99,6 +99,6 @@ def test_calls_that_are_cut_off_are_candidates(number: str) -> None:
     case = next(case for case in CASES if case.name.startswith(number))
     (block,) = one_side(read(case), Side.CLIENT).assembled.blocks
 
-    found = found_calls(block.text, {"search": {}}, Where())
+    found = text_calls(block.text, {"search": {}}, Where())
 
     assert found and all(each.confidence == "low" and not each.closed for each in found)

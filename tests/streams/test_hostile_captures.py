@@ -11,7 +11,7 @@ from inspector.sources import captures
 from inspector.sources.captures import Captures, NotRead
 from inspector.streams.captures import own
 from inspector.streams.captures.yaml_text import parse_yaml
-from inspector.streams.request_rules import asked
+from inspector.streams.request_rules import request_facts
 
 from .spoken import DONE, ROLE, chunk, sse, text
 
@@ -97,7 +97,7 @@ def test_aliases_within_aliases_that_are_too_deep_to_be_spelled_are_left_out(tmp
 def test_a_schema_of_references_that_double_is_judged_for_a_while_and_then_no_more() -> None:
     doubled = {f"a{n}": {"anyOf": [{"$ref": f"#/$defs/a{n - 1}"}] * 2} for n in range(1, 12)}
     schema = {"$defs": {"a0": {"type": "string"}, **doubled}, "$ref": "#/$defs/a11"}
-    held = asked({"tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]})
+    held = request_facts({"tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]})
 
     said = [len(list(held.judged("f", {"a": 1}))) for _ in range(200)]
     assert said[0] == 1 and said[-1] == 0
@@ -105,7 +105,7 @@ def test_a_schema_of_references_that_double_is_judged_for_a_while_and_then_no_mo
 
 def test_arguments_of_a_million_items_are_held_against_their_schema_within_limits() -> None:
     schema = {"properties": {"a": {"items": {"type": "string"}}}}
-    held = asked({"tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]})
+    held = request_facts({"tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]})
 
     assert [name for name, _ in held.judged("f", {"a": ["x", 1]})] == ["tool_args_schema_mismatch"]
     assert list(held.judged("f", {"a": ["x"] * 1_000_000 + [1]})) == []

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.streams.leaked_calls import Where, calls_in, found_calls
-from inspector.streams.leaked_scan import MOST_FOUND
-from tests.streams.dialect_cases import SPELLINGS
+from inspector.streams.leaked_calls import Where, calls_in, text_calls
+from inspector.streams.leaked_scan import MOST_IN_TEXT
+from tests.streams.call_syntax_cases import SPELLINGS
 
 LS = '<tool_call>{"name":"ls","arguments":{"path":"/"}}</tool_call>'
 SEARCH = "<toolbridge_calls><search><query>q</query></search></toolbridge_calls>"
@@ -56,7 +56,7 @@ STOPPED = Where("thinking", closed=True, after="nothing", finish="stop")
     ],
 )
 def test_the_place_decides_and_says_why(text: str, inside: Where, is_call: bool, reason: str) -> None:
-    found = found_calls(text, None, inside)[0]
+    found = text_calls(text, None, inside)[0]
     assert (found.is_call, reason in found.reasons[0]) == (is_call, True), found.reasons
 
 
@@ -76,20 +76,20 @@ def test_the_place_decides_and_says_why(text: str, inside: Where, is_call: bool,
     ],
 )
 def test_how_sure_it_is(text: str, tools: list[str] | None, confidence: str) -> None:
-    assert [found.confidence for found in found_calls(text, tools, Where())] == [confidence]
+    assert [found.confidence for found in text_calls(text, tools, Where())] == [confidence]
 
 
 def test_a_call_of_another_dialect_within_its_arguments_is_no_call() -> None:
     text = f"<function=write>\n<parameter=content>\n```\n{LS}\n</think>\n```\n</parameter>\n</function>\n{LS}"
-    assert [(found.name, found.is_call) for found in found_calls(text, None, Where("thinking"))] == [("write", True), ("ls", True)]
+    assert [(found.name, found.is_call) for found in text_calls(text, None, Where("thinking"))] == [("write", True), ("ls", True)]
 
 
 def test_tools_known_by_their_tags_need_no_line_of_their_own() -> None:
-    (found,) = found_calls("I look.\n<search><query>q</query></search>\n", ["search"], Where())
-    assert (found.dialect, found.arguments, found.confidence) == ("D35", {"query": "q"}, "medium")
-    assert found_calls("<doc>\n<search><query>q</query></search>\n</doc>", ["search"], Where()) == ()
-    assert found_calls('<search class="x"><query>q</query></search>', ["search"], Where()) == ()
-    assert found_calls("<search>words</search>", ["search"], Where()) == ()
+    (found,) = text_calls("I look.\n<search><query>q</query></search>\n", ["search"], Where())
+    assert (found.syntax, found.arguments, found.confidence) == ("D35", {"query": "q"}, "medium")
+    assert text_calls("<doc>\n<search><query>q</query></search>\n</doc>", ["search"], Where()) == ()
+    assert text_calls('<search class="x"><query>q</query></search>', ["search"], Where()) == ()
+    assert text_calls("<search>words</search>", ["search"], Where()) == ()
 
 
 # What a tool list of a coding agent looks like, with names that are tags of HTML and names of functions too.
@@ -144,7 +144,7 @@ def test_5000_ordinary_texts_hold_no_call() -> None:
         text = path.read_text("utf-8", "replace")
         for tools in (None, TOOLS):
             for inside in (Where(), STOPPED) if tools is None else (Where(),):
-                false = [found for found in found_calls(text, tools, inside) if found.is_call and found.confidence != "low"]
+                false = [found for found in text_calls(text, tools, inside) if found.is_call and found.confidence != "low"]
                 assert not false, f"{path}: {false[0]}"
 
 
@@ -201,7 +201,7 @@ def test_a_megabyte_of_anything_is_looked_through_once(piece: str) -> None:
     text = piece * max(1, MEGABYTE // len(piece))
     # A parser that began again at each piece would take hours.
     for tools in (None, ["f", "search", "read_file"]):
-        assert len(found_calls(text, tools, Where("thinking"))) <= MOST_FOUND
+        assert len(text_calls(text, tools, Where("thinking"))) <= MOST_IN_TEXT
 
 
 PIECES = [piece for spelling in SPELLINGS for piece in re.findall(r"<[^<>]*>?|[^<>]+", spelling.text)]
@@ -233,7 +233,7 @@ SAID = [
 )
 def test_of_any_pieces_what_is_offered_is_spelled_whole(pieces: list[str], inside: Where) -> None:
     text, at = "".join(pieces), 0
-    for found in found_calls(text, ("f", "search", "read_file"), inside):
+    for found in text_calls(text, ("f", "search", "read_file"), inside):
         assert at <= found.start <= found.end <= len(text)
         at = found.end
         assert found.confidence == "low" or (found.is_call and found.closed and found.name and found.arguments is not None)

@@ -20,14 +20,14 @@ def test_thinking_text_and_whole_calls() -> None:
         ("tool-call", '{"query":"q"}', "search"),
         ("tool-call", '{"query":"q"}', "search"),
     ]
-    assert (found.dialect, found.assembled.finish, found.assembled.ended, found.found) == ("ollama-chat", "stop", True, ())
+    assert (found.protocol, found.assembled.finish, found.assembled.ended, found.evidence) == ("ollama-chat", "stop", True, ())
     assert found.assembled.usage == {"total_duration": 1, "eval_count": 2, "prompt_eval_count": 3}
 
 
 def test_calls_in_the_last_line_are_not_lost() -> None:
     found = judged(ndjson(line("Hi"), LAST | {"message": {"role": "assistant", "content": "", "tool_calls": [OLLAMA_CALL]}}))
 
-    assert [each.kind for each in found.assembled.blocks] == ["text", "tool-call"] and found.found == ()
+    assert [each.kind for each in found.assembled.blocks] == ["text", "tool-call"] and found.evidence == ()
 
 
 def test_a_call_says_the_same_as_in_other_dialects() -> None:
@@ -43,15 +43,15 @@ def test_a_call_says_the_same_as_in_other_dialects() -> None:
 def test_generate() -> None:
     found = judged(ndjson(generate("Hel"), generate("lo"), generate(done=True, done_reason="stop", context=[1], eval_count=2)))
 
-    assert (found.dialect, [each.text for each in found.assembled.blocks], found.found) == ("ollama-generate", ["Hello"], ())
+    assert (found.protocol, [each.text for each in found.assembled.blocks], found.evidence) == ("ollama-generate", ["Hello"], ())
 
 
 def test_a_first_line_that_says_only_the_end_is_read_as_the_capture_says() -> None:
     last = {"model": "m", "created_at": "2025-06-01T00:00:00Z", "done": True, "done_reason": "load"}
 
-    assert judged(ndjson(last)).dialect == "ollama-chat"
-    assert judged(exchange(ndjson(last), dialects={Side.CLIENT: "ollama-generate"})).dialect == "ollama-generate"
-    assert judged(ndjson(last, generate("Hi"))).dialect == "ollama-generate"
+    assert judged(ndjson(last)).protocol == "ollama-chat"
+    assert judged(exchange(ndjson(last), protocols={Side.CLIENT: "ollama-generate"})).protocol == "ollama-generate"
+    assert judged(ndjson(last, generate("Hi"))).protocol == "ollama-generate"
 
 
 def test_states() -> None:
@@ -63,4 +63,4 @@ def test_states() -> None:
 def test_one_line_may_think_speak_and_end() -> None:
     found = judged(ndjson(line("Hi", thinking="Hm", done=True, done_reason="length", eval_count=1)))
 
-    assert [each.kind for each in found.assembled.blocks] == ["thinking", "text"] and found.found == ()
+    assert [each.kind for each in found.assembled.blocks] == ["thinking", "text"] and found.evidence == ()

@@ -53,7 +53,7 @@ def test_thinking_text_and_parallel_calls() -> None:
         30,
     )
     assert [(each.first, each.last) for each in whole.blocks] == [(1, 2), (3, 4), (5, 9), (8, 9)]
-    assert all(each.complete for each in whole.blocks) and found.found == () and found.state == "ended"
+    assert all(each.complete for each in whole.blocks) and found.evidence == () and found.state == "ended"
     assert found.counts[Means.TEXT] == 2 and found.counts[Means.ARGUMENTS] == 3 and found.events == 12
 
 
@@ -84,14 +84,14 @@ def test_states() -> None:
 def test_a_refusal() -> None:
     found = judged(chat(chunk({"refusal": "I can"}), chunk({"refusal": "not."}), finish()))
 
-    assert blocks(found) == [("refusal", "I cannot.", "", "")] and found.found == ()
+    assert blocks(found) == [("refusal", "I cannot.", "", "")] and found.evidence == ()
 
 
 def test_parts_of_content_as_mistral_sends_them() -> None:
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "2+2"}]}
     found = judged(chat(chunk({"content": [thought]}), chunk({"content": [{"type": "text", "text": "4"}]}), finish()))
 
-    assert blocks(found) == [("thinking", "2+2", "", ""), ("text", "4", "", "")] and found.found == ()
+    assert blocks(found) == [("thinking", "2+2", "", ""), ("text", "4", "", "")] and found.evidence == ()
 
 
 def test_reasoning_that_stands_under_two_names_is_said_once() -> None:
@@ -160,7 +160,7 @@ def test_a_text_beyond_the_limit_is_counted_and_not_judged(monkeypatch: pytest.M
     found = judged(chat(text("x" * 8), text("y" * 8), call(arguments='{"query":"long"}'), finish("tool_calls")))
 
     assert [(len(each.text), each.size) for each in found.assembled.blocks] == [(10, 16), (10, 16)]
-    assert found.found == ()
+    assert found.evidence == ()
 
 
 def test_the_assembled_message_is_a_conversation() -> None:

@@ -17,7 +17,7 @@ FORCED = ASKED | {"tool_choice": {"type": "function", "function": {"name": "sear
 
 
 def severities(found: Exchange) -> dict[str, str]:
-    return {each.row.name: each.severity.value for each in one_side(found, found.sides[0]).found}
+    return {each.rule.name: each.severity.value for each in one_side(found, found.sides[0]).evidence}
 
 
 def both(backend: bytes, client: bytes, **more: Any) -> Exchange:
@@ -34,7 +34,7 @@ def both(backend: bytes, client: bytes, **more: Any) -> Exchange:
 def of_both(found: Exchange) -> dict[str, str]:
     sides = judged(found).sides
     assert sides is not None
-    return {each.row.name: each.severity.value for each in sides.found}
+    return {each.rule.name: each.severity.value for each in sides.evidence}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_fragments_of_reasoning_without_an_index(thoughts: list[dict[str, Any]],
     found = one_side(exchange(sse(*thoughts, openrouter("Hi"), openrouter("", "stop"), DONE)), Side.CLIENT)
 
     assert found.names == expected
-    assert all(each.severity is Severity.WARNING and not each.row.silent for each in found.found)
+    assert all(each.severity is Severity.WARNING and not each.rule.silent for each in found.evidence)
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ UI = "AI SDK UI message stream"
 def test_a_done_line_alone_makes_no_openai_stream(data: bytes, name: str) -> None:
     found = one_side(exchange(data), Side.CLIENT)
 
-    assert (found.dialect, found.unsupported, found.names) == ("unknown", name, frozenset())
+    assert (found.protocol, found.unsupported, found.names) == ("unknown", name, frozenset())
     assert found.problems[0].startswith(f"The client side speaks a protocol that is not judged here: {name}.")
 
 
 def test_a_done_line_with_nothing_else_or_an_error_is_openai_chat() -> None:
     assert one_side(exchange(sse(DONE)), Side.CLIENT).names == {"empty_stream"}
-    assert one_side(exchange(sse({"error": {"message": "overloaded"}}, DONE)), Side.CLIENT).dialect == "openai-chat"
+    assert one_side(exchange(sse({"error": {"message": "overloaded"}}, DONE)), Side.CLIENT).protocol == "openai-chat"

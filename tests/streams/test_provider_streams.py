@@ -52,7 +52,7 @@ def test_what_is_legal_is_silent(path: Path) -> None:
     for exchange in exchanges(path):
         found = one_side(exchange, Side.BACKEND)
 
-        assert found.names == BROKEN.get(path.name, set()), [each.first for each in found.found]
+        assert found.names == BROKEN.get(path.name, set()), [each.first for each in found.evidence]
         assert bool(found.assembled.blocks) or found.unsupported in UNREAD
         assert all(each.complete or path.name in BROKEN for answer in found.answers for each in answer.blocks)
 
@@ -65,7 +65,12 @@ def test_any_split_gives_the_same(path: Path) -> None:
         for sizes in (iter(lambda: 1, 0), iter(lambda: dice.randrange(1, 400), 0)):
             again = split(exchange, sizes)
 
-            assert (again.answers, again.found, again.counts, again.events) == (found.answers, found.found, found.counts, found.events)
+            assert (again.answers, again.evidence, again.counts, again.events) == (
+                found.answers,
+                found.evidence,
+                found.counts,
+                found.events,
+            )
 
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.name)
@@ -74,5 +79,5 @@ def test_recorded_answers_have_no_errors(path: Path) -> None:
         for side in exchange.sides:
             found = one_side(exchange, side)
 
-            assert [each.first for each in found.found if each.row.severity is Severity.ERROR] == []
+            assert [each.first for each in found.evidence if each.rule.severity is Severity.ERROR] == []
             assert found.assembled.blocks or found.unsupported

@@ -35,7 +35,7 @@ def test_reasoning_text_and_a_call() -> None:
         "resp_1",
         {"input_tokens": 1, "output_tokens": 2},
     )
-    assert found.found == () and all(each.complete for each in whole.blocks)
+    assert found.evidence == () and all(each.complete for each in whole.blocks)
 
 
 def test_states() -> None:
@@ -52,7 +52,7 @@ def test_a_refusal() -> None:
         )
     )
 
-    assert [(each.kind, each.text) for each in found.assembled.blocks] == [("refusal", "No.")] and found.found == ()
+    assert [(each.kind, each.text) for each in found.assembled.blocks] == [("refusal", "No.")] and found.evidence == ()
 
 
 def test_a_custom_call_has_free_text_for_arguments() -> None:
@@ -62,19 +62,19 @@ def test_a_custom_call_has_free_text_for_arguments() -> None:
     )
     said = [each for observed in run(exchange(data), Side.CLIENT) for each in observed.deltas if each.means is Means.BLOCK_END]
 
-    assert [each.value for each in said] == [{"input": {"input": "SELECT 1"}}] and judged(data).found == ()
+    assert [each.value for each in said] == [{"input": {"input": "SELECT 1"}}] and judged(data).evidence == ()
 
 
 def test_an_item_that_was_not_streamed_is_taken_whole() -> None:
     found = judged(responses(added(0, ITEM), done(0, ITEM), completed(ITEM)))
 
-    assert [each.text for each in found.assembled.blocks] == ["Hi"] and found.found == ()
+    assert [each.text for each in found.assembled.blocks] == ["Hi"] and found.evidence == ()
 
 
 def test_an_answer_that_is_cut_off_is_incomplete() -> None:
     found = judged(responses(*SPOKEN[:2], completed(status="incomplete", incomplete_details={"reason": "max_output_tokens"})))
 
-    assert (found.assembled.finish, found.assembled.blocks[0].complete, found.found) == ("max_output_tokens", False, ())
+    assert (found.assembled.finish, found.assembled.blocks[0].complete, found.evidence) == ("max_output_tokens", False, ())
 
 
 def test_a_failed_answer_says_why() -> None:

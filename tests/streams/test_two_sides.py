@@ -1,4 +1,4 @@
-"""What only both sides prove, in any pair of dialects, and what is not claimed."""
+"""What only both sides prove, in any pair of protocols, and what is not claimed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from inspector.streams import hearing
 from inspector.streams.model import End, How, Read, Side
 from inspector.streams.text_compare import differences
 from inspector.streams.two_sides import ON_BACKEND, TwoSides, two_sides
-from inspector.streams.violations import ROWS
+from inspector.streams.violations import STREAM_RULES
 
 from .golden.cases import FLOWS, TABLE, W
 from .golden.script import END, EOF, Golden, Step, b, c, cl, raw
@@ -190,7 +190,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
     ],
     "finish_altered": [
         (
-            "the same in another dialect",
+            "the same in another protocol",
             b(ROLE, text("Hi"), finish("length"), DONE) + EOF + cl(line("Hi"), line(done=True, done_reason="length", eval_count=1)) + END,
             "",
         ),
@@ -376,11 +376,11 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
 def test_what_is_found_is_what_happened_between_the_sides(steps: list[Step], expected: str) -> None:
     found = played(steps)
 
-    assert found.names == set(expected.split()), [each.first for each in found.found]
+    assert found.names == set(expected.split()), [each.first for each in found.evidence]
 
 
 def test_every_row_of_both_sides_fires_and_nearly_fires() -> None:
-    rows = {row.name for row in ROWS if row.two_sided}
+    rows = {row.name for row in STREAM_RULES if row.two_sided}
 
     missing = ", ".join(sorted(rows - set(CASES)))
     assert not missing, f"write the cases of the new row {missing} in tests/streams/test_two_sides.py: what nearly fires, then what fires"
@@ -393,17 +393,17 @@ def test_every_row_of_both_sides_fires_and_nearly_fires() -> None:
 def test_the_bug_of_the_report_is_named_at_its_input() -> None:
     found = two_sides(FLOWS[2].exchange())
     assert found is not None
-    (premature,) = (each for each in found.found if each.row.name == "premature_terminal")
+    (premature,) = (each for each in found.evidence if each.rule.name == "premature_terminal")
 
     assert premature.first[0].text == "The client's terminal came at input 3 of 5 of the backend, and content of the backend after it."
-    assert premature.first[0].event == 2 and premature.row.code == "STREAM101"
+    assert premature.first[0].event == 2 and premature.rule.code == "STREAM101"
 
 
 def test_a_terminal_that_overtook_the_content_is_premature_and_out_of_order() -> None:
     found = two_sides(next(case for case in TABLE if case.name == "g O-L").exchange())
     assert found is not None
 
-    assert [each.first[0].text for each in found.found] == [
+    assert [each.first[0].text for each in found.evidence] == [
         "The client got its terminal in front of 8 characters that the backend sent before its own.",
         "The backend sent its terminal last, and the client got it earlier.",
     ]
@@ -435,29 +435,29 @@ def test_of_several_answers_or_an_unknown_dialect_nothing_is_compared() -> None:
     unknown = played(HI + raw(C, b'data: {"candidates": []}\n\n') + END)
     several = whole(messages(*SAID, reason()) * 2, messages(*SAID, reason()), lacks=frozenset({"framing"}))
 
-    assert not unknown.found and "not read here" in unknown.remarks[0]
-    assert not several.found and "several answers" in several.remarks[0]
+    assert not unknown.evidence and "not read here" in unknown.remarks[0]
+    assert not several.evidence and "several answers" in several.remarks[0]
 
 
 def test_what_is_no_fault_by_any_rule_is_remarked() -> None:
     added = whole(chat(text("Hi"), finish()), chat(text("Hi"), text(" [sent by the proxy]"), finish()))
 
-    assert not added.found and "which the backend had not said" in added.remarks[0]
+    assert not added.evidence and "which the backend had not said" in added.remarks[0]
 
 
 def test_beyond_the_limit_nothing_is_claimed() -> None:
     pieces = [text(LONG * 1_000)] * (hearing.TEXT_KEPT // (len(LONG) * 1_000) + 2)
     found = whole(chat(*pieces, finish()), chat(*pieces[:-1], finish()))
 
-    assert not found.found and "The first 4,000,000 characters" in found.remarks[0]
+    assert not found.evidence and "The first 4,000,000 characters" in found.remarks[0]
 
 
 def test_evidence_is_bounded() -> None:
     numbers = [text(f"Number {number} of all. ") for number in range(200)]
     found = whole(chat(*numbers, finish()), chat(*numbers[::2], finish()))
 
-    (lost,) = found.found
-    assert (lost.row.name, lost.total, len(lost.first)) == ("content_lost", 100, 5)
+    (lost,) = found.evidence
+    assert (lost.rule.name, lost.total, len(lost.first)) == ("content_lost", 100, 5)
 
 
 def test_texts_word_by_word() -> None:

@@ -7,9 +7,9 @@ import pytest
 from inspector.rules.base import Severity
 from inspector.streams.catalogue import common_finish, common_usage
 from inspector.streams.model import Exchange, Side
-from inspector.streams.request_rules import asked
+from inspector.streams.request_rules import request_facts
 from inspector.streams.run import EVIDENCE, one_side
-from inspector.streams.violations import ALL, BY_NAME, ROWS
+from inspector.streams.violations import ALL, BY_NAME, STREAM_RULES
 
 from .spoken import (
     ASKED,
@@ -34,10 +34,10 @@ from .violation_cases import CASES, HI, WRAPPER, Said
 def test_what_is_found_is_what_is_wrong(said: Said, expected: str) -> None:
     found = judged(said)
 
-    assert {each.row.name for each in found.found} == set(expected.split()), [each.first for each in found.found]
+    assert {each.rule.name for each in found.evidence} == set(expected.split()), [each.first for each in found.evidence]
 
 
-@pytest.mark.parametrize("row", [row.name for row in ROWS if not row.two_sided])
+@pytest.mark.parametrize("row", [row.name for row in STREAM_RULES if not row.two_sided])
 def test_every_row_of_one_side_fires_and_nearly_fires(row: str) -> None:
     assert row in CASES, f"write the cases of the new row {row} in tests/streams/violation_cases.py: what fires, what nearly does"
     fires = [row in expected.split() for _, _, expected in CASES[row]]
@@ -50,38 +50,38 @@ def test_rows_that_need_both_sides_are_never_found_on_one() -> None:
 
 
 def test_codes_are_numbered_once_and_for_all() -> None:
-    assert [row.number for row in ROWS] == list(range(1, len(ROWS) + 1)) and len(BY_NAME) == len(ROWS)
+    assert [row.number for row in STREAM_RULES] == list(range(1, len(STREAM_RULES) + 1)) and len(BY_NAME) == len(STREAM_RULES)
     assert {name: BY_NAME[name].code for name in ("premature_terminal", "after_end_write", "tool_name_missing", "terminal_swallowed")} == {
         "premature_terminal": "STREAM101",
         "after_end_write": "STREAM170",
         "tool_name_missing": "STREAM171",
         "terminal_swallowed": "STREAM181",
     }
-    assert all(row.summary.endswith(".") and row.dialects <= ALL for row in ROWS)
+    assert all(row.summary.endswith(".") and row.protocols <= ALL for row in STREAM_RULES)
 
 
 def test_evidence_is_bounded() -> None:
-    (found,) = judged(sse(ROLE, HI, finish(), DONE, *[HI] * 100)).found
+    (found,) = judged(sse(ROLE, HI, finish(), DONE, *[HI] * 100)).evidence
 
-    assert (found.row.name, len(found.first), found.total) == ("content_after_terminal", EVIDENCE, 100)
-    assert found.row.severity is Severity.ERROR
+    assert (found.rule.name, len(found.first), found.total) == ("content_after_terminal", EVIDENCE, 100)
+    assert found.rule.severity is Severity.ERROR
 
 
 def test_what_a_proxy_takes_out_again_is_no_fault_of_the_backend() -> None:
     def sides(data: bytes, *sides: Side) -> set[str]:
         one = exchange(data, side=Side.BACKEND, request=ASKED)
         both = Exchange("x", one.happenings, sides, request=ASKED)
-        return {each.row.name for each in one_side(both, Side.BACKEND).found}
+        return {each.rule.name for each in one_side(both, Side.BACKEND).evidence}
 
     assert sides(chat(text(WRAPPER), finish()), Side.BACKEND) == {"wrapper_unparsed"}
     assert sides(chat(text(WRAPPER), finish()), Side.BACKEND, Side.CLIENT) == set()
 
 
 def test_no_terminal_is_missed_behind_a_record_of_another_framing() -> None:
-    found = judged(exchange(sse(ROLE, HI) + ndjson(LAST), dialects={Side.CLIENT: "ollama-chat"}))
+    found = judged(exchange(sse(ROLE, HI) + ndjson(LAST), protocols={Side.CLIENT: "ollama-chat"}))
 
-    assert [each.row.name for each in found.found] == ["framing_mixed"]
-    assert found.dialect == "openai-chat" and "ollama-chat" in found.problems[0]
+    assert [each.rule.name for each in found.evidence] == ["framing_mixed"]
+    assert found.protocol == "openai-chat" and "ollama-chat" in found.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -98,16 +98,16 @@ def test_no_terminal_is_missed_behind_a_record_of_another_framing() -> None:
 def test_a_dialect_that_is_not_read_is_named(record: dict[str, Any], name: str) -> None:
     found = judged(sse(record))
 
-    assert (found.dialect, found.unsupported, found.found) == ("unknown", name, ())
+    assert (found.protocol, found.unsupported, found.evidence) == ("unknown", name, ())
     assert name in found.problems[0]
 
 
 def test_binary_frames_are_not_judged_as_text() -> None:
     data = b"\x00\x00\x00\xfe\x0b:event-type\x07\x00\x05chunk\r\xff"
 
-    assert (judged(data).unsupported, judged(data).found) == ("unknown", ())
+    assert (judged(data).unsupported, judged(data).evidence) == ("unknown", ())
     told = judged(exchange(data, content_types={Side.CLIENT: "application/vnd.amazon.eventstream"}))
-    assert told.found == () and "binary" in told.problems[0]
+    assert told.evidence == () and "binary" in told.problems[0]
 
 
 def test_an_empty_capture_is_no_stream() -> None:
@@ -140,6 +140,6 @@ def test_common_words() -> None:
     ids=["elsewhere", "endless", "wrong", "exponential", "a pattern", "patterns of names", "a division"],
 )
 def test_a_hostile_schema_judges_nothing(schema: dict[str, Any]) -> None:
-    request = asked({"tools": [{"name": "search", "input_schema": schema}]})
+    request = request_facts({"tools": [{"name": "search", "input_schema": schema}]})
 
     assert list(request.judged("search", {"query": "a" * 40 + "!", "n": 10**400})) == []

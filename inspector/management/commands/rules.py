@@ -21,46 +21,46 @@ class Command(AnsweringCommand):
         if of_streams is not None:
             self.say_json(of_streams) if options["json"] else self._print_of_streams(of_streams)
         elif options["code"]:
-            found = rule(options["code"])
-            self.say_json(found) if options["json"] else self._print(found)
+            row = rule(options["code"])
+            self.say_json(row) if options["json"] else self._print(row)
         elif options["json"]:
             self.say_json({"rules": rules(), "stream_rules": stream_rules()})
         else:
-            for found in rules():
-                self.say(f"{_head(found)}: {found['summary']}")
+            for row in rules():
+                self.say(f"{_head(row)}: {row['summary']}")
             self.say()
             self.say("Of captured streams:")
-            for found in stream_rules():
-                self.say(f"{_head(found)}: {found['summary']}")
+            for row in stream_rules():
+                self.say(f"{_head(row)}: {row['summary']}")
 
-    def _print(self, found: dict[str, Any]) -> None:
-        self.say(f"{_head(found)}, origin: {found['origin']}")
-        self.say(found["summary"])
+    def _print(self, row: dict[str, Any]) -> None:
+        self.say(f"{_head(row)}, origin: {row['origin']}")
+        self.say(row["summary"])
         self.say()
-        self.say(found["why"])
+        self.say(row["why"])
         self.say()
         self.say("It fires on:")
-        for line in found["example"].split("\n"):
+        for line in row["example"].split("\n"):
             self.say(f"    {line}")
-        if found["fixed_in_code"]:
-            self.say(f"In code: {found['fixed_in_code']}")
-        if found["repaired_by"]:
-            self.say(f"In the data: {', '.join(found['repaired_by'])}")
-        for reference in found["references"]:
+        if row["fixed_in_code"]:
+            self.say(f"In code: {row['fixed_in_code']}")
+        if row["repaired_by"]:
+            self.say(f"In the data: {', '.join(row['repaired_by'])}")
+        for reference in row["references"]:
             self.say(f"See: {reference}")
 
-    def _print_of_streams(self, found: dict[str, Any]) -> None:
-        self.say(f"{_head(found)}, origin: {found['origin']}")
-        self.say(found["summary"])
-        if found["why"]:
-            self.say(found["why"])
-        sides = "both sides of a proxy held against each other" if found["shown_by"] == "sides" else f"the {found['shown_by']}"
-        self.say(f"In {', '.join(found['dialects'])}; shown by {sides}.")
-        if found["fixed_in_code"]:
-            self.say(f"In code: {found['fixed_in_code']}")
-        if found["repaired_by"]:
-            self.say(f"In a corrected capture: {', '.join(found['repaired_by'])}")
+    def _print_of_streams(self, row: dict[str, Any]) -> None:
+        self.say(f"{_head(row)}, origin: {row['origin']}")
+        self.say(row["summary"])
+        if row["why"]:
+            self.say(row["why"])
+        sides = "both sides of a proxy compared" if row["shown_by"] == "sides" else f"the {row['shown_by']}"
+        self.say(f"In {', '.join(row['protocols'])}; shown by {sides}.")
+        if row["fixed_in_code"]:
+            self.say(f"In code: {row['fixed_in_code']}")
+        if row["repaired_by"]:
+            self.say(f"In a corrected capture: {', '.join(row['repaired_by'])}")
 
 
-def _head(found: dict[str, Any]) -> str:
-    return f"{found['code']} {found['rule']} ({found['severity']}, {'silent' if found['silent'] else 'loud'})"
+def _head(row: dict[str, Any]) -> str:
+    return f"{row['code']} {row['rule']} ({row['severity']}, {'silent' if row['silent'] else 'raises an error'})"

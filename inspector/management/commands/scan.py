@@ -163,10 +163,10 @@ class _Lines:
         counts = f"{len(conversation.chunks):,} chunks, {counted(message_counts(each.case, each.prompt))}, as {each.case.reading.reader} reads them"
         self.say(f"  {shown(conversation.native_id)} ({each.oid}){title}: {counts}")
         for found in each.findings:
-            loud = "silent" if found.silent else "loud"
+            visibility = "silent" if found.silent else "raises an error"
             more = f" ({found.total:,} in all)" if found.total > len(found.seqs) else ""
             where = f"seq {span_text(found.seqs)}{more}" if found.seqs else "the conversation"
-            self.say(f"  {found.code} {found.rule}: {found.severity}, {loud}, origin: {found.origin}, {where}")
+            self.say(f"  {found.code} {found.rule}: {found.severity}, {visibility}, origin: {found.origin}, {where}")
             self.say(f"      {found.message}")
             if found.repaired_by:
                 self.say(f"      repaired by {', '.join(_with_safety(name) for name in found.repaired_by)}")

@@ -18,11 +18,11 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         of_streams = stream_strategy(options["name"] or "")
-        if of_streams is not None and options["name"] not in {found["name"] for found in strategies()}:
+        if of_streams is not None and options["name"] not in {row["name"] for row in strategies()}:
             self.say_json(of_streams) if options["json"] else self._print_of_streams(of_streams)
         elif options["name"]:
-            found = strategy(options["name"])
-            self.say_json(found) if options["json"] else self._print(found)
+            row = strategy(options["name"])
+            self.say_json(row) if options["json"] else self._print(row)
             if of_streams is not None and not options["json"]:
                 # One word for one thing, in stores and in captures.
                 self.say()
@@ -30,29 +30,29 @@ class Command(AnsweringCommand):
         elif options["json"]:
             self.say_json({"strategies": strategies(), "stream_strategies": stream_strategies()})
         else:
-            for found in strategies():
-                self.say(f"{found['name']} ({_marks(found)}): {found['summary']}")
+            for row in strategies():
+                self.say(f"{row['name']} ({_marks(row)}): {row['summary']}")
             self.say()
             self.say("Of captured streams (`repair CAPTURE`), which are written as a new capture:")
-            for found in stream_strategies():
-                self.say(f"{found['name']} ({_marks(found)}): {found['summary']}")
+            for row in stream_strategies():
+                self.say(f"{row['name']} ({_marks(row)}): {row['summary']}")
 
-    def _print(self, found: dict[str, Any]) -> None:
-        self.say(f"{found['name']} ({_marks(found)}, write-back {found['write_kind']})")
-        self.say(found["summary"])
+    def _print(self, row: dict[str, Any]) -> None:
+        self.say(f"{row['name']} ({_marks(row)}, write-back {row['write_kind']})")
+        self.say(row["summary"])
         for label in ("cost", "user_visible_effect", "pros", "cons"):
-            self.say(f"{label.replace('_', ' ').capitalize()}: {found[label]}")
-        self.say(f"Repairs: {', '.join(found['repairs']) or 'nothing that a rule names'}")
-        for mode in found["modes"]:
+            self.say(f"{label.replace('_', ' ').capitalize()}: {row[label]}")
+        self.say(f"Repairs: {', '.join(row['repairs']) or 'nothing that a rule names'}")
+        for mode in row["modes"]:
             alias = f" ({mode['alias']})" if mode["alias"] else ""
             self.say(f"--mode {mode['mode']}{alias}: {mode['summary']} [{', '.join(mode['formats'])}]")
 
-    def _print_of_streams(self, found: dict[str, Any]) -> None:
-        self.say(f"{found['name']} ({_marks(found)}, of captured streams)")
-        self.say(found["summary"])
-        self.say(f"Cost: {found['cost']}")
-        self.say(f"Corrects: {', '.join(found['repairs']) or 'whatever the others change'}")
+    def _print_of_streams(self, row: dict[str, Any]) -> None:
+        self.say(f"{row['name']} ({_marks(row)}, of captured streams)")
+        self.say(row["summary"])
+        self.say(f"Cost: {row['cost']}")
+        self.say(f"Corrects: {', '.join(row['repairs']) or 'whatever the others change'}")
 
 
-def _marks(found: dict[str, Any]) -> str:
-    return ", ".join(found["safety"]) or "safe"
+def _marks(row: dict[str, Any]) -> str:
+    return ", ".join(row["safety"]) or "safe"

@@ -1,1 +1,1 @@
-"""Kinds of captures: one module each, bytes in, exchanges out. `catalogue` has them all and tells them apart."""
+"""Kinds of captures: one module each, bytes in, exchanges out. `catalogue` has them all and distinguishes them."""

@@ -11,13 +11,13 @@ LOADED = 256 * 2**20
 """Bytes of the largest capture that is read as a whole. Kinds that are read piece by piece have no limit."""
 
 LINE = 128 * 2**20
-"""Bytes of the longest line that is kept; longer ones are skipped and said."""
+"""Bytes of the longest line that is kept; longer ones are skipped and reported."""
 
 BLOCK = 2**16
-"""Bytes of a read that is made here, where the capture kept none."""
+"""Bytes of a synthetic read, where the capture kept none."""
 
 BOM = b"\xef\xbb\xbf"
-"""What some editors and shells put in front of a text."""
+"""What some editors and shells put before a text."""
 
 NEVER_KEPT = frozenset(("end", "times", "read-boundaries"))
 
@@ -45,19 +45,19 @@ class Kind:
 
 
 def whole(opened: Opened, limit: int = LOADED) -> bytes:
-    """All bytes. Raises NoCapture over the limit, before more than that is held."""
-    held = bytearray()
+    """All bytes. Raises NoCapture over the limit, before more than that is in memory."""
+    data = bytearray()
     for block in opened():
-        held += block
-        if len(held) > limit:
+        data += block
+        if len(data) > limit:
             raise NoCapture(
                 f"The capture is over {limit // 2**20} MB, and this kind is read as a whole: cut it down, or capture again as JSON lines (docs/how-to/record-a-stream.md)."
             )
-    return bytes(held)
+    return bytes(data)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CaptureLine:
     """`data` without its line end, None where it is over the limit; `complete` is False for a last line without LF."""
 
     offset: int
@@ -65,28 +65,28 @@ class Line:
     complete: bool = True
 
 
-def lines(blocks: Iterator[bytes], offset: int = 0, limit: int = LINE) -> Iterator[Line]:
+def lines(blocks: Iterator[bytes], offset: int = 0, limit: int = LINE) -> Iterator[CaptureLine]:
     """Lines that end with LF or CRLF, blank ones left out; `offset` is where the blocks begin."""
-    held, at, size = bytearray(), offset, 0
+    buffer, at, size = bytearray(), offset, 0
     for block in blocks:
         start = 0
         while (cut := block.find(b"\n", start)) >= 0:
             size += cut - start
             if size > limit:
-                yield Line(at, None)
-            elif data := _bare(bytes(held) + block[start:cut] if held else block[start:cut], at):
-                yield Line(at, data)
+                yield CaptureLine(at, None)
+            elif data := _bare(bytes(buffer) + block[start:cut] if buffer else block[start:cut], at):
+                yield CaptureLine(at, data)
             at += size + 1
             size, start = 0, cut + 1
-            if held:
-                held = bytearray()
+            if buffer:
+                buffer = bytearray()
         size += len(block) - start
         if size <= limit:
-            held += block[start:]
+            buffer += block[start:]
     if size > limit:
-        yield Line(at, None, False)
-    elif data := _bare(bytes(held), at):
-        yield Line(at, data, False)
+        yield CaptureLine(at, None, False)
+    elif data := _bare(bytes(buffer), at):
+        yield CaptureLine(at, data, False)
 
 
 def _bare(line: bytes, at: int) -> bytes:
@@ -115,7 +115,7 @@ def document(opened: Opened) -> Any:
 
 
 def json_object(data: bytes | str) -> Mapping[str, Any] | None:
-    """The object that the bytes spell; None for anything else."""
+    """The object that the bytes encode; None for anything else."""
     try:
         value = parse(data if isinstance(data, str) else decode(data))
     except Unreadable:
@@ -124,15 +124,15 @@ def json_object(data: bytes | str) -> Mapping[str, Any] | None:
 
 
 def member(value: Any, *names: str) -> Any:
-    """What stands below the names, one after the other; None where something on the way is no object."""
+    """The value below the names, one after the other; None where something on the way is no object."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def text_member(value: Any, *names: str) -> str:
-    found = member(value, *names)
-    return found if isinstance(found, str) else ""
+    text = member(value, *names)
+    return text if isinstance(text, str) else ""
 
 
 def head_of(opened: Opened, size: int) -> bytes:

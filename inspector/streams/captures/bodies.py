@@ -15,7 +15,7 @@ _BINARY = "vnd.amazon.eventstream"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """`body` is the bytes as kept, None where none were; `request` the request's body as kept; `url` may hold keys, and is not shown."""
 
     native_id: str
@@ -34,7 +34,7 @@ class Answer:
         return not self.content_type or any(word in self.content_type for word in _STREAMS)
 
 
-def exchange(answer: Answer) -> Exchange:
+def exchange(answer: HttpAnswer) -> Exchange:
     problems = list(answer.problems)
     body = answer.body or b""
     if answer.body is None:
@@ -49,23 +49,23 @@ def exchange(answer: Answer) -> Exchange:
     if _BINARY in answer.content_type:
         problems.append("The answer is in the binary framing of AWS event streams, which is not taken apart here.")
     request = answer.request
-    asked = json_object(request) if isinstance(request, bytes | str) else request
+    request_body = json_object(request) if isinstance(request, bytes | str) else request
     blocks: Callable[[], Iterator[bytes]] = partial(_unpacked, body, answer.encoding)
     return Exchange(
         native_id=answer.native_id,
         happenings=from_backend(blocks, How.CUT if unpacker.problems() else How.UNKNOWN),
         sides=(Side.BACKEND,),
-        request=without_secrets(asked) if isinstance(asked, dict) else None,
+        request=without_secrets(request_body) if isinstance(request_body, dict) else None,
         title=f"{answer.method} {address(answer.url)}".strip() or answer.native_id,
         content_types={Side.BACKEND: answer.content_type} if answer.content_type else {},
         statuses={} if answer.status is None else {Side.BACKEND: answer.status},
         problems=tuple(problems),
-        lacks=NEVER_KEPT | answer.lacks | ({"stream"} if _in_one_piece(answer.content_type, asked) else set()),
+        lacks=NEVER_KEPT | answer.lacks | ({"stream"} if _in_one_piece(answer.content_type, request_body) else set()),
     )
 
 
-def _in_one_piece(content_type: str, asked: Any) -> bool:
-    return content_type.partition(";")[0].strip() == "application/json" and member(asked, "stream") is not True
+def _in_one_piece(content_type: str, request_body: Any) -> bool:
+    return content_type.partition(";")[0].strip() == "application/json" and member(request_body, "stream") is not True
 
 
 def _unpacked(body: bytes, encoding: str) -> Iterator[bytes]:

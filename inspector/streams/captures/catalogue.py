@@ -1,4 +1,4 @@
-"""The kinds of captures, in the order in which they are told apart: those with a mark of their own first, plain bytes last."""
+"""The kinds of captures, in the order in which they are tried: those with a mark of their own first, plain bytes last."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from inspector.streams.captures.base import BOM, LOADED, Kind, NoCapture, Opened
 from inspector.streams.model import Exchange
 
 HEAD = 2**16
-"""First bytes by which a capture is told."""
+"""First bytes by which a capture is recognized."""
 
 _WHOLE = f"{LOADED // 2**20} MB"
 

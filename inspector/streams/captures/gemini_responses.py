@@ -5,7 +5,7 @@ from functools import partial
 
 from inspector.conversation.jsontext import compact, encode
 from inspector.streams.captures import chunk_lines
-from inspector.streams.captures.base import Line, NoCapture, Opened, from_backend, json_object, lines, text_member
+from inspector.streams.captures.base import CaptureLine, NoCapture, Opened, from_backend, json_object, lines, text_member
 from inspector.streams.model import Exchange, Side
 
 _METHODS = frozenset(("generateContent", "generateContentStream", "countTokens", "embedContent"))
@@ -30,7 +30,7 @@ def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
                 happenings=from_backend(partial(_events, opened, line.offset)),
                 sides=(Side.BACKEND,),
                 title=f"{name} {text_member(value, 'method')}".strip(),
-                dialects={Side.BACKEND: "gemini"},
+                protocols={Side.BACKEND: "gemini"},
                 problems=problems,
                 lacks=chunk_lines.LACKS | {"bytes"} | (set() if isinstance(value.get("response"), list) else {"stream"}),
             )
@@ -40,7 +40,7 @@ def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
 
 
 def _events(opened: Opened, offset: int) -> Iterator[bytes]:
-    line = next(lines(opened(offset), offset), Line(offset, b""))
+    line = next(lines(opened(offset), offset), CaptureLine(offset, b""))
     value = json_object(line.data or b"")
     response = value.get("response") if value else None
     for event in response if isinstance(response, list) else [response]:

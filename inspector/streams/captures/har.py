@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.conversation.jsontext import Unreadable, encode
 from inspector.streams.captures.base import NoCapture, Opened, document, member, text_member
-from inspector.streams.captures.bodies import Answer, exchange, whole_number
+from inspector.streams.captures.bodies import HttpAnswer, exchange, whole_number
 from inspector.streams.model import Exchange
 
 
@@ -33,7 +33,7 @@ def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
     yield from map(exchange, streams)
 
 
-def _answer(entry: Any, native_id: str) -> Answer:
+def _answer(entry: Any, native_id: str) -> HttpAnswer:
     content = member(entry, "response", "content")
     problems: list[str] = []
     body = _body(content, problems)
@@ -41,9 +41,9 @@ def _answer(entry: Any, native_id: str) -> Answer:
     # Polly.js counts the text of base64.
     if body is not None and size is not None and size > 0 and size not in (len(body), len(text_member(content, "text"))):
         problems.append(
-            f"The archive says that the body has {size:,} bytes, and holds {len(body):,}: it was cut, or spelled again when it was kept."
+            f"The archive says that the body has {size:,} bytes, and holds {len(body):,}: it was cut, or re-encoded when it was kept."
         )
-    return Answer(
+    return HttpAnswer(
         native_id,
         body,
         method=text_member(entry, "request", "method"),
@@ -66,13 +66,13 @@ def _body(content: Any, problems: list[str]) -> bytes | None:
     try:
         return binascii.a2b_base64(text)
     except ValueError:
-        problems.append("The body is marked as base64 and is none; its text is shown as it stands.")
+        problems.append("The body is marked as base64 and is none; its text is shown as it is.")
         return encode(text)
 
 
-def _header(entry: Any, wanted: str) -> str:
+def _header(entry: Any, name: str) -> str:
     headers = member(entry, "response", "headers")
     for header in headers if isinstance(headers, list) else ():
-        if text_member(header, "name").lower() == wanted:
+        if text_member(header, "name").lower() == name:
             return text_member(header, "value")
     return ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from inspector.streams.captures.base import Line, NoCapture, Opened, json_object, lines, text_member
+from inspector.streams.captures.base import CaptureLine, NoCapture, Opened, json_object, lines, text_member
 from inspector.streams.captures.secrets import without_secrets
 from inspector.streams.captures.unpacking import Unpacker
 from inspector.streams.model import LACKS, End, Exchange, How, Read, Side
@@ -33,7 +33,7 @@ _SIDE_OF = {(b"backend", b"in"): Side.BACKEND, (b"client", b"out"): Side.CLIENT}
 _PLAIN = re.compile(
     rb'\{"t":([0-9]{1,14}(?:\.[0-9]{1,9})?),"side":"(backend|client)","dir":"((?<=backend","dir":")in|(?<=client","dir":")out)","b64":"([^"\\]*)"\}'
 )
-"""A read as the recorder spells it, which nearly all lines are. What does not match is read as JSON, to the same end."""
+"""A read as the recorder writes it, which nearly all lines are. What does not match is read as JSON, to the same end."""
 
 _DAMAGE = {
     "long": "{} too long to be read, and skipped.",
@@ -53,7 +53,7 @@ class _Header:
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """A line that says what HTTP said of a side."""
+    """A line that says the HTTP status and type of a side."""
 
     side: Side
     status: int | None
@@ -63,7 +63,7 @@ class _About:
 
 @dataclass(slots=True)
 class _Section:
-    """One capture of a file, as the first reading found it."""
+    """One capture of a file, as the first reading shows it."""
 
     start: int
     header: Mapping[str, Any]
@@ -86,26 +86,26 @@ def sniff(head: bytes, _name: str) -> bool:
 
 def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
     """Several captures in one file, each with its header line, are several exchanges."""
-    found = _sections(opened)
-    for number, section in enumerate(found):
-        yield _exchange(opened, section, name if len(found) == 1 else f"{name}#{number}")
+    sections = _sections(opened)
+    for number, section in enumerate(sections):
+        yield _exchange(opened, section, name if len(sections) == 1 else f"{name}#{number}")
 
 
 def _sections(opened: Opened) -> list[_Section]:
-    found: list[_Section] = []
+    sections: list[_Section] = []
     for number, line in enumerate(lines(opened()), 1):
         happening, damage = _read(line)
         if isinstance(happening, _Header):
-            found.append(_Section(line.offset, happening.value))
+            sections.append(_Section(line.offset, happening.value))
             continue
-        if not found:
+        if not sections:
             if happening is None:
                 continue
-            found.append(_Section(0, {}))
-        _note(found[-1], happening, damage, number, line.complete)
-    if not found:
+            sections.append(_Section(0, {}))
+        _note(sections[-1], happening, damage, number, line.complete)
+    if not sections:
         raise NoCapture("No line of it is one of a stream capture (docs/reference/captures.md).")
-    return found
+    return sections
 
 
 def _note(section: _Section, happening: Any, damage: str, number: int, complete: bool) -> None:
@@ -135,29 +135,31 @@ def _note(section: _Section, happening: Any, damage: str, number: int, complete:
 
 def _exchange(opened: Opened, section: _Section, name: str) -> Exchange:
     header = section.header
-    said = header.get("sides")
-    wanted = [_SIDES[side] for side in said if isinstance(side, str) and side in _SIDES] if isinstance(said, list) else list(Side)
-    dialect, request, lacks = header.get("dialect"), header.get("request"), header.get("lacks")
-    named = dialect if isinstance(dialect, dict) else dict.fromkeys(_SIDES, dialect)
+    named_sides = header.get("sides")
+    sides = (
+        [_SIDES[side] for side in named_sides if isinstance(side, str) and side in _SIDES] if isinstance(named_sides, list) else list(Side)
+    )
+    protocol, request, lacks = header.get("dialect"), header.get("request"), header.get("lacks")
+    protocols = protocol if isinstance(protocol, dict) else dict.fromkeys(_SIDES, protocol)
     return Exchange(
         native_id=text_member(header, "id") or name or "capture",
         happenings=partial(_happenings, opened, section.start, frozenset(section.sides) - section.ended),
         sides=tuple(sorted(section.sides, key=list(Side).index)),
         request=without_secrets(request) if isinstance(request, dict) else None,
         title=text_member(header, "title") or name,
-        dialects={_SIDES[side]: word for side, word in named.items() if side in _SIDES and isinstance(word, str)},
+        protocols={_SIDES[side]: word for side, word in protocols.items() if side in _SIDES and isinstance(word, str)},
         content_types=section.types,
         statuses=section.statuses,
         keeps_reads=not (isinstance(lacks, list) and "read-boundaries" in lacks),
-        problems=tuple(_problems(section, wanted)),
+        problems=tuple(_problems(section, sides)),
         lacks=frozenset(word for word in lacks if isinstance(word, str) and word in LACKS) if isinstance(lacks, list) else frozenset(),
     )
 
 
-def _problems(section: _Section, wanted: list[Side]) -> Iterator[str]:
+def _problems(section: _Section, sides: list[Side]) -> Iterator[str]:
     version = section.header.get("v")
     if not section.header:
-        yield "The header line is missing: what was asked and in which dialect is not known."
+        yield "The header line is missing: what was asked and in which protocol is not known."
     elif version != VERSION or isinstance(version, bool):
         yield f"The capture is of version {str(version)[:20]}, and only version {VERSION} is known here: it is read as far as it is like it."
     for code, count in section.damage.items():
@@ -166,9 +168,9 @@ def _problems(section: _Section, wanted: list[Side]) -> Iterator[str]:
         yield f"The first such line is line {section.first_damaged:,}."
     if section.torn:
         yield "The last line is torn: the capture was cut off while it was written."
-    for side in wanted:
+    for side in sides:
         if side not in section.sides:
-            yield f"Nothing was kept of the {side.value} side: only what one side can show is said."
+            yield f"Nothing was kept of the {side.value} side: only what one side can show is reported."
         elif side not in section.ended:
             yield f"The capture does not say how the {side.value} side ended."
     for side, unpacker in section.unpackers.items():
@@ -197,7 +199,7 @@ def _happenings(opened: Opened, start: int, without_end: frozenset[Side]) -> Ite
             yield End(side, How.CUT)
 
 
-def _read(line: Line) -> tuple[_Header | _About | Read | End | None, str]:
+def _read(line: CaptureLine) -> tuple[_Header | _About | Read | End | None, str]:
     """What a line says, and a word of `_DAMAGE`; both where something is wrong with it and the rest can be used."""
     if line.data is None:
         return None, "long"
@@ -230,31 +232,31 @@ def _read(line: Line) -> tuple[_Header | _About | Read | End | None, str]:
         return End(side, how or How.UNKNOWN, when), damage or ("" if how else "end")
     if "status" in value or "type" in value:
         status = value.get("status")
-        known = isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 999
-        return _About(side, status if known else None, text_member(value, "type"), text_member(value, "encoding")), damage
+        is_status = isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 999
+        return _About(side, status if is_status else None, text_member(value, "type"), text_member(value, "encoding")), damage
     return None, "unknown"
 
 
 def written(exchange: Exchange) -> Iterator[bytes]:
     """The exchange as lines of this format; read again they give the same happenings."""
-    yield _spelled(
+    yield _encoded(
         {"v": VERSION, "kind": KIND, "id": exchange.native_id, "title": exchange.title, "sides": [side.value for side in exchange.sides]}
         | {
-            "dialect": {side.value: dialect for side, dialect in exchange.dialects.items()},
+            "dialect": {side.value: protocol for side, protocol in exchange.protocols.items()},
             "lacks": sorted(exchange.lacks),
             "request": exchange.request,
         }
     )
     for side in exchange.sides:
         if side in exchange.statuses or side in exchange.content_types:
-            yield _spelled({"side": side.value, "status": exchange.statuses.get(side), "type": exchange.content_types.get(side, "")})
+            yield _encoded({"side": side.value, "status": exchange.statuses.get(side), "type": exchange.content_types.get(side, "")})
     for happening in exchange.happenings():
         line: dict[str, Any] = {"side": happening.side.value} if happening.at is None else {"t": happening.at, "side": happening.side.value}
         if isinstance(happening, Read):
-            yield _spelled(line | {"dir": _CARRIES[happening.side], "b64": base64.b64encode(happening.data).decode()})
+            yield _encoded(line | {"dir": _CARRIES[happening.side], "b64": base64.b64encode(happening.data).decode()})
         else:
-            yield _spelled(line | {"end": happening.how.value})
+            yield _encoded(line | {"end": happening.how.value})
 
 
-def _spelled(line: Mapping[str, Any]) -> bytes:
+def _encoded(line: Mapping[str, Any]) -> bytes:
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"

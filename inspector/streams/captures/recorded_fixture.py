@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.conversation.jsontext import Unreadable, compact, encode
 from inspector.streams.captures.base import NoCapture, Opened, document, member, text_member
-from inspector.streams.captures.bodies import Answer, exchange, whole_number
+from inspector.streams.captures.bodies import HttpAnswer, exchange, whole_number
 from inspector.streams.model import Exchange
 
 
@@ -28,16 +28,16 @@ def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
     if not isinstance(response, dict):
         raise NoCapture("It has no `response`, so it is no recorded fixture.")
     body = response.get("body")
-    asked = member(value, "request", "body")
+    request_body = member(value, "request", "body")
     yield exchange(
-        Answer(
+        HttpAnswer(
             name or "fixture",
             encode(_joined(body)) if body is not None else None,
             method=text_member(value, "request", "method"),
             url=text_member(value, "request", "url"),
             status=whole_number(response.get("status")),
             content_type=_content_type(response.get("headers")),
-            request=asked if isinstance(asked, str | dict) else None,
+            request=request_body if isinstance(request_body, str | dict) else None,
             lacks=frozenset() if isinstance(body, str | list) else frozenset(("bytes",)),
         )
     )

@@ -34,18 +34,18 @@ def without_secrets(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """A JSON object without the members that hold keys, at any depth: a request names them for the tools that its server is to call. The object itself is changed."""
     waiting: list[Any] = [value]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            for name in [name for name in found if isinstance(name, str) and is_secret(name) and not isinstance(found[name], dict)]:
-                del found[name]
-            waiting += found.values()
-        elif isinstance(found, list):
-            waiting += found
+        item = waiting.pop()
+        if isinstance(item, dict):
+            for name in [name for name in item if isinstance(name, str) and is_secret(name) and not isinstance(item[name], dict)]:
+                del item[name]
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
     return value
 
 
 def address(url: str) -> str:
-    """Host and path: neither user nor query, which is where keys stand."""
+    """Host and path: neither user nor query, which is where keys are."""
     try:
         parts = urlsplit(url)
         return f"{parts.netloc.rpartition('@')[2]}{parts.path}"

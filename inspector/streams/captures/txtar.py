@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from inspector.streams.captures.base import NoCapture, Opened, whole
-from inspector.streams.captures.bodies import Answer, exchange
+from inspector.streams.captures.bodies import HttpAnswer, exchange
 from inspector.streams.model import Exchange
 
 _MARK = re.compile(rb"^-- (\S[^\r\n]*?) --\r?$", re.MULTILINE)
@@ -17,14 +17,16 @@ def sniff(head: bytes, name: str) -> bool:
 def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
     """A section is one exchange where its name begins with `streaming`; its request is the section of the request with the same rest of the name, else the first one."""
     sections = _sections(whole(opened))
-    asked = [section for section in sections if section[0].startswith("request")]
+    requests = [section for section in sections if section[0].startswith("request")]
     streams = [section for section in sections if section[0].startswith("streaming")]
     if not streams:
         raise NoCapture("It has no section `-- streaming --`.")
     for title, body in streams:
-        rest = title.removeprefix("streaming")
-        request = next((data for other, data in asked if other.removeprefix("request") == rest), asked[0][1] if asked else None)
-        yield exchange(Answer(f"{name}#{title}", body, request=request))
+        suffix = title.removeprefix("streaming")
+        request = next(
+            (data for heading, data in requests if heading.removeprefix("request") == suffix), requests[0][1] if requests else None
+        )
+        yield exchange(HttpAnswer(f"{name}#{title}", body, request=request))
 
 
 def _sections(data: bytes) -> list[tuple[str, bytes]]:

@@ -83,7 +83,7 @@ class Unpacker:
         if self._problem:
             return (self._problem,)
         if self._head and not self._plain:
-            return (f"The body is said to be packed as {self._encoding}, and is one byte long.",)
+            return (f"The body is declared as packed with {self._encoding}, and is one byte long.",)
         if self._inflate is not None and not self._inflate.eof:
             return (f"The body is packed as {self._encoding} and ends before its end mark; {self._size:,} unpacked bytes are shown.",)
         return ()

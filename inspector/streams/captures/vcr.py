@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.conversation.jsontext import Unreadable, compact, decode, encode, parse
 from inspector.streams.captures.base import LOADED, NoCapture, Opened, head_of, member, text_member, whole
-from inspector.streams.captures.bodies import Answer, exchange, whole_number
+from inspector.streams.captures.bodies import HttpAnswer, exchange, whole_number
 from inspector.streams.captures.yaml_text import parse_yaml, plain_tree
 from inspector.streams.model import Exchange
 
@@ -29,25 +29,25 @@ def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
         value = parse(decode(data)) if is_json else parse_yaml(data)
     except Unreadable as error:
         raise NoCapture(f"The cassette cannot be read ({error.reason}).") from None
-    found = next((found for key in _LISTS if isinstance(found := member(value, key), list)), None)
-    if found is None:
+    interactions = next((interactions for key in _LISTS if isinstance(interactions := member(value, key), list)), None)
+    if interactions is None:
         raise NoCapture("It has no list `interactions`, so it is no cassette.")
-    answers = [_answer(interaction, f"{name}#{number}") for number, interaction in enumerate(found) if isinstance(interaction, dict)]
+    answers = [_answer(interaction, f"{name}#{number}") for number, interaction in enumerate(interactions) if isinstance(interaction, dict)]
     streams = [answer for answer in answers if answer.may_stream()]
     if not streams:
-        raise NoCapture(f"None of its {len(found):,} interactions holds an answer of a model.")
+        raise NoCapture(f"None of its {len(interactions):,} interactions holds an answer of a model.")
     yield from map(exchange, streams)
 
 
-def _answer(interaction: Any, native_id: str) -> Answer:
+def _answer(interaction: Any, native_id: str) -> HttpAnswer:
     request, response = member(interaction, "request"), member(interaction, "response")
     problems: list[str] = []
     lacks: frozenset[str] = frozenset()
     body = _body(member(response, "body"), problems)
     if body is None and (parsed := member(response, "parsed_body")) is not None:
-        body, lacks = _spelled(parsed, problems), frozenset(("bytes",))
+        body, lacks = _encoded(parsed, problems), frozenset(("bytes",))
     status = member(response, "status")
-    return Answer(
+    return HttpAnswer(
         native_id,
         body,
         method=text_member(request, "method"),
@@ -71,7 +71,7 @@ def _body(body: Any, problems: list[str]) -> bytes | None:
             try:
                 return binascii.a2b_base64(packed)
             except ValueError:
-                problems.append("The body is kept as `base64_string` and is no base64; its text is shown as it stands.")
+                problems.append("The body is kept as `base64_string` and is no base64; its text is shown as it is.")
                 return encode(packed)
         body = body.get("string")
     if isinstance(body, str):
@@ -79,11 +79,11 @@ def _body(body: Any, problems: list[str]) -> bytes | None:
     return body if isinstance(body, bytes) else None
 
 
-def _spelled(parsed: Any, problems: list[str]) -> bytes | None:
+def _encoded(parsed: Any, problems: list[str]) -> bytes | None:
     try:
         return encode(compact(plain_tree(parsed)))
     except ValueError as error:
-        problems.append(f"The body was kept as values that cannot be spelled as JSON ({error}).")
+        problems.append(f"The body was kept as values that cannot be encoded as JSON ({error}).")
         return None
 
 
@@ -98,10 +98,10 @@ def _request(request: Any) -> bytes | str | Mapping[str, Any] | None:
     return _body(member(request, "body"), [])
 
 
-def _header(response: Any, wanted: str) -> str:
+def _header(response: Any, header_name: str) -> str:
     headers = member(response, "headers")
     for name, value in headers.items() if isinstance(headers, dict) else ():
-        if isinstance(name, str) and name.lower() == wanted:
+        if isinstance(name, str) and name.lower() == header_name:
             first = value[0] if isinstance(value, list) and value else value
             return first if isinstance(first, str) else ""
     return ""

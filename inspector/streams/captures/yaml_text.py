@@ -8,7 +8,7 @@ from inspector.conversation.jsontext import MAX_DEPTH, Unreadable
 
 ALIASES = 1_000
 NODES = 1_000_000
-"""Nodes that a value may have with its aliases spelled out."""
+"""Nodes that a value may have with its aliases expanded."""
 LONGEST_NUMBER = 1_000
 """Characters of a number. YAML 1.1 has numbers to the base of 60 (`1:30:00`), and one of a megabyte would take an hour."""
 
@@ -16,7 +16,7 @@ _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Plain(_Base):  # type: ignore[misc]
-    """The safe loader, without merge keys (each may double what there is) and with unknown tags read as the plain values that they stand on."""
+    """The safe loader, without merge keys (each may double what there is) and with unknown tags read as the plain values under them."""
 
     def flatten_mapping(self, node: Any) -> None:
         return None
@@ -68,26 +68,26 @@ def parse_yaml(data: bytes) -> Any:
 
 
 def plain_tree(value: Any) -> Any:
-    """`value` as JSON can spell it, aliases spelled out. Raises ValueError with what is in the way."""
+    """`value` as JSON can encode it, aliases expanded. Raises ValueError with what is in the way."""
     root: list[Any] = [None]
     waiting: list[tuple[Any, Any, Any, int]] = [(root, 0, value, 0)]
     nodes = 0
     while waiting:
-        holder, key, found, depth = waiting.pop()
+        holder, key, node, depth = waiting.pop()
         nodes += 1
         if nodes > NODES:
-            raise ValueError(f"more than {NODES:,} values, aliases spelled out")
-        # Each alias may stand in the depths of another one: what is too deep to be spelled is no tree.
+            raise ValueError(f"more than {NODES:,} values, aliases expanded")
+        # Each alias may be in the depths of another one: what is too deep to be encoded is no tree.
         if depth > MAX_DEPTH // 2:
-            raise ValueError(f"more than {MAX_DEPTH // 2} levels of values, aliases spelled out")
-        if isinstance(found, dict):
-            holder[key] = made = dict.fromkeys(map(str, found))
-            waiting += [(made, str(name), item, depth + 1) for name, item in found.items()]
-        elif isinstance(found, list):
-            holder[key] = listed = [None] * len(found)
-            waiting += [(listed, place, item, depth + 1) for place, item in enumerate(found)]
-        elif found is None or isinstance(found, bool | int | float | str):
-            holder[key] = found
+            raise ValueError(f"more than {MAX_DEPTH // 2} levels of values, aliases expanded")
+        if isinstance(node, dict):
+            holder[key] = copied = dict.fromkeys(map(str, node))
+            waiting += [(copied, str(name), item, depth + 1) for name, item in node.items()]
+        elif isinstance(node, list):
+            holder[key] = listed = [None] * len(node)
+            waiting += [(listed, place, item, depth + 1) for place, item in enumerate(node)]
+        elif node is None or isinstance(node, bool | int | float | str):
+            holder[key] = node
         else:
-            holder[key] = str(found)
+            holder[key] = str(node)
     return root[0]

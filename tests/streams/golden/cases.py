@@ -147,7 +147,7 @@ TABLE = [
         (36, 42),
         client="http_error_body_midstream",
         sides="record_split_by_proxy",
-        dialects={C: "ollama-chat"},
+        protocols={C: "ollama-chat"},
         statuses={C: 200},
     ),
     Golden(

@@ -54,7 +54,7 @@ class Golden:
     sides: str = ""
     also: Mapping[str, str] = field(default_factory=dict)
     request: Mapping[str, Any] | None = field(default_factory=lambda: ASKED)
-    dialects: Mapping[Side, str] = field(default_factory=dict)
+    protocols: Mapping[Side, str] = field(default_factory=dict)
     statuses: Mapping[Side, int] = field(default_factory=dict)
 
     def exchange(self) -> Exchange:
@@ -68,7 +68,7 @@ class Golden:
             (Side.BACKEND, Side.CLIENT),
             request=self.request,
             title=self.name,
-            dialects=self.dialects,
+            protocols=self.protocols,
             statuses=self.statuses,
             keeps_reads=True,
         )

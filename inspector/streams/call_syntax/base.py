@@ -1,4 +1,4 @@
-"""What a dialect is, what its parser gives, and how values in text are read: exactly or not at all."""
+"""What a syntax is, what its parser gives, and how values in text are read: exactly or not at all."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _NAMED = re.compile(r'"(?:name|tool_name)"\s{0,20}:\s{0,20}"(' + NAME + ')"')
 
 
 class Sort(StrEnum):
-    """`tokens`: special tokens that no prose holds; `tags`: XML-like tags or a prefix made for calls; `loose`: shapes of ordinary text, told by the tool's name alone."""
+    """`tokens`: special tokens that no prose holds; `tags`: XML-like tags or a prefix made for calls; `loose`: shapes of ordinary text, recognized by the tool's name alone."""
 
     TOKENS = "tokens"
     TAGS = "tags"
@@ -34,10 +34,10 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as spelled at `start` to `end`; the first of a wrapper starts with it, the last ends with it.
+    """A call as written at `start` to `end`; the first of a wrapper starts with it, the last ends with it.
 
-    `arguments` is None where they are cut off or could be read in two ways (`trouble`: a sentence). `guessed` names parameters that may be text or another value:
-    they are kept as text. `weak`: spelled without the marks of its dialect. `closed`: nothing of its syntax is missing. A call with trouble that is not closed is
+    `arguments` is None where they are cut off or could be read in two ways (`problem`: a sentence). `guessed` names parameters that may be text or another value:
+    they are kept as text. `weak`: written without the marks of its syntax. `closed`: nothing of its syntax is missing. A call with a problem that is not closed is
     no more than an opening: `end` is the end of that.
     """
 
@@ -49,16 +49,16 @@ class Call:
     call_id: str = ""
     closed: bool = True
     guessed: tuple[str, ...] = ()
-    trouble: str = ""
+    problem: str = ""
     weak: bool = False
 
 
 Parser = Callable[[str, int, Tools], tuple[Call, ...]]
-"""Text, where an opener stands, declared tools; gives the calls that begin there, none where it is another dialect."""
+"""Text, place of an opener, declared tools; returns the calls that begin there, none where it is another syntax."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class CallSyntax:
     """`openers` are literals with which it begins; `whole` parses the form that has none and is only looked for where it is the whole text."""
 
     id: str
@@ -108,12 +108,12 @@ def json_at(text: str, at: int) -> Value:
 def json_of(text: str) -> Value:
     """The value of `text` as a whole."""
     at = skip(text, 0)
-    found = json_at(text, at)
-    return found if found.state == "whole" and skip(text, found.end) == len(text) else Value("bad", None, 0)
+    value = json_at(text, at)
+    return value if value.state == "whole" and skip(text, value.end) == len(text) else Value("bad", None, 0)
 
 
 def name_in(text: str, at: int) -> str:
-    """The name that damaged JSON still spells whole."""
+    """The name that damaged JSON still has whole."""
     match = _NAMED.search(text, at, at + 4000)
     return match[1] if match else ""
 
@@ -128,7 +128,7 @@ def schema_of(tools: Tools, name: str) -> Mapping[str, Any]:
 def typed(text: str, schema: Any) -> tuple[Any, bool]:
     """The value that untyped `text` stands for, and whether it had to be guessed.
 
-    A declared type decides: text, or JSON and then the words of Python. Without one, text that could be another value too stays text, and that is said.
+    A declared type decides: text, or JSON and then the words of Python. Without one, text that could be another value too stays text, and that is reported.
     """
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     if kind == "string":
@@ -136,10 +136,10 @@ def typed(text: str, schema: Any) -> tuple[Any, bool]:
     bare = text.strip()
     if bare[:1] not in _LITERAL_START:
         return text, isinstance(kind, str)
-    found = json_of(bare) if bare not in _LITERALS else Value("whole", _LITERALS[bare], len(bare))
-    if found.state != "whole":
+    value = json_of(bare) if bare not in _LITERALS else Value("whole", _LITERALS[bare], len(bare))
+    if value.state != "whole":
         return text, isinstance(kind, str)
-    return (found.value, False) if isinstance(kind, str) and _fits(found.value, kind) else (text, True)
+    return (value.value, False) if isinstance(kind, str) and _fits(value.value, kind) else (text, True)
 
 
 def _fits(value: Any, kind: str) -> bool:

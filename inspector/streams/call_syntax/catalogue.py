@@ -1,13 +1,13 @@
-"""The dialects, in the order in which a shared opener is tried."""
+"""The syntaxes, in the order in which a shared opener is tried."""
 
 import re
 
-from inspector.streams.dialects import arg_pairs, fenced, harmony, pythonic, react, special_tokens, tool_tags, xml_invoke
-from inspector.streams.dialects.arg_pairs import Pairs
-from inspector.streams.dialects.base import NAME, Dialect, Parser, Sort
-from inspector.streams.dialects.json_in_tags import Form, Reader, keyed, named
-from inspector.streams.dialects.json_in_tags import parser as _objects
-from inspector.streams.dialects.xml_invoke import tags
+from inspector.streams.call_syntax import arg_pairs, fenced, harmony, pythonic, react, special_tokens, tool_tags, xml_invoke
+from inspector.streams.call_syntax.arg_pairs import Pairs
+from inspector.streams.call_syntax.base import NAME, CallSyntax, Parser, Sort
+from inspector.streams.call_syntax.json_in_tags import Form, Reader, keyed, named
+from inspector.streams.call_syntax.json_in_tags import parser as _objects
+from inspector.streams.call_syntax.xml_invoke import tags
 
 _TOKENS, _TAGS, _LOOSE = Sort.TOKENS, Sort.TAGS, Sort.LOOSE
 _PLAIN = named()
@@ -56,8 +56,8 @@ _LEGACY = _either(
 )
 
 
-DIALECTS: tuple[Dialect, ...] = (
-    Dialect(
+CALL_SYNTAXES: tuple[CallSyntax, ...] = (
+    CallSyntax(
         "D01",
         "JSON in tool_call tags",
         "Hermes, Qwen 2.5",
@@ -65,7 +65,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _json(r"<tool_call>", r"</tool_call>"),
         note="arguments may be a JSON string; some write `parameters`",
     ),
-    Dialect(
+    CallSyntax(
         "D02",
         "function and parameter tags",
         "Qwen3-Coder, MiMo, Step 3.5, Nanbeige",
@@ -73,7 +73,7 @@ DIALECTS: tuple[Dialect, ...] = (
         xml_invoke.parser(xml_invoke.FUNCTION),
         note="the tool_call tags may be missing; values are typed by the schema",
     ),
-    Dialect(
+    CallSyntax(
         "D03",
         "key and value tags on lines",
         "GLM 4.5 and 4.6, Ling 3, Poolside, Spark 2.5",
@@ -81,7 +81,7 @@ DIALECTS: tuple[Dialect, ...] = (
         arg_pairs.parser(Pairs("tool_call", lines=True)),
         note="same opener as D01: what follows it decides",
     ),
-    Dialect(
+    CallSyntax(
         "D04",
         "key and value tags in one line",
         "GLM 4.7 and 5",
@@ -89,8 +89,8 @@ DIALECTS: tuple[Dialect, ...] = (
         arg_pairs.parser(Pairs("tool_call", lines=False)),
         note="without arguments no more than a name in tags: needs a declared name",
     ),
-    Dialect("D05", "IQuest's key and value tags", "IQuest-Q1", ("<iquest_tool_call",), arg_pairs.parser(Pairs("iquest_tool_call"))),
-    Dialect(
+    CallSyntax("D05", "IQuest's key and value tags", "IQuest-Q1", ("<iquest_tool_call",), arg_pairs.parser(Pairs("iquest_tool_call"))),
+    CallSyntax(
         "D06",
         "wrapped key and value tags",
         "Hunyuan HY3 and HY4",
@@ -98,7 +98,7 @@ DIALECTS: tuple[Dialect, ...] = (
         arg_pairs.parser(Pairs("tool_call", "tool_calls", needed=True)),
         note="tags may carry a suffix; HY4 has no tool_sep",
     ),
-    Dialect(
+    CallSyntax(
         "D07",
         "DeepSeek's tokens with a JSON fence",
         "DeepSeek V3 and R1",
@@ -107,8 +107,10 @@ DIALECTS: tuple[Dialect, ...] = (
         _TOKENS,
         note="bars are U+FF5C, lines U+2581; folded to ASCII they are read too",
     ),
-    Dialect("D08", "DeepSeek's tokens with JSON", "DeepSeek V3.1", special_tokens.DEEPSEEK_OPENERS, special_tokens.deepseek_v31, _TOKENS),
-    Dialect(
+    CallSyntax(
+        "D08", "DeepSeek's tokens with JSON", "DeepSeek V3.1", special_tokens.DEEPSEEK_OPENERS, special_tokens.deepseek_v31, _TOKENS
+    ),
+    CallSyntax(
         "D09",
         "DSML function_calls",
         "DeepSeek V3.2",
@@ -117,7 +119,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _TOKENS,
         note="each parameter says whether it is text; the body may be JSON",
     ),
-    Dialect(
+    CallSyntax(
         "D10",
         "DSML tool_calls",
         "DeepSeek V4 and V4.1",
@@ -126,7 +128,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _TOKENS,
         note="V4.1 has a space inside of the tags",
     ),
-    Dialect(
+    CallSyntax(
         "D11",
         "GCML tool_calls",
         "GigaChat 3.5",
@@ -134,7 +136,7 @@ DIALECTS: tuple[Dialect, ...] = (
         xml_invoke.parser(tags("｜GCML｜", "<｜GCML｜tool_calls>")),
         _TOKENS,
     ),
-    Dialect(
+    CallSyntax(
         "D12",
         "function_call token with JSON",
         "GigaChat 3",
@@ -143,7 +145,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _TOKENS,
         note="the JSON is the end",
     ),
-    Dialect(
+    CallSyntax(
         "D13",
         "Kimi's tool call section",
         "Kimi K2",
@@ -151,9 +153,9 @@ DIALECTS: tuple[Dialect, ...] = (
         special_tokens.kimi_k2,
         _TOKENS,
         True,
-        "the name stands in the id; of a bare counter it cannot be told",
+        "the name is in the id; a bare counter gives none",
     ),
-    Dialect(
+    CallSyntax(
         "D14",
         "open and close tokens",
         "Kimi K3",
@@ -163,17 +165,17 @@ DIALECTS: tuple[Dialect, ...] = (
         True,
         "the id is an index",
     ),
-    Dialect(
+    CallSyntax(
         "D15",
         "python_tag with JSON",
         "Llama 3",
         ("<|python_tag|>",),
-        _json(r"<\|python_tag\|>", read=named(besides=frozenset({"type"})), between=";", python=True),
+        _json(r"<\|python_tag\|>", read=named(ignored=frozenset({"type"})), between=";", python=True),
         _TOKENS,
         note="several are parted by `;`; dicts of Python are read too; without the token only as the whole text, with a declared name",
         whole=fenced.bare_json,
     ),
-    Dialect(
+    CallSyntax(
         "D16",
         "a list of Python calls",
         "Llama 4, OLMo",
@@ -183,8 +185,8 @@ DIALECTS: tuple[Dialect, ...] = (
         note="without tokens only as the whole text, with declared names",
         whole=pythonic.bare,
     ),
-    Dialect("D17", "Python calls between tool_call tokens", "LFM2", ("<|tool_call_start|>",), _LFM2, _TOKENS, note="or a JSON array"),
-    Dialect(
+    CallSyntax("D17", "Python calls between tool_call tokens", "LFM2", ("<|tool_call_start|>",), _LFM2, _TOKENS, note="or a JSON array"),
+    CallSyntax(
         "D18",
         "TOOL_CALLS with a JSON array",
         "Mistral up to v11",
@@ -194,7 +196,7 @@ DIALECTS: tuple[Dialect, ...] = (
         True,
         "ids have 9 characters",
     ),
-    Dialect(
+    CallSyntax(
         "D19",
         "TOOL_CALLS, name and ARGS",
         "Mistral from v11 on",
@@ -204,7 +206,7 @@ DIALECTS: tuple[Dialect, ...] = (
         True,
         "an older variant gives the id",
     ),
-    Dialect(
+    CallSyntax(
         "D20",
         "harmony",
         "gpt-oss",
@@ -213,9 +215,9 @@ DIALECTS: tuple[Dialect, ...] = (
         _TOKENS,
         note="`to=` before or after the channel; without tokens it needs a declared name",
     ),
-    Dialect("D21", "JSON in tool_calls tags", "MiniMax M1", ("<tool_calls",), _json(r"<tool_calls>", r"</tool_calls>", between="\n")),
-    Dialect("D22", "MiniMax's invoke tags", "MiniMax M2", ("<minimax:tool_call>",), xml_invoke.parser(tags("", "<minimax:tool_call>"))),
-    Dialect(
+    CallSyntax("D21", "JSON in tool_calls tags", "MiniMax M1", ("<tool_calls",), _json(r"<tool_calls>", r"</tool_calls>", between="\n")),
+    CallSyntax("D22", "MiniMax's invoke tags", "MiniMax M2", ("<minimax:tool_call>",), xml_invoke.parser(tags("", "<minimax:tool_call>"))),
+    CallSyntax(
         "D23",
         "namespace tokens before tags",
         "MiniMax M3",
@@ -224,8 +226,8 @@ DIALECTS: tuple[Dialect, ...] = (
         _TOKENS,
         note="a parameter's tag is its name; lists and objects are not read",
     ),
-    Dialect("D24", "steptml tags", "Step 3", ("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"), _STEP3, _TOKENS),
-    Dialect(
+    CallSyntax("D24", "steptml tags", "Step 3", ("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"), _STEP3, _TOKENS),
+    CallSyntax(
         "D25",
         "plugin action",
         "InternLM",
@@ -233,16 +235,16 @@ DIALECTS: tuple[Dialect, ...] = (
         _json(r"<\|action_start\|>\s{0,20}<\|plugin\|>", r"<\|action_end\|>"),
         _TOKENS,
     ),
-    Dialect(
+    CallSyntax(
         "D26",
         "call: with bare keys",
         "Gemma 4",
         ("<|tool_call>",),
         special_tokens.gemma,
         _TOKENS,
-        note="a token stands for the quotes of texts",
+        note="a token replaces the quotes of texts",
     ),
-    Dialect(
+    CallSyntax(
         "D27",
         "START_ACTION",
         "Cohere Command",
@@ -251,7 +253,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _TOKENS,
         True,
     ),
-    Dialect(
+    CallSyntax(
         "D28",
         "names as keys",
         "Apertus",
@@ -259,7 +261,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _json(r"<\|tools_prefix\|>", r"<\|tools_suffix\|>", keyed, listed="yes"),
         _TOKENS,
     ),
-    Dialect(
+    CallSyntax(
         "D29",
         "ifm tags",
         "K2-V3",
@@ -268,7 +270,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _TOKENS,
         note="a parameter may say its type",
     ),
-    Dialect(
+    CallSyntax(
         "D30",
         "dots' invoke tags",
         "dots",
@@ -276,7 +278,7 @@ DIALECTS: tuple[Dialect, ...] = (
         xml_invoke.parser(tags("", "<dots_function_call>", json_body=True)),
         note="the body may be JSON",
     ),
-    Dialect(
+    CallSyntax(
         "D31",
         "function and param tags",
         "MiniCPM5",
@@ -297,7 +299,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _LOOSE,
         note="documents of interfaces look like it: needs a declared name",
     ),
-    Dialect(
+    CallSyntax(
         "D32",
         "content_invoke_tool_json",
         "Inkling",
@@ -305,7 +307,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _json(rf"<\|message_model\|>\s{{0,20}}({NAME})<\|content_invoke_tool_json\|>", r"<\|end_message\|>", named("name", ("args",))),
         _TOKENS,
     ),
-    Dialect(
+    CallSyntax(
         "D33",
         "atem tags",
         "Muse",
@@ -313,7 +315,7 @@ DIALECTS: tuple[Dialect, ...] = (
         xml_invoke.parser(tags("atem:", "<atem:function_calls>", doubled=True)),
         note="a name that is its own namespace (`f.f`) is read as `f`",
     ),
-    Dialect(
+    CallSyntax(
         "D34",
         "Anthropic's old XML",
         "Claude 2 and 3, and models taught by them",
@@ -321,7 +323,7 @@ DIALECTS: tuple[Dialect, ...] = (
         _LEGACY,
         note="the wrapper may be lost; the oldest form has the names in tags",
     ),
-    Dialect(
+    CallSyntax(
         "D36",
         "toolbridge's wrapper",
         "models prompted by toolbridge",
@@ -329,7 +331,7 @@ DIALECTS: tuple[Dialect, ...] = (
         tool_tags.in_wrapper,
         note="child tag is the tool, numbers and booleans are converted",
     ),
-    Dialect(
+    CallSyntax(
         "D35",
         "a tag for each tool",
         "Cline, Roo and models prompted by them",
@@ -338,8 +340,8 @@ DIALECTS: tuple[Dialect, ...] = (
         _LOOSE,
         note="only with declared names",
     ),
-    Dialect("D37", "ReAct", "models prompted for it", ("Action:",), react.parse, _LOOSE, note="an `Observation:` after it is made up"),
-    Dialect(
+    CallSyntax("D37", "ReAct", "models prompted for it", ("Action:",), react.parse, _LOOSE, note="an `Observation:` after it is synthetic"),
+    CallSyntax(
         "D38",
         "a fence of JSON or tool_code",
         "any",
@@ -351,4 +353,4 @@ DIALECTS: tuple[Dialect, ...] = (
     ),
 )
 
-BY_ID = {dialect.id: dialect for dialect in DIALECTS}
+BY_ID = {syntax.id: syntax for syntax in CALL_SYNTAXES}

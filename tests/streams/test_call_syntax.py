@@ -1,34 +1,34 @@
-"""Each spelling of each dialect: read exactly, in pairs, cut off anywhere, thought, quoted, and unknown."""
+"""Each spelling of each syntax: read exactly, in pairs, cut off anywhere, thought, quoted, and unknown."""
 
 import pytest
 
-from inspector.streams.dialects.catalogue import BY_ID, DIALECTS
-from inspector.streams.leaked_calls import Found, Where, found_calls
-from tests.streams.dialect_cases import SPELLINGS, TOOLS, Spelling
+from inspector.streams.call_syntax.catalogue import BY_ID, CALL_SYNTAXES
+from inspector.streams.leaked_calls import TextCall, Where, text_calls
+from tests.streams.call_syntax_cases import SPELLINGS, TOOLS, Spelling
 
 CONTENT = Where()
-EACH = pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda each: f"{each.dialect} {each.title}".strip())
+EACH = pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda each: f"{each.syntax} {each.title}".strip())
 IN_A_TEXT = pytest.mark.parametrize(
-    "spelling", [each for each in SPELLINGS if not each.alone], ids=lambda each: f"{each.dialect} {each.title}".strip()
+    "spelling", [each for each in SPELLINGS if not each.alone], ids=lambda each: f"{each.syntax} {each.title}".strip()
 )
 
 
-def only(text: str, tools: tuple[str, ...] | None = TOOLS, inside: Where = CONTENT) -> Found:
-    (found,) = found_calls(text, tools, inside)
+def only(text: str, tools: tuple[str, ...] | None = TOOLS, inside: Where = CONTENT) -> TextCall:
+    (found,) = text_calls(text, tools, inside)
     return found
 
 
 def test_there_are_38_and_each_has_a_spelling() -> None:
-    assert sorted(dialect.id for dialect in DIALECTS) == [f"D{number:02d}" for number in range(1, 39)]
-    assert {each.dialect for each in SPELLINGS} == BY_ID.keys()
-    assert {each.dialect for each in SPELLINGS if each.call_id} == {dialect.id for dialect in DIALECTS if dialect.gives_id}
+    assert sorted(syntax.id for syntax in CALL_SYNTAXES) == [f"D{number:02d}" for number in range(1, 39)]
+    assert {each.syntax for each in SPELLINGS} == BY_ID.keys()
+    assert {each.syntax for each in SPELLINGS if each.call_id} == {syntax.id for syntax in CALL_SYNTAXES if syntax.gives_id}
 
 
 @EACH
 def test_it_is_read_exactly(spelling: Spelling) -> None:
     found = only(spelling.text)
-    assert (found.dialect, found.name, found.arguments, found.call_id, found.guessed) == (
-        spelling.dialect,
+    assert (found.syntax, found.name, found.arguments, found.call_id, found.guessed) == (
+        spelling.syntax,
         spelling.name,
         spelling.arguments,
         spelling.call_id,
@@ -43,16 +43,16 @@ def test_it_is_read_exactly(spelling: Spelling) -> None:
 @IN_A_TEXT
 def test_two_of_them_are_two(spelling: Spelling) -> None:
     text = f"I look.\n{spelling.text}\n{spelling.text}\n"
-    first, second = found_calls(text, TOOLS, CONTENT)
+    first, second = text_calls(text, TOOLS, CONTENT)
     assert [text[found.start : found.end] for found in (first, second)] == [spelling.text] * 2
     assert first.arguments == second.arguments == spelling.arguments
     assert first.is_call
     assert second.is_call
 
 
-@pytest.mark.parametrize("spelling", [each for each in SPELLINGS if each.pair], ids=lambda each: f"{each.dialect} {each.title}".strip())
+@pytest.mark.parametrize("spelling", [each for each in SPELLINGS if each.pair], ids=lambda each: f"{each.syntax} {each.title}".strip())
 def test_two_in_one_wrapper_are_two_and_cover_it(spelling: Spelling) -> None:
-    first, second = found_calls(spelling.pair, TOOLS, CONTENT)
+    first, second = text_calls(spelling.pair, TOOLS, CONTENT)
     assert first.arguments == second.arguments == spelling.arguments
     assert (first.start, second.end) == (0, len(spelling.pair))
     assert first.end <= second.start
@@ -63,7 +63,7 @@ def test_two_in_one_wrapper_are_two_and_cover_it(spelling: Spelling) -> None:
 @EACH
 def test_cut_off_anywhere_it_never_says_anything_else(spelling: Spelling) -> None:
     for end in range(len(spelling.text)):
-        for found in found_calls(spelling.text[:end], TOOLS, CONTENT):
+        for found in text_calls(spelling.text[:end], TOOLS, CONTENT):
             assert found.arguments in (None, spelling.arguments), spelling.text[:end]
             assert found.name in ("", spelling.name), spelling.text[:end]
             assert not found.closed or end > len(spelling.text) * 0.6, spelling.text[:end]
@@ -107,17 +107,17 @@ def test_in_a_code_fence_it_is_quoted(spelling: Spelling) -> None:
 
 @IN_A_TEXT
 def test_in_prose_it_is_no_call(spelling: Spelling) -> None:
-    opener = next((opener for opener in BY_ID[spelling.dialect].openers if spelling.text.startswith(opener)), f"<{spelling.name}>")
+    opener = next((opener for opener in BY_ID[spelling.syntax].openers if spelling.text.startswith(opener)), f"<{spelling.name}>")
     for text in (
         f"They write {opener} as text, and then the arguments.",
         f"`{spelling.text.splitlines()[0]}` is how it begins.",
         f"{opener} is the mark of the form, and servers look for it.",
         f'He said "{spelling.text}" twice.',
     ):
-        assert not any(found.is_call for found in found_calls(text, TOOLS, CONTENT)), text
+        assert not any(found.is_call for found in text_calls(text, TOOLS, CONTENT)), text
 
 
-@pytest.mark.parametrize("spelling", [each for each in SPELLINGS if each.alone], ids=lambda each: f"{each.dialect} {each.title}".strip())
+@pytest.mark.parametrize("spelling", [each for each in SPELLINGS if each.alone], ids=lambda each: f"{each.syntax} {each.title}".strip())
 @pytest.mark.parametrize(
     "text",
     [
@@ -128,12 +128,12 @@ def test_in_prose_it_is_no_call(spelling: Spelling) -> None:
     ],
 )
 def test_a_form_that_is_a_call_only_alone_is_none_in_a_text(spelling: Spelling, text: str) -> None:
-    assert not any(found.is_call for found in found_calls(text.replace("{}", spelling.text, 1), TOOLS, CONTENT))
+    assert not any(found.is_call for found in text_calls(text.replace("{}", spelling.text, 1), TOOLS, CONTENT))
 
 
 @EACH
 def test_an_unknown_tool_is_shown_and_no_more(spelling: Spelling) -> None:
-    for found in found_calls(spelling.text, ("another",), CONTENT):
+    for found in text_calls(spelling.text, ("another",), CONTENT):
         assert found.confidence == "low"
         assert any("declared no tool" in reason for reason in found.reasons)
         assert not (spelling.needs_tools and found.is_call)
@@ -141,7 +141,7 @@ def test_an_unknown_tool_is_shown_and_no_more(spelling: Spelling) -> None:
 
 @EACH
 def test_without_a_list_of_tools_only_what_cannot_be_ordinary_text_is_a_call(spelling: Spelling) -> None:
-    found = found_calls(spelling.text, None, CONTENT)
+    found = text_calls(spelling.text, None, CONTENT)
     assert any(each.is_call for each in found) is not spelling.needs_tools
     assert {each.confidence for each in found} <= ({"low"} if spelling.needs_tools else {"medium"})
 
@@ -150,14 +150,14 @@ SCHEMAS = {"f": {"type": "object", "properties": {"x": {"type": "integer"}, "t":
 
 
 @pytest.mark.parametrize(
-    "spelling", [each for each in SPELLINGS if each.guessed == ("x",)], ids=lambda each: f"{each.dialect} {each.title}".strip()
+    "spelling", [each for each in SPELLINGS if each.guessed == ("x",)], ids=lambda each: f"{each.syntax} {each.title}".strip()
 )
 def test_a_schema_decides_what_a_value_is(spelling: Spelling) -> None:
-    (found,) = found_calls(spelling.text, SCHEMAS, CONTENT)
+    (found,) = text_calls(spelling.text, SCHEMAS, CONTENT)
     assert (found.arguments, found.guessed) == ({"x": 1}, ())
-    (found,) = found_calls(spelling.text, {"f": {"properties": {"x": {"type": "string"}}}}, CONTENT)
+    (found,) = text_calls(spelling.text, {"f": {"properties": {"x": {"type": "string"}}}}, CONTENT)
     assert (found.arguments, found.guessed) == ({"x": "1"}, ())
-    (found,) = found_calls(spelling.text.replace("1", "one"), SCHEMAS, CONTENT)
+    (found,) = text_calls(spelling.text.replace("1", "one"), SCHEMAS, CONTENT)
     assert (found.arguments, found.guessed) == ({"x": "one"}, ("x",))
 
 

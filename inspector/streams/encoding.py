@@ -1,4 +1,4 @@
-"""An answer spelled as a stream of one dialect: one record for each thing that is said, and nothing that a client would stumble over."""
+"""An answer encoded as a stream of one protocol: one record for each item, and nothing that a client would stumble over."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from inspector.streams.catalogue import FAILED, FILTER, LENGTH, PAUSE, STOP, TOO
 from inspector.streams.violations import OLLAMA_CHAT, OLLAMA_GENERATE
 
 SOME_TIME = 1_577_836_800
-"""Seconds: the beginning of 2020. A made record has no time of its own, and the same stream is to be spelled the same."""
+"""Seconds: the beginning of 2020. A synthetic record has no time of its own, and the same stream is to be encoded the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing said: `kind` is text, thinking, refusal, signature, call, usage, finish, terminal or error; `text` the words, arguments or message.
+    """One item of an answer: `kind` is text, thinking, refusal, signature, call, usage, finish, terminal or error; `text` the words, arguments or message.
 
-    `event` is the event that said it, None where none did; `made_by` the strategy that made it or changed it.
+    `event` is the event that contains it, None where none did; `changed_by` the strategy that added or changed it.
     """
 
     kind: str
@@ -28,12 +28,12 @@ class Item:
     call_id: str = ""
     event: int | None = None
     at: float | None = None
-    made_by: str = ""
+    changed_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
-    """An answer to be spelled. `finish` is a common word or one of the dialect; without `terminal` it ends with its error. `usage`: `input` and `output` tokens."""
+class EncodableAnswer:
+    """An answer to be encoded. `finish` is a common word or one of the protocol; without `terminal` it ends with its error. `usage`: `input` and `output` tokens."""
 
     items: Sequence[Item]
     finish: str
@@ -44,34 +44,34 @@ class Spoken:
     usage: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
-Record = Mapping[str, Any]
+JsonRecord = Mapping[str, Any]
 WORDS: Mapping[str, Mapping[str, str]] = {
     OPENAI_CHAT: {STOP: "stop", LENGTH: "length", TOOL_CALLS: "tool_calls", FILTER: "content_filter", PAUSE: "stop", FAILED: "stop"},
     ANTHROPIC: {STOP: "end_turn", LENGTH: "max_tokens", TOOL_CALLS: "tool_use", FILTER: "refusal", PAUSE: "pause_turn", FAILED: "end_turn"},
     OLLAMA_CHAT: {STOP: "stop", LENGTH: "length", TOOL_CALLS: "stop", FILTER: "stop", PAUSE: "stop", FAILED: "stop"},
     OLLAMA_GENERATE: {STOP: "stop", LENGTH: "length", TOOL_CALLS: "stop", FILTER: "stop", PAUSE: "stop", FAILED: "stop"},
 }
-"""Common word for the end -> the dialect's own."""
+"""Common word for the end -> the protocol's own."""
 
 
-def spelled(dialect: str, spoken: Spoken) -> Iterator[bytes]:
+def encoded(protocol: str, answer: EncodableAnswer) -> Iterator[bytes]:
     """The records of the stream, each with its framing."""
-    return _SPELLERS[dialect](spoken)
+    return _ENCODERS[protocol](answer)
 
 
-def _sse(record: Record, name: str = "") -> bytes:
+def _sse(record: JsonRecord, name: str = "") -> bytes:
     return (f"event: {name}\n" if name else "").encode() + b"data: " + jsontext.encode(jsontext.compact(dict(record))) + b"\n\n"
 
 
-def _chat(spoken: Spoken) -> Iterator[bytes]:
-    def chunk(delta: Record, finish: str | None = None, **more: Any) -> bytes:
+def _chat(answer: EncodableAnswer) -> Iterator[bytes]:
+    def chunk(delta: JsonRecord, finish: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        head = {"id": spoken.id or "chatcmpl-0", "object": "chat.completion.chunk", "created": SOME_TIME, "model": spoken.model}
+        head = {"id": answer.id or "chatcmpl-0", "object": "chat.completion.chunk", "created": SOME_TIME, "model": answer.model}
         return _sse(head | {"choices": [choice]} | more)
 
     yield chunk({"role": "assistant"})
     calls = 0
-    for item in spoken.items:
+    for item in answer.items:
         match item.kind:
             case "text":
                 yield chunk({"content": item.text})
@@ -85,27 +85,27 @@ def _chat(spoken: Spoken) -> Iterator[bytes]:
                 function = {"name": item.name, "arguments": item.text or "{}"}
                 yield chunk({"tool_calls": [{"index": calls, "id": item.call_id, "type": "function", "function": function}]})
                 calls += 1
-    if spoken.error:
-        yield _sse({"error": {"message": spoken.error}})
-    if not spoken.terminal:
+    if answer.error:
+        yield _sse({"error": {"message": answer.error}})
+    if not answer.terminal:
         return
-    yield chunk({}, WORDS[OPENAI_CHAT].get(spoken.finish, spoken.finish))
-    if spoken.usage:
-        counts = {"prompt_tokens": spoken.usage.get("input", 0), "completion_tokens": spoken.usage.get("output", 0)}
+    yield chunk({}, WORDS[OPENAI_CHAT].get(answer.finish, answer.finish))
+    if answer.usage:
+        counts = {"prompt_tokens": answer.usage.get("input", 0), "completion_tokens": answer.usage.get("output", 0)}
         yield chunk({}, choices=[], usage=counts | {"total_tokens": sum(counts.values())})
     yield b"data: [DONE]\n\n"
 
 
-def _anthropic(spoken: Spoken) -> Iterator[bytes]:
+def _anthropic(answer: EncodableAnswer) -> Iterator[bytes]:
     def event(kind: str, **more: Any) -> bytes:
         return _sse({"type": kind} | more, kind)
 
-    head = {"id": spoken.id or "msg_0", "type": "message", "role": "assistant", "model": spoken.model, "content": []}
-    counts = {"input_tokens": spoken.usage.get("input", 0), "output_tokens": 0}
+    head = {"id": answer.id or "msg_0", "type": "message", "role": "assistant", "model": answer.model, "content": []}
+    counts = {"input_tokens": answer.usage.get("input", 0), "output_tokens": 0}
     yield event("message_start", message=head | {"stop_reason": None, "stop_sequence": None, "usage": counts})
     index, opened = -1, ""
-    for item in spoken.items:
-        # A refusal is text here, with the reason for the end beside it.
+    for item in answer.items:
+        # A refusal is text here, with the reason for the end next to it.
         kind = {"refusal": "text", "signature": "thinking", "call": "tool_use"}.get(item.kind, item.kind)
         if kind != opened or item.kind == "call":
             if opened:
@@ -128,23 +128,23 @@ def _anthropic(spoken: Spoken) -> Iterator[bytes]:
             opened = ""
     if opened:
         yield event("content_block_stop", index=index)
-    if spoken.error:
-        yield event("error", error={"type": "api_error", "message": spoken.error})
-    if not spoken.terminal:
+    if answer.error:
+        yield event("error", error={"type": "api_error", "message": answer.error})
+    if not answer.terminal:
         return
-    reason = {"stop_reason": WORDS[ANTHROPIC].get(spoken.finish, spoken.finish), "stop_sequence": None}
-    yield event("message_delta", delta=reason, usage={"output_tokens": spoken.usage.get("output", 0)})
+    reason = {"stop_reason": WORDS[ANTHROPIC].get(answer.finish, answer.finish), "stop_sequence": None}
+    yield event("message_delta", delta=reason, usage={"output_tokens": answer.usage.get("output", 0)})
     yield event("message_stop")
 
 
-def _ollama(spoken: Spoken, generate: bool = False) -> Iterator[bytes]:
+def _ollama(answer: EncodableAnswer, generate: bool = False) -> Iterator[bytes]:
     def line(done: bool = False, text: str = "", **more: Any) -> bytes:
-        said = {name: more.pop(name) for name in ("thinking", "tool_calls") if name in more}
-        body = {"response": text} | said if generate else {"message": {"role": "assistant", "content": text} | said}
-        head = {"model": spoken.model, "created_at": "2020-01-01T00:00:00Z"}
+        members = {name: more.pop(name) for name in ("thinking", "tool_calls") if name in more}
+        body = {"response": text} | members if generate else {"message": {"role": "assistant", "content": text} | members}
+        head = {"model": answer.model, "created_at": "2020-01-01T00:00:00Z"}
         return jsontext.encode(jsontext.compact(head | body | {"done": done} | more)) + b"\n"
 
-    for item in spoken.items:
+    for item in answer.items:
         match item.kind:
             case "text" | "refusal":
                 yield line(text=item.text)
@@ -153,35 +153,35 @@ def _ollama(spoken: Spoken, generate: bool = False) -> Iterator[bytes]:
             case "call":
                 function = {"name": item.name, "arguments": dict(arguments(item.text).input or {})}
                 yield line(tool_calls=[{"id": item.call_id, "function": function}])
-    if spoken.error:
-        yield jsontext.encode(jsontext.compact({"error": spoken.error})) + b"\n"
-    if spoken.terminal:
+    if answer.error:
+        yield jsontext.encode(jsontext.compact({"error": answer.error})) + b"\n"
+    if answer.terminal:
         counts: dict[str, Any] = (
-            {"prompt_eval_count": spoken.usage.get("input", 0), "eval_count": spoken.usage.get("output", 0)} if spoken.usage else {}
+            {"prompt_eval_count": answer.usage.get("input", 0), "eval_count": answer.usage.get("output", 0)} if answer.usage else {}
         )
-        yield line(True, done_reason=WORDS[OLLAMA_CHAT].get(spoken.finish, spoken.finish), **counts)
+        yield line(True, done_reason=WORDS[OLLAMA_CHAT].get(answer.finish, answer.finish), **counts)
 
 
-def _generate(spoken: Spoken) -> Iterator[bytes]:
-    return _ollama(spoken, generate=True)
+def _generate(answer: EncodableAnswer) -> Iterator[bytes]:
+    return _ollama(answer, generate=True)
 
 
 class _Responses:
     """Numbers the events, and keeps the items for the final response."""
 
-    def __init__(self, spoken: Spoken) -> None:
-        self.spoken = spoken
+    def __init__(self, answer: EncodableAnswer) -> None:
+        self.answer = answer
         self.number = 0
-        self.output: list[Record] = []
+        self.output: list[JsonRecord] = []
 
     def event(self, kind: str, **more: Any) -> bytes:
         self.number += 1
         return _sse({"type": kind, "sequence_number": self.number - 1} | more, kind)
 
     def records(self) -> Iterator[bytes]:
-        head = {"id": self.spoken.id or "resp_0", "object": "response", "created_at": SOME_TIME, "model": self.spoken.model}
+        head = {"id": self.answer.id or "resp_0", "object": "response", "created_at": SOME_TIME, "model": self.answer.model}
         yield self.event("response.created", response=head | {"status": "in_progress", "output": []})
-        items, at = list(self.spoken.items), 0
+        items, at = list(self.answer.items), 0
         while at < len(items):
             kind, end = items[at].kind, at + 1
             sort = "thinking" if kind == "signature" else kind
@@ -191,13 +191,13 @@ class _Responses:
                 end += 1
             yield from self.item(sort, items[at:end])
             at = end
-        if self.spoken.error:
-            yield self.event("error", code="server_error", message=self.spoken.error, param=None)
-        if not self.spoken.terminal:
+        if self.answer.error:
+            yield self.event("error", code="server_error", message=self.answer.error, param=None)
+        if not self.answer.terminal:
             return
-        reason = {LENGTH: "max_output_tokens", FILTER: "content_filter"}.get(self.spoken.finish, "")
+        reason = {LENGTH: "max_output_tokens", FILTER: "content_filter"}.get(self.answer.finish, "")
         status = "incomplete" if reason else "completed"
-        usage = {f"{name}_tokens": count for name, count in self.spoken.usage.items()}
+        usage = {f"{name}_tokens": count for name, count in self.answer.usage.items()}
         more = {
             "status": status,
             "output": self.output,
@@ -239,11 +239,11 @@ class _Responses:
         return base, head | {"content": []}, head | {"content": [part]}
 
 
-def _responses(spoken: Spoken) -> Iterator[bytes]:
-    return _Responses(spoken).records()
+def _responses(answer: EncodableAnswer) -> Iterator[bytes]:
+    return _Responses(answer).records()
 
 
-_SPELLERS: Mapping[str, Callable[[Spoken], Iterator[bytes]]] = {
+_ENCODERS: Mapping[str, Callable[[EncodableAnswer], Iterator[bytes]]] = {
     OPENAI_CHAT: _chat,
     ANTHROPIC: _anthropic,
     OLLAMA_CHAT: _ollama,

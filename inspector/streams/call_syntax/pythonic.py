@@ -1,11 +1,11 @@
-"""Calls that are spelled as Python: `[f(x=1), g()]`, with literals for values."""
+"""Calls that are written as Python: `[f(x=1), g()]`, with literals for values."""
 
 import ast
 import json
 import re
 from typing import Any
 
-from inspector.streams.dialects.base import MOST_CALLS, NAME, Call, Tools, skip, wrapped
+from inspector.streams.call_syntax.base import MOST_CALLS, NAME, Call, Tools, skip, wrapped
 
 LONGEST = 65_536
 """Characters of a call that are given to Python's own parser; more is not read."""
@@ -23,17 +23,17 @@ def bracket_end(text: str, at: int) -> int:
     limit = at + LONGEST
     pieces = iter(_PIECES.finditer(text, at, limit))
     for piece in pieces:
-        found = piece[0]
-        if found in ('"""', "'''"):
+        mark = piece[0]
+        if mark in ('"""', "'''"):
             # Three quotes: a text over several lines, up to the next three.
-            if not any(later[0] == found for later in pieces):
+            if not any(later[0] == mark for later in pieces):
                 return -1
-        elif found in _ENDS:
-            stack.append(_ENDS[found])
+        elif mark in _ENDS:
+            stack.append(_ENDS[mark])
             if len(stack) > _DEEPEST:
                 return -1
-        elif found in "])}":
-            if stack.pop() != found:
+        elif mark in "])}":
+            if stack.pop() != mark:
                 return -1
             if not stack:
                 return piece.end()
@@ -47,10 +47,10 @@ def calls_in(source: str) -> list[tuple[str, dict[str, Any] | None, str]] | None
     try:
         tree = ast.parse(source.strip(), mode="eval").body
         nodes = tree.elts if isinstance(tree, ast.List) else [tree]
-        found = [_call(node, source.strip()) for node in nodes[:MOST_CALLS]]
+        calls = [_call(node, source.strip()) for node in nodes[:MOST_CALLS]]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return [call for call in found if call] if found and all(found) else None
+    return [call for call in calls if call] if calls and all(calls) else None
 
 
 def _call(node: ast.expr, source: str) -> tuple[str, dict[str, Any] | None, str] | None:
@@ -72,17 +72,17 @@ def _call(node: ast.expr, source: str) -> tuple[str, dict[str, Any] | None, str]
         return name, None, text
 
 
-def spelled(text: str, at: int, end: int, weak: bool) -> list[Call]:
+def python_calls(text: str, at: int, end: int, weak: bool) -> list[Call]:
     """The calls of the Python text between `at` and `end`."""
-    found = calls_in(text[at:end])
-    if not found:
+    parsed_calls = calls_in(text[at:end])
+    if not parsed_calls:
         return []
-    trouble = "Its arguments are not all literals with a keyword."
+    problem = "Its arguments are not all literals with a keyword."
     calls, start = list[Call](), at
-    for number, (name, arguments, source) in enumerate(found):
-        # Of several, each starts where its name stands; sources are looked for in order.
-        stop = end if number == len(found) - 1 else max(start, text.find(source, start, end) + len(source))
-        calls.append(Call(start, stop, name, arguments, source, "", True, (), "" if arguments is not None else trouble, weak))
+    for number, (name, arguments, source) in enumerate(parsed_calls):
+        # Of several, each starts where its name is; sources are looked for in order.
+        stop = end if number == len(parsed_calls) - 1 else max(start, text.find(source, start, end) + len(source))
+        calls.append(Call(start, stop, name, arguments, source, "", True, (), "" if arguments is not None else problem, weak))
         start = stop
     return calls
 
@@ -100,9 +100,9 @@ def between_tokens(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
     if end < 0:
         closer = _END.search(text, begin)
         if closer:
-            return (Call(at, closer.end(), head[1], None, text[head.end() : closer.start()], trouble="Its text is no Python call."),)
+            return (Call(at, closer.end(), head[1], None, text[head.end() : closer.start()], problem="Its text is no Python call."),)
         return (Call(at, len(text), head[1], None, text[head.end() :], closed=False),)
-    calls = spelled(text, begin, end, weak=False)
+    calls = python_calls(text, begin, end, weak=False)
     closer = _END.match(text, end)
     return wrapped(calls, at, closer.end() if closer else end, closer is not None)
 
@@ -115,5 +115,5 @@ def bare(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
     end = bracket_end(text, at)
     if end < 0:
         return (Call(at, len(text), head[1], None, text[head.end() :], closed=False, weak=True),)
-    calls = spelled(text, at, end, weak=True)
+    calls = python_calls(text, at, end, weak=True)
     return tuple(calls) if skip(text, end) == len(text) and all(call.name in tools for call in calls) else ()

@@ -1,4 +1,4 @@
-"""One call in each spelling of each dialect, and what it says: `f` with the parameter `x`, unless the dialect needs more."""
+"""One call in each spelling of each syntax, and what it says: `f` with the parameter `x`, unless the syntax needs more."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ _A = "ant" + "ml:"
 class Spelling:
     """`cuts` are ends of its text after which it is known to be a call that broke off; `alone`: it is a call only where it is the whole text."""
 
-    dialect: str
+    syntax: str
     text: str
     arguments: dict[str, Any] = field(default_factory=lambda: {"x": 1})
     name: str = "f"

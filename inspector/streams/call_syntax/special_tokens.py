@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from inspector.streams.dialects.base import KEY, MOST_CALLS, MOST_PARAMETERS, NAME, Call, Tools, json_at, json_of, skip, wrapped
+from inspector.streams.call_syntax.base import KEY, MOST_CALLS, MOST_PARAMETERS, NAME, Call, Tools, json_at, json_of, skip, wrapped
 
 _S = r"\s{0,200}"
 _BAR, _LINE = "[｜|]", "[▁_]"
@@ -63,20 +63,20 @@ def _deepseek_calls(text: str, start: int, *, fenced: bool) -> tuple[Call, ...]:
 
 
 def _json_call(
-    text: str, start: int, name: str, begin: int, closer: re.Pattern[str], any_closer: re.Pattern[str], call_id: str = "", trouble: str = ""
+    text: str, start: int, name: str, begin: int, closer: re.Pattern[str], any_closer: re.Pattern[str], call_id: str = "", problem: str = ""
 ) -> Call:
     """A call whose arguments are the JSON object at `begin`."""
     begin = skip(text, begin)
-    found = json_at(text, begin)
-    if found.state == "whole" and (end := closer.match(text, found.end)):
-        arguments = found.value if isinstance(found.value, dict) and not trouble else None
-        trouble = trouble or ("" if arguments is not None else "Its arguments are no JSON object.")
-        return Call(start, end.end(), name, arguments, text[begin : found.end], call_id, True, (), trouble)
+    value = json_at(text, begin)
+    if value.state == "whole" and (end := closer.match(text, value.end)):
+        arguments = value.value if isinstance(value.value, dict) and not problem else None
+        problem = problem or ("" if arguments is not None else "Its arguments are no JSON object.")
+        return Call(start, end.end(), name, arguments, text[begin : value.end], call_id, True, (), problem)
     if later := any_closer.search(text, begin):
         return Call(start, later.end(), name, None, text[begin : later.start()], call_id, True, (), "Its arguments are no JSON object.")
     arguments = (
-        found.value
-        if found.state == "whole" and skip(text, found.end) == len(text) and isinstance(found.value, dict) and not trouble
+        value.value
+        if value.state == "whole" and skip(text, value.end) == len(text) and isinstance(value.value, dict) and not problem
         else None
     )
     return Call(start, len(text), name, arguments, text[begin:], call_id, False)
@@ -90,14 +90,14 @@ _KIMI_END, _KIMI_ANY_END = re.compile(_S + r"<\|tool_call_end\|>"), re.compile(r
 
 
 def kimi_k2(text: str, start: int, tools: Tools) -> tuple[Call, ...]:
-    """The name stands in the id, `functions.f:0`. Section tokens may be missing; of a bare counter no name can be told."""
+    """The name is in the id, `functions.f:0`. Section tokens may be missing; a bare counter gives no name."""
     outer = _KIMI_OUTER.match(text, start)
     at, calls = outer.end() if outer else start, list[Call]()
     while len(calls) < (MOST_CALLS if outer else 1) and (head := _KIMI_HEAD.match(text, at)):
-        spelled = _KIMI_ID.fullmatch(head[1])
-        trouble = "" if spelled else "Its id does not spell the name of a tool."
+        call_id = _KIMI_ID.fullmatch(head[1])
+        problem = "" if call_id else "Its id does not contain the name of a tool."
         calls.append(
-            _json_call(text, skip(text, at), spelled[1] if spelled else "", head.end(), _KIMI_END, _KIMI_ANY_END, head[1], trouble)
+            _json_call(text, skip(text, at), call_id[1] if call_id else "", head.end(), _KIMI_END, _KIMI_ANY_END, head[1], problem)
         )
         at = calls[-1].end
         if not calls[-1].closed:
@@ -136,24 +136,24 @@ def kimi_k3(text: str, start: int, tools: Tools) -> tuple[Call, ...]:
 
 
 def _k3_call(text: str, head: re.Match[str]) -> Call:
-    said = {key: html.unescape(value) for key, value in _ATTRIBUTE.findall(head[3])}
-    at, values, trouble = head.end(), dict[str, Any](), ""
-    name, call_id = said.get("tool", ""), said.get("index", "")
+    attributes = {key: html.unescape(value) for key, value in _ATTRIBUTE.findall(head[3])}
+    at, values, problem = head.end(), dict[str, Any](), ""
+    name, call_id = attributes.get("tool", ""), attributes.get("index", "")
     while len(values) < MOST_PARAMETERS and (tag := _K3.match(text, skip(text, at))):
         if (tag[1], tag[2]) == ("close", "call"):
             source = text[head.end() : tag.start()].strip()
-            return Call(head.start(), tag.end(), name, None if trouble or not name else values, source, call_id, True, (), trouble)
+            return Call(head.start(), tag.end(), name, None if problem or not name else values, source, call_id, True, (), problem)
         end = text.find("<|close|>argument<|sep|>", tag.end())
         if (tag[1], tag[2]) != ("open", "argument") or end < 0:
             break
         own = {key: html.unescape(value) for key, value in _ATTRIBUTE.findall(tag[3])}
         raw, key = text[tag.end() : end], own.get("key", "")
         if not key or key in values or "<|open|>" in raw:
-            trouble = f"The argument {key[:100]} is given twice or holds markup of the call itself."
-        found = json_of(raw) if own.get("type", "string") != "string" else None
-        values[key] = found.value if found else raw
-        if found and found.state != "whole":
-            trouble = f"The value of {key[:100]} is said to be of type {own['type'][:40]} and is none."
+            problem = f"The argument {key[:100]} is given twice or holds markup of the call itself."
+        parsed = json_of(raw) if own.get("type", "string") != "string" else None
+        values[key] = parsed.value if parsed else raw
+        if parsed and parsed.state != "whole":
+            problem = f"The value of {key[:100]} is declared as type {own['type'][:40]} and is none."
         at = end + len("<|close|>argument<|sep|>")
     return Call(head.start(), len(text), name, None, text[head.end() :], call_id, False)
 
@@ -168,13 +168,13 @@ def mistral_args(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
     if head is None:
         begun = _MISTRAL_CUT.match(text, at) if len(text) - at < 400 else None
         return (Call(at, len(text), begun[1] or "", None, "", closed=False),) if begun else ()
-    found = json_at(text, head.end())
+    value = json_at(text, head.end())
     call_id = head[2] or ""
-    if found.state == "whole":
-        arguments = found.value if isinstance(found.value, dict) else None
-        trouble = "" if arguments is not None else "Its arguments are no JSON object."
-        return (Call(at, found.end, head[1], arguments, text[head.end() : found.end], call_id, True, (), trouble),)
-    if found.state == "cut" or head.end() == len(text):
+    if value.state == "whole":
+        arguments = value.value if isinstance(value.value, dict) else None
+        problem = "" if arguments is not None else "Its arguments are no JSON object."
+        return (Call(at, value.end, head[1], arguments, text[head.end() : value.end], call_id, True, (), problem),)
+    if value.state == "cut" or head.end() == len(text):
         return (Call(at, len(text), head[1], None, text[head.end() :], call_id, False),)
     return (Call(at, head.end(), head[1], None, "", call_id, False, (), "What follows its opening is no JSON."),)
 
@@ -200,12 +200,12 @@ def gemma(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
         return (Call(at, len(text), head[1], None, text[head.end() :], closed=False),)
     source = text[head.end() : end].strip()
     arguments = _gemma_object(source)
-    trouble = "" if arguments is not None else "Its arguments cannot be read."
-    return (Call(at, end + len(_GEMMA_END), head[1], arguments, source, "", True, (), trouble),)
+    problem = "" if arguments is not None else "Its arguments cannot be read."
+    return (Call(at, end + len(_GEMMA_END), head[1], arguments, source, "", True, (), problem),)
 
 
 def _outside_strings(text: str, at: int) -> int:
-    """Where the closing token stands that is in no string; -1 where there is none."""
+    """Where the closing token is that is in no string; -1 where there is none."""
     quoted = False
     for piece in re.compile(r'<\|"\|>|<tool_call\|>').finditer(text, at):
         if piece[0] == _GEMMA_END and not quoted:
@@ -215,17 +215,17 @@ def _outside_strings(text: str, at: int) -> int:
 
 
 def _gemma_object(source: str) -> dict[str, Any] | None:
-    parts, at = list[str](), 0
+    pieces, at = list[str](), 0
     while at < len(source):
         piece = _GEMMA_PIECES.match(source, at)
         if piece is None:
             return None
         if piece["text"] is not None:
-            parts.append(json.dumps(piece["text"]))
+            pieces.append(json.dumps(piece["text"]))
         elif piece["key"] is not None:
-            parts.append(json.dumps(piece["key"]))
+            pieces.append(json.dumps(piece["key"]))
         else:
-            parts.append(piece["word"] or piece["mark"] or "")
+            pieces.append(piece["word"] or piece["mark"] or "")
         at = piece.end()
-    found = json_of("".join(parts))
-    return found.value if isinstance(found.value, dict) else None
+    value = json_of("".join(pieces))
+    return value.value if isinstance(value.value, dict) else None

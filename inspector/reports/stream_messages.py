@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from inspector.reports.stream_report import Analysis
 from inspector.reports.stream_words import usage_words
-from inspector.streams.hearing import Heard
-from inspector.streams.matched_calls import matched, spelled_in
+from inspector.streams.consumer import ConsumedSide
+from inspector.streams.matched_calls import matched, text_calls_of
 from inspector.streams.model import Assembled, Side
-from inspector.streams.request_rules import asked
+from inspector.streams.request_rules import request_facts
 from inspector.streams.text_compare import Span, differences
 
-KEPT = 3_000
+RUN_SHOWN = 3_000
 """Characters of a run that is the same on both sides."""
 EDGE = 400
 """Characters that stay on each side of what is left out of a long run."""
@@ -23,7 +23,7 @@ MOST_COMPARED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MessagePiece:
     """A run of words of one kind. `how`: "" the same on both sides, `lost`, `again`, `added`, `moved`, or `as-text`: a call in words. `left_out`: characters that are not shown in its middle."""
 
     kind: str
@@ -31,12 +31,12 @@ class Piece:
     text: str
     event: int
     size: int
-    rest: str = ""
+    tail: str = ""
     left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MessageCall:
     """A structured call. `how`: "", `lost`, `again`, `added`, or `altered`: the other side has it with other arguments."""
 
     name: str
@@ -49,11 +49,11 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One side's message. `parts` in the order in which they came; `parts_at` is the event at which the sides part, None where they do not."""
+class SideMessage:
+    """One side's message. `parts` in the order in which they came; `parts_at` is the event at which the sides diverge, None where they do not."""
 
     side: Side
-    parts: tuple[Piece | Call, ...]
+    parts: tuple[MessagePiece | MessageCall, ...]
     role: str
     model: str
     id: str
@@ -67,66 +67,77 @@ class Said:
     """The stream has several choices, and this is one of them."""
 
 
-def said(analysis: Analysis) -> tuple[Said, ...]:
+def side_messages(analysis: Analysis) -> tuple[SideMessage, ...]:
     """Of each side; of the first answer where a capture holds several. Then the other choices of each side, which are shown and not compared here.
 
     Beyond MOST_COMPARED events nothing is compared.
     """
     others = [_uncompared(side.side, answer, True) for side in analysis.judged.alone.values() for answer in side.assembled.others]
-    return (*_messages(analysis), *sorted(others[:MOST_OTHERS], key=lambda each: each.choice))
+    return (*_messages(analysis), *sorted(others[:MOST_OTHERS], key=lambda message: message.choice))
 
 
-def _messages(analysis: Analysis) -> tuple[Said, ...]:
+def _messages(analysis: Analysis) -> tuple[SideMessage, ...]:
     exchange = analysis.exchange
     if analysis.events > MOST_COMPARED:
         return tuple(_uncompared(side.side, side.assembled) for side in analysis.judged.alone.values())
-    heard = {side: Heard(exchange, side) for side in exchange.sides}
-    client, backend = heard.get(Side.CLIENT), heard.get(Side.BACKEND)
-    given = asked(exchange.request)
+    consumed = {side: ConsumedSide(exchange, side) for side in exchange.sides}
+    client, backend = consumed.get(Side.CLIENT), consumed.get(Side.BACKEND)
+    request = request_facts(exchange.request)
     if client is None or backend is None:
         return tuple(
-            _said(side, alone, [((each.start, each.end), "as-text") for each in spelled_in(alone, given) if each.is_call], {})
-            for side, alone in heard.items()
+            _side_message(
+                side,
+                alone,
+                [
+                    ((call_in_text.start, call_in_text.end), "as-text")
+                    for call_in_text in text_calls_of(alone, request)
+                    if call_in_text.is_call
+                ],
+                {},
+            )
+            for side, alone in consumed.items()
         )
-    calls = matched(backend, client, given)
+    calls = matched(backend, client, request)
     ours, theirs = _compared(calls.removed, backend, client)
-    known = {call.name for call in backend.calls} | {each.name for each in spelled_in(backend, given)}
+    known_names = {call.name for call in backend.calls} | {call_in_text.name for call_in_text in text_calls_of(backend, request)}
     lost = {event: "lost" for _, event in calls.lost} | {call.event: "altered" for call, _ in calls.altered}
-    made_up = {call.event: "added" for call in client.calls if call.name not in known} | {
+    added = {call.event: "added" for call in client.calls if call.name not in known_names} | {
         call.event: "altered" for _, call in calls.altered
     }
-    again = {event: "again" for _, event in calls.repeated}
-    return (_said(Side.BACKEND, backend, ours, lost), _said(Side.CLIENT, client, theirs, made_up | again))
+    repeated = {event: "again" for _, event in calls.repeated}
+    return (_side_message(Side.BACKEND, backend, ours, lost), _side_message(Side.CLIENT, client, theirs, added | repeated))
 
 
-def _uncompared(side: Side, answer: Assembled, is_other: bool = False) -> Said:
-    parts: list[Piece | Call] = []
+def _uncompared(side: Side, answer: Assembled, is_other: bool = False) -> SideMessage:
+    blocks: list[MessagePiece | MessageCall] = []
     for block in answer.blocks[:MOST_PIECES]:
         size = max(block.size, len(block.text))
         if block.kind == "tool-call":
-            parts.append(Call(block.name, block.call_id, block.text[:KEPT], block.first, block.complete, "", size))
+            blocks.append(MessageCall(block.name, block.call_id, block.text[:RUN_SHOWN], block.first, block.complete, "", size))
         else:
-            parts.append(replace(_piece(block.kind, "", block.text, block.first), size=size))
-    return _with(side, answer, parts, len(answer.blocks) - len(parts), is_other)
+            blocks.append(replace(_piece(block.kind, "", block.text, block.first), size=size))
+    return _with(side, answer, blocks, len(answer.blocks) - len(blocks), is_other)
 
 
-def _compared(taken_out: Sequence[Span], backend: Heard, client: Heard) -> tuple[list[tuple[Span, str]], list[tuple[Span, str]]]:
+def _compared(
+    taken_out: Sequence[Span], backend: ConsumedSide, client: ConsumedSide
+) -> tuple[list[tuple[Span, str]], list[tuple[Span, str]]]:
     """Spans of both sides' words that are not simply the same, in order."""
     removed = sorted(taken_out)
-    kept, places, at, size = list[str](), list[tuple[int, int]](), 0, 0
+    kept_words, places, at, size = list[str](), list[tuple[int, int]](), 0, 0
     for start, end in [*removed, (len(backend.words), len(backend.words))]:
         if start < at:
             continue
         places.append((size, at))
-        kept.append(backend.words[at:start])
+        kept_words.append(backend.words[at:start])
         size += start - at
         at = end
-    found = differences("".join(kept), client.words, backend.pieces)
+    text_differences = differences("".join(kept_words), client.words, backend.pieces)
     ours = [(span, "as-text") for span in removed]
-    ours += [(span, "lost") for lost in found.lost for span in _original(lost, places)]
-    theirs = [(span, "again") for span in found.replayed] + [(span, "added") for span in found.added]
-    if found.moved is not None:
-        theirs.append(((found.moved, len(client.words)), "moved"))
+    ours += [(span, "lost") for lost in text_differences.lost for span in _original(lost, places)]
+    theirs = [(span, "again") for span in text_differences.replayed] + [(span, "added") for span in text_differences.added]
+    if text_differences.moved is not None:
+        theirs.append(((text_differences.moved, len(client.words)), "moved"))
     return sorted(ours), sorted(theirs)
 
 
@@ -139,13 +150,13 @@ def _original(span: Span, places: Sequence[tuple[int, int]]) -> Iterator[Span]:
             yield original + first - start, original + last - start
 
 
-def _said(side: Side, heard: Heard, spans: Sequence[tuple[Span, str]], calls: Mapping[int, str]) -> Said:
-    answer: Assembled = heard.answer
-    parts: list[Piece | Call] = [
-        Call(
+def _side_message(side: Side, consumed: ConsumedSide, spans: Sequence[tuple[Span, str]], calls: Mapping[int, str]) -> SideMessage:
+    answer: Assembled = consumed.answer
+    message_parts: list[MessagePiece | MessageCall] = [
+        MessageCall(
             block.name,
             block.call_id,
-            block.text[:KEPT],
+            block.text[:RUN_SHOWN],
             block.first,
             block.complete,
             calls.get(block.first, ""),
@@ -154,13 +165,13 @@ def _said(side: Side, heard: Heard, spans: Sequence[tuple[Span, str]], calls: Ma
         for block in answer.blocks
         if block.kind == "tool-call"
     ]
-    parts += _pieces(heard, spans)
-    parts.sort(key=lambda part: part.event)
-    return _with(side, answer, parts[:MOST_PIECES], len(parts) - MOST_PIECES)
+    message_parts += _pieces(consumed, spans)
+    message_parts.sort(key=lambda part: part.event)
+    return _with(side, answer, message_parts[:MOST_PIECES], len(message_parts) - MOST_PIECES)
 
 
-def _with(side: Side, answer: Assembled, parts: Sequence[Piece | Call], left_out: int, is_other: bool = False) -> Said:
-    return Said(
+def _with(side: Side, answer: Assembled, parts: Sequence[MessagePiece | MessageCall], left_out: int, is_other: bool = False) -> SideMessage:
+    return SideMessage(
         side,
         tuple(parts),
         answer.role,
@@ -176,9 +187,9 @@ def _with(side: Side, answer: Assembled, parts: Sequence[Piece | Call], left_out
     )
 
 
-def _pieces(heard: Heard, spans: Sequence[tuple[Span, str]]) -> Iterator[Piece]:
+def _pieces(consumed: ConsumedSide, spans: Sequence[tuple[Span, str]]) -> Iterator[MessagePiece]:
     """The words of a side, cut where their kind or what became of them changes."""
-    words = heard.words
+    words = consumed.words
     hows: list[tuple[int, int, str]] = []
     at = 0
     for (start, end), how in spans:
@@ -188,10 +199,10 @@ def _pieces(heard: Heard, spans: Sequence[tuple[Span, str]]) -> Iterator[Piece]:
             hows.append((start, end, how))
             at = end
     hows += [(at, len(words), "")] if at < len(words) else []
-    if not heard.runs:
+    if not consumed.runs:
         return
-    ends = [start for _, start in heard.runs[1:]] + [len(words)]
-    kinds = [(start, end, kind) for (kind, start), end in zip(heard.runs, ends, strict=True)]
+    ends = [start for _, start in consumed.runs[1:]] + [len(words)]
+    kinds = [(start, end, kind) for (kind, start), end in zip(consumed.runs, ends, strict=True)]
     place = 0
     for start, end, how in hows:
         while place < len(kinds) and kinds[place][1] <= start:
@@ -200,11 +211,11 @@ def _pieces(heard: Heard, spans: Sequence[tuple[Span, str]]) -> Iterator[Piece]:
         while number < len(kinds) and kinds[number][0] < end:
             first, last = max(start, kinds[number][0]), min(end, kinds[number][1])
             if first < last:
-                yield _piece(kinds[number][2], how, words[first:last], heard.event_at(first))
+                yield _piece(kinds[number][2], how, words[first:last], consumed.event_at(first))
             number += 1
 
 
-def _piece(kind: str, how: str, text: str, event: int) -> Piece:
-    if len(text) <= KEPT:
-        return Piece(kind, how, text, event, len(text))
-    return Piece(kind, how, text[: KEPT - EDGE], event, len(text), text[-EDGE:], len(text) - KEPT)
+def _piece(kind: str, how: str, text: str, event: int) -> MessagePiece:
+    if len(text) <= RUN_SHOWN:
+        return MessagePiece(kind, how, text, event, len(text))
+    return MessagePiece(kind, how, text[: RUN_SHOWN - EDGE], event, len(text), text[-EDGE:], len(text) - RUN_SHOWN)

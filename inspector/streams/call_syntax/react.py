@@ -2,7 +2,7 @@
 
 import re
 
-from inspector.streams.dialects.base import NAME, Call, Tools, json_at, skip
+from inspector.streams.call_syntax.base import NAME, Call, Tools, json_at, skip
 
 _HEAD = re.compile(rf"Action:[ \t]{{0,20}}({NAME})[ \t]{{0,20}}\r?\n[ \t]{{0,20}}Action Input:[ \t]{{0,20}}")
 _BEGUN = re.compile(rf"Action:[ \t]{{0,20}}({NAME})[ \t]{{0,20}}\r?\n(?:Action(?: Input:?)?)?\s{{0,20}}\Z")
@@ -17,20 +17,20 @@ def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
         begun = _BEGUN.match(text, at) if len(text) - at < 400 else None
         return (Call(at, len(text), begun[1], None, "", closed=False),) if begun else ()
     begin = skip(text, head.end())
-    found = json_at(text, begin)
-    if found.state == "whole":
-        is_object = isinstance(found.value, dict)
+    value = json_at(text, begin)
+    if value.state == "whole":
+        is_object = isinstance(value.value, dict)
         return (
             Call(
                 at,
-                found.end,
+                value.end,
                 head[1],
-                found.value if is_object else None,
-                text[begin : found.end],
-                trouble="" if is_object else "Its input is no JSON object.",
+                value.value if is_object else None,
+                text[begin : value.end],
+                problem="" if is_object else "Its input is no JSON object.",
             ),
         )
-    if found.state == "cut" or begin == len(text):
+    if value.state == "cut" or begin == len(text):
         return (Call(at, len(text), head[1], None, text[begin:], closed=False),)
     line = text.find("\n", begin)
     return (
@@ -40,6 +40,6 @@ def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
             head[1],
             None,
             text[begin : None if line < 0 else line],
-            trouble="Its input is no JSON object.",
+            problem="Its input is no JSON object.",
         ),
     )

@@ -4,7 +4,19 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.streams.dialects.base import MOST_CALLS, MOST_PARAMETERS, NAME, Call, Parser, Tools, json_of, schema_of, skip, typed, wrapped
+from inspector.streams.call_syntax.base import (
+    MOST_CALLS,
+    MOST_PARAMETERS,
+    NAME,
+    Call,
+    Parser,
+    Tools,
+    json_of,
+    schema_of,
+    skip,
+    typed,
+    wrapped,
+)
 
 _S = r"\s{0,200}"
 # Hunyuan's tokens may carry a suffix, the same one in a whole call.
@@ -13,7 +25,7 @@ _SUFFIX = r"(?:[:_][A-Za-z0-9]{1,16})?"
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """`prefix` stands in front of the names of all tags; `call` is the tag of a call, `outer` that of the wrapper ("": there is none). `lines`: the name ends with a line (None: either)."""
+    """`prefix` is before the names of all tags; `call` is the tag of a call, `outer` that of the wrapper ("": there is none). `lines`: the name ends with a line (None: either)."""
 
     call: str
     outer: str = ""
@@ -41,7 +53,7 @@ def parser(form: Pairs) -> Parser:
         while len(calls) < (MOST_CALLS if opened else 1) and (called := head.match(text, at)):
             if form.lines is not None and ("\n" in called[2]) is not form.lines:
                 return ()
-            call = one(text, called, tools)
+            call = call_at(text, called, tools)
             if call is None:
                 return ()
             calls.append(call)
@@ -59,13 +71,13 @@ def parser(form: Pairs) -> Parser:
         closed = outer_end.match(text, at) if opened else None
         return wrapped(calls, start, closed.end() if closed else at, closed is not None or opened is None)
 
-    def one(text: str, called: re.Match[str], tools: Tools) -> Call | None:
+    def call_at(text: str, called: re.Match[str], tools: Tools) -> Call | None:
         start, name, at = skip(text, called.start()), called[1], called.end()
-        values, guessed, trouble, schema = dict[str, Any](), list[str](), "", schema_of(tools, name)
+        values, guessed, problem, schema = dict[str, Any](), list[str](), "", schema_of(tools, name)
         while len(values) < MOST_PARAMETERS and (opened := key.match(text, at)):
             closed = key_end.search(text, opened.end())
-            said = kind.match(text, closed.end()) if closed else None
-            begun = value.match(text, said.end() if said else closed.end()) if closed else None
+            type_mark = kind.match(text, closed.end()) if closed else None
+            begun = value.match(text, type_mark.end() if type_mark else closed.end()) if closed else None
             ended = value_end.search(text, begun.end()) if begun else None
             if closed is None or begun is None or ended is None:
                 is_cut = closed is None or ended is None
@@ -73,23 +85,23 @@ def parser(form: Pairs) -> Parser:
             # A pattern's leading blanks belong to the value.
             raw, own = text[begun.end() : ended.end() - len(ended[0].lstrip())], text[opened.end() : closed.start()].strip()
             if not own or own in values or key.search(raw) or opener.search(raw):
-                trouble = f"The parameter {own[:100]} is given twice or holds markup of the call itself."
+                problem = f"The parameter {own[:100]} is given twice or holds markup of the call itself."
                 values[own] = None
-            elif said and said[1] not in ("string", "str"):
-                found = json_of(raw)
-                values[own] = found.value
-                trouble = trouble or (
-                    "" if found.state == "whole" else f"The value of {own[:100]} is said to be of type {said[1]} and is none."
+            elif type_mark and type_mark[1] not in ("string", "str"):
+                read = json_of(raw)
+                values[own] = read.value
+                problem = problem or (
+                    "" if read.state == "whole" else f"The value of {own[:100]} is declared as type {type_mark[1]} and is none."
                 )
             else:
-                values[own], is_guess = (raw, False) if said else typed(raw, schema.get(own))
+                values[own], is_guess = (raw, False) if type_mark else typed(raw, schema.get(own))
                 guessed += [own] if is_guess else []
             at = ended.end()
         closing = end.match(text, at)
         if closing:
             source = text[called.end() : closing.start()].strip()
             return Call(
-                start, closing.end(), name, None if trouble else values, source, guessed=tuple(guessed), trouble=trouble, weak=not values
+                start, closing.end(), name, None if problem else values, source, guessed=tuple(guessed), problem=problem, weak=not values
             )
         if re.fullmatch(r"\s*(?:<[^>\s]{0,20})?", text[at : at + 60]) and at + 60 >= len(text):
             return Call(start, len(text), name, None, text[called.end() :], closed=False)

@@ -5,7 +5,7 @@ import re
 from itertools import islice
 from typing import Any
 
-from inspector.streams.dialects.base import MOST_CALLS, MOST_PARAMETERS, Call, Tools, json_of, schema_of, skip, typed, wrapped
+from inspector.streams.call_syntax.base import MOST_CALLS, MOST_PARAMETERS, Call, Tools, json_of, schema_of, skip, typed, wrapped
 
 _TAG = r"[A-Za-z_][A-Za-z0-9_.-]{0,127}"
 _OPEN = re.compile(rf"<(?:[A-Za-z_]\w{{0,40}}:)?({_TAG})(?:\s[^<>]{{0,2000}})?(/?)>")
@@ -48,19 +48,19 @@ def in_wrapper(text: str, start: int, tools: Tools) -> tuple[Call, ...]:
 
 
 def direct(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
-    """A declared tool's own tag. Any document of tags looks like it: it must not stand within one."""
+    """A declared tool's own tag. Any document of tags looks like it: it must not be within one."""
     tag = _OPEN.match(text, at)
     # A tag with a namespace or attributes is one of a document.
     if tag is None or tools is None or tag[1] not in tools or tag[0] not in (f"<{tag[1]}>", f"<{tag[1]}/>"):
         return ()
     call = _called(text, tag, tools, converts=False)
-    return (call,) if call and not call.trouble else ()
+    return (call,) if call and not call.problem else ()
 
 
 def _called(text: str, tag: re.Match[str], tools: Tools, *, converts: bool) -> Call | None:
     name = tag[1]
     if converts and tools is not None and name not in tools:
-        name = next((known for known in sorted(tools) if known.lower() == name.lower()), name)
+        name = next((tool for tool in sorted(tools) if tool.lower() == name.lower()), name)
     if tag[2]:
         return Call(tag.start(), tag.end(), name, {}, "")
     end = _closing(text, tag[1], tag.end())
@@ -70,8 +70,8 @@ def _called(text: str, tag: re.Match[str], tools: Tools, *, converts: bool) -> C
         is_cut = child is not None or _BEGUN.match(text, tag.end()) is not None
         return Call(tag.start(), len(text), name, None, text[tag.end() :], closed=False) if is_cut else None
     body = text[tag.end() : end.start()]
-    values, guessed, trouble = _children(body, schema_of(tools, name), converts=converts)
-    return Call(tag.start(), end.end(), name, None if trouble else values, body.strip(), "", True, tuple(guessed), trouble)
+    values, guessed, problem = _children(body, schema_of(tools, name), converts=converts)
+    return Call(tag.start(), end.end(), name, None if problem else values, body.strip(), "", True, tuple(guessed), problem)
 
 
 def _children(body: str, schema: Any, *, converts: bool) -> tuple[dict[str, Any], list[str], str]:
@@ -91,7 +91,7 @@ def _children(body: str, schema: Any, *, converts: bool) -> tuple[dict[str, Any]
             guessed += [tag[1]] if is_guess else []
         values.setdefault(tag[1], []).append(value)
         at = skip(body, end.end() if end else tag.end())
-    return {key: given[0] if len(given) == 1 else given for key, given in values.items()}, guessed, ""
+    return {key: items[0] if len(items) == 1 else items for key, items in values.items()}, guessed, ""
 
 
 def _converted(raw: str) -> Any:

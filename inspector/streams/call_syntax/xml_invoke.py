@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.streams.dialects.base import (
+from inspector.streams.call_syntax.base import (
     KEY,
     MOST_CALLS,
     MOST_PARAMETERS,
@@ -28,7 +28,7 @@ _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 @dataclass(frozen=True, slots=True)
 class Tags:
     """`outer` is the wrapper (None: there is none), `needed` whether a head without it is no call. `head` and `parameter` have the groups `name`, and the latter may
-    have `string`; a head with a group `empty` ends itself. `markup` is what makes a value end in two ways. `json_body`: an object may stand for the parameters.
+    have `string`; a head with a group `empty` ends itself. `markup` is what makes a value end in two ways. `json_body`: an object may replace the parameters.
     """
 
     outer: re.Pattern[str] | None
@@ -125,48 +125,48 @@ def _invoked(form: Tags, text: str, head: re.Match[str], tools: Tools) -> Call:
     if head.groupdict().get("empty"):
         return Call(start, head.end(), name, {}, "")
     at, body = head.end(), head.end()
-    values, guessed, trouble, schema = dict[str, Any](), list[str](), "", schema_of(tools, name)
+    values, guessed, problem, schema = dict[str, Any](), list[str](), "", schema_of(tools, name)
     if form.json_body and text.startswith("{", skip(text, at)):
-        found = json_at(text, skip(text, at))
-        close = form.end.match(text, found.end) if found.state == "whole" else None
-        if close and isinstance(found.value, dict):
-            return Call(start, close.end(), name, found.value, text[body : close.start()].strip())
+        value = json_at(text, skip(text, at))
+        close = form.end.match(text, value.end) if value.state == "whole" else None
+        if close and isinstance(value.value, dict):
+            return Call(start, close.end(), name, value.value, text[body : close.start()].strip())
     while len(values) < MOST_PARAMETERS and (parameter := form.parameter.match(text, at)):
         end = text.find(form.parameter_end, parameter.end())
         if end < 0:
             return Call(start, len(text), name, None, text[body:], closed=False)
         raw, key = text[parameter.end() : end], parameter["name"]
         if form.markup.search(raw):
-            trouble = f"The value of {key} holds markup of the call itself and could end elsewhere."
+            problem = f"The value of {key} holds markup of the call itself and could end elsewhere."
             break
         if key in values:
-            trouble = f"The parameter {key} is given twice."
+            problem = f"The parameter {key} is given twice."
             break
         values[key], is_guess, wrong = _value(form, parameter, raw, schema.get(key))
         guessed += [key] if is_guess else []
-        trouble = trouble or wrong
+        problem = problem or wrong
         at = end + len(form.parameter_end)
     close = form.end.match(text, at)
     if close:
         source = text[body : close.start()].strip()
-        return Call(start, close.end(), name, None if trouble else values, source, guessed=tuple(guessed), trouble=trouble)
-    if skip(text, at) == len(text) or (not trouble and _TAG_CUT.match(text, at)):
+        return Call(start, close.end(), name, None if problem else values, source, guessed=tuple(guessed), problem=problem)
+    if skip(text, at) == len(text) or (not problem and _TAG_CUT.match(text, at)):
         return Call(start, len(text), name, None, text[body:], closed=False)
     later = form.end_mark.search(text, at)
     # Up to the next head: what closes another call does not close this one.
     if later and not form.head.search(text, head.end(), later.start()):
-        trouble = trouble or "Something else than parameters stands in it."
-        return Call(start, later.end(), name, None, text[body : later.start()].strip(), trouble=trouble)
-    return Call(start, head.end(), name, None, "", closed=False, trouble="What follows its opening is no parameter.")
+        problem = problem or "It contains something else than parameters."
+        return Call(start, later.end(), name, None, text[body : later.start()].strip(), problem=problem)
+    return Call(start, head.end(), name, None, "", closed=False, problem="What follows its opening is no parameter.")
 
 
 def _value(form: Tags, parameter: re.Match[str], raw: str, schema: Any) -> tuple[Any, bool, str]:
-    said = parameter.groupdict().get("string")
-    if said == "true":
+    is_text = parameter.groupdict().get("string")
+    if is_text == "true":
         return raw, False, ""
-    if said == "false":
-        found = json_of(raw)
-        return found.value, False, "" if found.state == "whole" else f"The value of {parameter['name']} is said to be JSON and is none."
+    if is_text == "false":
+        read = json_of(raw)
+        return read.value, False, "" if read.state == "whole" else f"The value of {parameter['name']} is declared as JSON and is none."
     if form.cdata and (data := _CDATA.fullmatch(raw.strip())):
         return data[1], False, ""
     value, is_guess = typed(without_frame(raw), schema)
@@ -234,7 +234,7 @@ _NS_TAG = re.compile(rf"\s{{0,200}}{_NS}\s{{0,20}}<(/?)([A-Za-z0-9_.:-]{{1,128}}
 
 
 def namespaced(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
-    """MiniMax M3: a namespace token in front of every tag; a parameter's tag is its name, and its value goes to the next such token."""
+    """MiniMax M3: a namespace token before every tag; a parameter's tag is its name, and its value goes to the next such token."""
     opened = _NS_TAG.match(text, at)
     if opened is None or opened[1] or opened[2] not in ("tool_call", "invoke"):
         return ()
@@ -265,7 +265,7 @@ def _in_namespace(text: str, head: re.Match[str], tools: Tools) -> Call:
         if end < 0 or closer is None:
             break
         if tag[1] or (closer[1], closer[2]) != ("/", tag[2]) or tag[2] in values or len(values) == MOST_PARAMETERS:
-            # Tags within a value: lists and objects, which this form spells in ways that are not read here.
+            # Tags within a value: lists and objects, which this form writes in ways that are not read here.
             later = re.compile(rf"{_NS}\s{{0,20}}</invoke>").search(text, at)
             if later:
                 return Call(
@@ -274,7 +274,7 @@ def _in_namespace(text: str, head: re.Match[str], tools: Tools) -> Call:
                     head[3],
                     None,
                     text[head.end() : later.start()],
-                    trouble="It holds more than one value for each parameter.",
+                    problem="It holds more than one value for each parameter.",
                 )
             break
         values[tag[2]], is_guess = typed(text[tag.end() : end], schema.get(tag[2]))

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Collection
 
-from inspector.streams.dialects.base import Call, Tools, json_at, name_in, skip, wrapped
-from inspector.streams.dialects.json_in_tags import named
-from inspector.streams.dialects.pythonic import spelled
+from inspector.streams.call_syntax.base import Call, Tools, json_at, name_in, skip, wrapped
+from inspector.streams.call_syntax.json_in_tags import named
+from inspector.streams.call_syntax.pythonic import python_calls
 
 _OPEN = re.compile(r"```(json|tool_call|tool_code)?[ \t]{0,20}\r?\n")
 _CLOSE = re.compile(r"\s{0,200}```\s*\Z")
-_ARGUMENTS = named(besides=frozenset({"type"}))
+_ARGUMENTS = named(ignored=frozenset({"type"}))
 
 
 def fence(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
@@ -22,7 +22,7 @@ def fence(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
         end = text.rfind("```", begin)
         if end < 0 or not _CLOSE.match(text, end):
             return ()
-        calls = spelled(text, begin, end, weak=True)
+        calls = python_calls(text, begin, end, weak=True)
         return wrapped(calls, at, len(text.rstrip()), True) if all(call.name in tools for call in calls) else ()
     call = _json(text, begin, tools, "arguments")
     closed = _CLOSE.match(text, call.end) if call and call.closed else None
@@ -40,11 +40,11 @@ def bare_json(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
 
 
 def _json(text: str, begin: int, tools: Collection[str], member: str) -> Call | None:
-    found = json_at(text, begin)
-    if found.state == "cut" and f'"{member}"' in text[begin : begin + 4000]:
+    value = json_at(text, begin)
+    if value.state == "cut" and f'"{member}"' in text[begin : begin + 4000]:
         name = name_in(text, begin)
         return Call(begin, len(text), name, None, text[begin:], closed=False, weak=True) if name in tools else None
-    if found.state != "whole" or not isinstance(found.value, dict) or member not in found.value:
+    if value.state != "whole" or not isinstance(value.value, dict) or member not in value.value:
         return None
-    read = _ARGUMENTS(text[begin : found.end], found.value)
-    return Call(begin, found.end, read[0], read[1], read[2], trouble=read[4], weak=True) if read and read[0] in tools else None
+    read = _ARGUMENTS(text[begin : value.end], value.value)
+    return Call(begin, value.end, read[0], read[1], read[2], problem=read[4], weak=True) if read and read[0] in tools else None

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from inspector.streams.dialects.base import NAME, Call, Tools, json_at, name_in, skip
+from inspector.streams.call_syntax.base import NAME, Call, Tools, json_at, name_in, skip
 
 _B = r"[ \t\r\n]{0,20}"
 _START = r"(?:<\|start\|>)?(?:assistant)?"
@@ -24,7 +24,7 @@ _CALL = "<|call|>"
 
 
 def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
-    """`to=` may stand before or after the channel; where a server stripped the tokens, words are left, which only a declared name makes a call."""
+    """`to=` may be before or after the channel; where a server stripped the tokens, words are left, which only a declared name makes a call."""
     head = next((match for form in _FORMS if (match := form.match(text, at))), None)
     leaked = None if head else _LEAKED.match(text, at)
     opened = head or leaked
@@ -33,21 +33,21 @@ def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
         return (Call(at, len(text), "", None, "", closed=False),) if begun and "to=" in begun[0] else ()
     name = opened["to"].removeprefix("functions.")
     begin = skip(text, opened.end())
-    found = json_at(text, begin) if begin < len(text) else None
-    if found is None or found.state == "cut":
+    value = json_at(text, begin) if begin < len(text) else None
+    if value is None or value.state == "cut":
         return (Call(at, len(text), name, None, text[begin:], closed=False, weak=leaked is not None),)
-    if found.state == "whole":
-        end = skip(text, found.end)
+    if value.state == "whole":
+        end = skip(text, value.end)
         is_closed = text.startswith(_CALL, end)
-        arguments: dict[str, Any] | None = found.value if isinstance(found.value, dict) else None
-        stop = end + len(_CALL) if is_closed else found.end
-        trouble = "" if arguments is not None else "Its arguments are no JSON object."
+        arguments: dict[str, Any] | None = value.value if isinstance(value.value, dict) else None
+        stop = end + len(_CALL) if is_closed else value.end
+        problem = "" if arguments is not None else "Its arguments are no JSON object."
         return (
-            Call(at, stop, name, arguments, text[begin : found.end], "", is_closed or leaked is not None, (), trouble, leaked is not None),
+            Call(at, stop, name, arguments, text[begin : value.end], "", is_closed or leaked is not None, (), problem, leaked is not None),
         )
     end = text.find(_CALL, begin)
     if end < 0:
-        return (Call(at, opened.end(), name, None, "", closed=False, trouble="What follows its head is no JSON.", weak=leaked is not None),)
+        return (Call(at, opened.end(), name, None, "", closed=False, problem="What follows its head is no JSON.", weak=leaked is not None),)
     return (
         Call(
             at,
@@ -55,7 +55,7 @@ def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
             name or name_in(text, begin),
             None,
             text[begin:end],
-            trouble="Its arguments are no JSON.",
+            problem="Its arguments are no JSON.",
             weak=leaked is not None,
         ),
     )

@@ -1,4 +1,4 @@
-"""One side of an exchange as it is held against the other: what was said in words, which calls, how it ended, and when. Bounded, in one pass."""
+"""One side of an exchange, prepared to be compared with the other: its words, its calls, how it ended, and when. Bounded, in one pass."""
 
 import hashlib
 import re
@@ -23,7 +23,7 @@ MALFORMED = 100
 SAYS = {Means.TEXT: "text", Means.REFUSAL: "text", Means.THINKING: "thinking"}
 PAYLOAD = frozenset({*SAYS, Means.CALL, Means.ARGUMENTS, Means.FINISH, Means.USAGE})
 """What a client must have got before its stream may end."""
-_SPELLED = re.compile(
+_CONTENT_MEMBER = re.compile(
     rb"""["']?\b(?:content|text|response|thinking|reasoning_content|reasoning)\b["']?\s{0,9}:\s{0,9}("(?:[^"\\]|\\.)*")"""
 )
 
@@ -37,16 +37,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """`meant` is equal for calls of one meaning: name and arguments as a value, or as text where they are none."""
+class ConsumedCall:
+    """`meaning` is equal for calls of one meaning: name and arguments as a value, or as text where they are none."""
 
     name: str
-    meant: str
+    meaning: str
     event: int
 
 
-class Heard:
-    """All that one side said: iterated when it is made. `before` is a moment up to which events are counted; `choice` as in `run`."""
+class ConsumedSide:
+    """All that one side said: consumed when it is created. `before` is a moment up to which events are counted; `choice` as in `run`."""
 
     def __init__(self, exchange: Exchange, side: Side, before: int | None = None, choice: int | None = None) -> None:
         self.side = side
@@ -62,8 +62,8 @@ class Heard:
         self.terminal: Place | None = None
         self.terminal_word = ""
         self.at_terminal = 0
-        """Characters said before the terminal."""
-        self.behind_terminal = False
+        """Characters before the terminal."""
+        self.has_content_after_terminal = False
         self.finished: Place | None = None
         self.error: Place | None = None
         self.last_payload: Place | None = None
@@ -81,7 +81,7 @@ class Heard:
         self._starts, self._events = array("q"), array("q")
         self._before = before
         for observed in self.ran:
-            self._hear(observed)
+            self._consume(observed)
         self.words = "".join(self._texts)
         self._texts.clear()
 
@@ -95,27 +95,27 @@ class Heard:
         return (self.answer, *self.answer.others)
 
     @property
-    def calls(self) -> list[Called]:
-        return [Called(block.name, meaning(block.text), block.first) for block in self.answer.blocks if block.kind == "tool-call"]
+    def calls(self) -> list[ConsumedCall]:
+        return [ConsumedCall(block.name, meaning(block.text), block.first) for block in self.answer.blocks if block.kind == "tool-call"]
 
     @property
     def ended_badly(self) -> bool:
         """It ended as a stream does, and its terminal is missing."""
-        return any(each.name in ("missing_terminal", "r_no_terminal") for each in self.ran.closing)
+        return any(violation.name in ("missing_terminal", "r_no_terminal") for violation in self.ran.closing)
 
     @property
     def is_finished(self) -> bool:
         """The answer is whole without a terminal record: in Chat Completions its finish reason ends it, and some servers send no `[DONE]`."""
-        return self.ran.dialect == OPENAI_CHAT and self.finished is not None
+        return self.ran.protocol == OPENAI_CHAT and self.finished is not None
 
     def event_at(self, place: int) -> int:
-        """The event that said the character at `place`."""
-        found = bisect_right(self._starts, place) - 1
-        return self._events[found] if found >= 0 else 0
+        """The event of the character at `place`."""
+        index = bisect_right(self._starts, place) - 1
+        return self._events[index] if index >= 0 else 0
 
     def kind_at(self, place: int) -> str:
-        found = bisect_right([start for _, start in self.runs], place) - 1
-        return self.runs[found][0] if found >= 0 else "text"
+        index = bisect_right([start for _, start in self.runs], place) - 1
+        return self.runs[index][0] if index >= 0 else "text"
 
     def _numbered(self, exchange: Exchange) -> Iterator[Read | End]:
         """The happenings with the number of each for its time, so that events of both sides can be put in order."""
@@ -128,7 +128,7 @@ class Heard:
                     self.after_end += len(happening.data)
             yield replace(happening, at=float(number))
 
-    def _hear(self, observed: Observed) -> None:
+    def _consume(self, observed: Observed) -> None:
         frame = observed.frame
         moment = int(frame.at) if frame.at is not None else -1
         here = Place(frame.index, moment)
@@ -139,7 +139,7 @@ class Heard:
         if "split" in frame.marks and len(self.split) < NOTED:
             self.split.add(frame.index)
         for violation in observed.violations:
-            if violation.name == "malformed_record" and len(self.malformed) < MALFORMED and (words := spelled(frame)):
+            if violation.name == "malformed_record" and len(self.malformed) < MALFORMED and (words := salvaged_content(frame)):
                 self.malformed.append((words, frame.index))
             elif violation.name == "http_error_body_midstream" and self.body_event < 0:
                 self.body_event = frame.index
@@ -162,7 +162,7 @@ class Heard:
                 if self.terminal is None or self.terminal.event == frame.index:
                     self.last_payload = here
                 elif means is not Means.USAGE and means is not Means.FINISH:
-                    self.behind_terminal = True
+                    self.has_content_after_terminal = True
 
     def _say(self, kind: str, text: str, event: int) -> None:
         if (not self.runs or self.runs[-1][0] != kind) and len(self.runs) < NOTED:
@@ -184,13 +184,13 @@ def meaning(text: str) -> str:
     return js_json.canonical(dict(read.input)) if read.input is not None else text
 
 
-def spelled(frame: Frame) -> str:
-    """What a record that cannot be read spells as its content all the same; "" where nothing can be told."""
-    found = _SPELLED.search(frame.data[:2000])
-    if found is None:
+def salvaged_content(frame: Frame) -> str:
+    """The content of a record that cannot be read as a whole; "" where none is recognized."""
+    match = _CONTENT_MEMBER.search(frame.data[:2000])
+    if match is None:
         return ""
     try:
-        value = jsontext.parse(found[1].decode("utf-8", "replace"))
+        value = jsontext.parse(match[1].decode("utf-8", "replace"))
     except jsontext.Unreadable:
         return ""
     return value if isinstance(value, str) else ""
