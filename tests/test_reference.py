@@ -13,7 +13,7 @@ from inspector.readers.catalogue import all_readers
 from inspector.reports.stream_report import STORED
 from inspector.rules.catalogue import RULES
 from inspector.sources.reading import TRACE_FORMATS
-from inspector.strategies.catalogue import STREAM_STRATEGIES
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.call_syntax.catalogue import CALL_SYNTAXES
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES as CORRECTIONS

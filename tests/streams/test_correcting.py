@@ -8,7 +8,7 @@ import pytest
 
 from inspector.conversation.edits import Safety
 from inspector.rules.base import Severity
-from inspector.strategies.catalogue import STREAM_STRATEGIES as OF_CONVERSATIONS
+from inspector.strategies.catalogue import STRATEGIES as OF_CONVERSATIONS
 from inspector.streams.captures import catalogue, own
 from inspector.streams.correcting import CannotCorrect, Correction, correct
 from inspector.streams.corrections import STREAM_STRATEGIES

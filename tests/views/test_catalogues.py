@@ -13,8 +13,8 @@ from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import all_readers
 from inspector.reports.catalogues import NO_OTHER_ID
 from inspector.rules.catalogue import RULES
-from inspector.strategies.base import StreamStrategy
-from inspector.strategies.catalogue import STREAM_STRATEGIES
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES as CORRECTIONS
 from inspector.streams.violations import STREAM_RULES
@@ -32,7 +32,7 @@ def test_the_rules_list_all_with_the_conversations_that_have_them(client: Client
     for rule in RULES:
         assert f'href="/rules/{rule.code}/"' in text and rule.state in text
     assert '<a href="/conversations/?rule=MSG101">3</a>' in text
-    for strategy in STREAM_STRATEGIES:
+    for strategy in STRATEGIES:
         assert f'href="/strategies/{strategy.name}/"' in text
 
 
@@ -41,9 +41,9 @@ def test_the_page_of_every_rule_runs_its_example(client: Client, rule: object) -
     found = next(each for each in RULES if each is rule)
     lines, said, _ = example_of(found)
     assert said, "the rule fires on its own example"
-    assert any(line.hit for line in lines)
+    assert any(line.is_matched for line in lines)
     text = client.get(f"/rules/{found.code}/").content.decode()
-    assert text.count("◂ found") == sum(line.hit for line in lines)
+    assert text.count("◂ found") == sum(line.is_matched for line in lines)
     assert "In none of the conversations that are loaded." in text
 
 
@@ -63,9 +63,9 @@ def test_the_twins_of_rules(client: Client) -> None:
     assert "MSG101" in text and "1 user 0.0" in text
 
 
-@pytest.mark.parametrize("strategy", STREAM_STRATEGIES, ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
 def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: object) -> None:
-    found = next(each for each in STREAM_STRATEGIES if each is strategy)
+    found = next(each for each in STRATEGIES if each is strategy)
     text = client.get(f"/strategies/{found.name}/").content.decode()
     text = unescape(text)
     for words in (
@@ -82,8 +82,8 @@ def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: ob
     assert client.get(f"/strategies/{found.name}.json").json()["name"] == found.name
 
 
-@pytest.mark.parametrize("strategy", STREAM_STRATEGIES, ids=lambda strategy: strategy.name)
-def test_every_mode_is_described_in_its_own_words_and_no_others(client: Client, strategy: StreamStrategy) -> None:
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
+def test_every_mode_is_described_in_its_own_words_and_no_others(client: Client, strategy: Strategy) -> None:
     """A fixed text said that `fill-rows`, which inserts into the job itself, writes a new conversation and leaves the original alone."""
     text = unescape(client.get(f"/strategies/{strategy.name}/").content.decode())
     rows = re.findall(r"<tr><td><b>([\w-]+)</b>.*?</td><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td></tr>", text[text.index('id="modes"') :])
@@ -134,7 +134,7 @@ def test_the_formats_page_names_every_kind_of_capture_with_its_size(client: Clie
 
 
 def test_strategies_of_both_sorts_have_other_names() -> None:
-    assert not {each.name for each in STREAM_STRATEGIES} & {each.name for each in CORRECTIONS}, "one address for each"
+    assert not {each.name for each in STRATEGIES} & {each.name for each in CORRECTIONS}, "one address for each"
 
 
 def test_the_bare_address_of_strategies_leads_to_their_table(client: Client) -> None:
@@ -148,7 +148,7 @@ def test_the_page_of_every_correction_says_its_cost_and_what_it_mends(client: Cl
     text = unescape(client.get(f"/strategies/{name}/").content.decode())
     assert found.summary in text and found.cost in text and f"repair CAPTURE --strategy {name} --plan" in text
     for row in STREAM_RULES:
-        assert (f'href="/rules/{row.code}/"' in text) == (row.name in found.rows)
+        assert (f'href="/rules/{row.code}/"' in text) == (row.name in found.rules)
     assert client.get(f"/strategies/{name}.json").json()["cost"] == found.cost
 
 
