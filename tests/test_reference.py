@@ -10,14 +10,13 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import all_readers
-from inspector.reports.stream_report import STORED
 from inspector.rules.catalogue import RULES
 from inspector.sources.reading import TRACE_FORMATS
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.call_syntax.catalogue import CALL_SYNTAXES
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES as CORRECTIONS
-from inspector.streams.violations import STREAM_RULES
+from inspector.streams.violations import ALL_STREAM_RULES
 from tools import reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,11 +95,7 @@ def test_strategies() -> None:
 
 def test_stream_rules() -> None:
     rows = [(row[0], row[1], row[2], row[4] == "two sides", row[5]) for row in table("stream-rules.md", "code")]
-    violations = [(row.code, row.name, row.severity.value, row.two_sided, words(row.summary)) for row in STREAM_RULES]
-    stored = [(f"STREAM{number}", name, severity.value, False, words(summary)) for number, name, severity, summary in STORED.values()]
-    assert rows[: len(violations)] == violations
-    assert rows[len(violations) : len(violations) + len(stored)] == stored
-    assert [row[0] for row in rows[len(violations) + len(stored) :]] == ["STREAM211"]
+    assert rows == [(rule.code, rule.name, rule.severity.value, rule.two_sided, words(rule.summary)) for rule in ALL_STREAM_RULES]
 
 
 def test_call_syntax() -> None:

@@ -7,12 +7,13 @@ from inspector.programs.catalogue import FORMATS
 from inspector.programs.formats import Format, WriteMode
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import all_readers
-from inspector.reports import stream_report
 from inspector.rules import catalogue as detectors
 from inspector.rules.base import Rule
 from inspector.strategies import catalogue as repairs
 from inspector.strategies.base import Strategy
 from inspector.streams.captures.catalogue import KINDS
+from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
+from inspector.streams.violations import ALL_STREAM_RULES, STREAM_RULES, StreamRule
 from inspector.traces import dispatch as dispatch_traces
 
 Json = dict[str, Any]
@@ -86,33 +87,33 @@ def profiles() -> list[Json]:
 
 
 def rules() -> list[Json]:
-    return [_rule(found) for found in detectors.RULES]
-
-
-def rule(code: str) -> Json:
-    """By code or name. Raises UnknownRule."""
-    return _rule(detectors.rule(code))
+    return [rule_report(found) for found in detectors.RULES]
 
 
 def stream_rules() -> list[Json]:
-    """The table of what can be wrong with a captured stream."""
-    return stream_report.rows()
+    """What can be wrong with a captured stream."""
+    return [rule_report(found) for found in ALL_STREAM_RULES]
 
 
-def stream_rule(code: str) -> Json | None:
-    """By code or name; None where the table has no such row."""
-    return next((row for row in stream_rules() if code.upper() == row["code"] or code.lower() == row["rule"]), None)
+def rule_named(code: str) -> Rule | StreamRule:
+    """By code or name, of conversations or of streams. Raises UnknownRule."""
+    of_streams = (found for found in ALL_STREAM_RULES if code.upper() == found.code or code.lower() == found.name)
+    return next(of_streams, None) or detectors.rule(code)
 
 
 def strategies() -> list[Json]:
     """In the order in which a repair composes them."""
-    return [_strategy(found) for found in repairs.STRATEGIES]
+    return [strategy_report(found) for found in repairs.STRATEGIES]
 
 
-def strategy(name: str) -> Json:
-    """With what each mode writes. Raises UnknownStrategy."""
-    found = repairs.strategy(name)
-    return {**_strategy(found), "modes": written(found)}
+def stream_strategies() -> list[Json]:
+    """The corrections of a captured stream, in the order in which they are applied."""
+    return [strategy_report(found) for found in STREAM_STRATEGIES]
+
+
+def strategy_named(name: str) -> Strategy | StreamStrategy:
+    """Of conversations or of streams. Raises UnknownStrategy."""
+    return next((found for found in STREAM_STRATEGIES if found.name == name), None) or repairs.strategy(name)
 
 
 def written(found: Strategy) -> list[Json]:
@@ -135,27 +136,20 @@ def written(found: Strategy) -> list[Json]:
 NO_OTHER_ID = "never: the id is part of every key of a conversation, so that only a new conversation can have another"
 
 
-def stream_strategies() -> list[Json]:
-    """The ways to correct a capture, in the order in which they are applied."""
-    return stream_report.strategies()
-
-
-def stream_strategy(name: str) -> Json | None:
-    """None where there is no such way."""
-    return next((found for found in stream_strategies() if found["name"] == name), None)
-
-
-def _rule(found: Rule) -> Json:
-    return {
+def rule_report(found: Rule | StreamRule) -> Json:
+    """A rule of conversations or of streams. `shown_by`: what shows the damage, for streams: the machine of a protocol, the frames, both sides and so on."""
+    if isinstance(found, StreamRule):
+        own: Json = {"state": "", "example": "", "protocols": sorted(found.protocols), "shown_by": found.shown_by.value}
+    else:
+        own = {"state": found.state, "example": found.example, "protocols": [], "shown_by": "conversation"}
+    return own | {
         "code": found.code,
         "rule": found.name,
-        "state": found.state,
         "severity": found.severity.value,
         "silent": found.silent,
         "origin": found.origin.value,
         "summary": found.summary,
         "why": found.why,
-        "example": found.example,
         "repaired_by": list(found.repaired_by),
         "no_repair_reason": found.no_repair_reason,
         "fixed_in_code": found.fixed_in_code,
@@ -163,15 +157,14 @@ def _rule(found: Rule) -> Json:
     }
 
 
-def _strategy(found: Strategy) -> Json:
-    return {
-        "name": found.name,
-        "safety": sorted(found.safety),
-        "summary": found.summary,
-        "cost": found.cost,
-        "user_visible_effect": found.user_visible_effect,
-        "pros": found.pros,
-        "cons": found.cons,
-        "write_kind": found.write_kind,
-        "repairs": [rule.code for rule in detectors.RULES if found.name in rule.repaired_by],
-    }
+def strategy_report(found: Strategy | StreamStrategy, *, with_modes: bool = False) -> Json:
+    """A strategy for conversations, or one for streams: a corrected stream is a capture of its own, so that there are no modes."""
+    if isinstance(found, StreamStrategy):
+        own: Json = {"user_visible_effect": "", "pros": "", "cons": "", "write_kind": "capture"}
+        codes = [rule.code for rule in STREAM_RULES if rule.name in found.rules]
+    else:
+        own = {"user_visible_effect": found.user_visible_effect, "pros": found.pros, "cons": found.cons, "write_kind": found.write_kind}
+        codes = [rule.code for rule in detectors.RULES if found.name in rule.repaired_by]
+    if with_modes:
+        own["modes"] = [] if isinstance(found, StreamStrategy) else written(found)
+    return {"name": found.name, "safety": sorted(found.safety), "summary": found.summary, "cost": found.cost, "repairs": codes} | own

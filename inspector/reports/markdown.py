@@ -133,30 +133,21 @@ def repair_md(plan: Json, facts: Mapping[str, str], links: Mapping[str, str] | N
 
 
 def rule_md(rule: Json) -> str:
-    """`rule` as the catalogue has it."""
+    """`rule` of conversations or of streams, as the catalogue has it."""
+    places = {"conversation": f"origin: {rule['origin']}", "sides": "only both sides prove it"}
     parts = [
         f"**{rule['code']} {code(rule['rule'])}**: {prose(rule['summary'])}",
-        f"{_weight(rule)}, origin: {rule['origin']}",
+        f"{_weight(rule)}, {places.get(rule['shown_by'], 'shown by ' + rule['shown_by'])}",
         prose(rule["why"]),
-        fenced(rule["example"].split("\n")),
+        fenced(rule["example"].split("\n")) if rule["example"] else "",
     ]
     if rule["fixed_in_code"]:
         parts.append(f"In code: {prose(rule['fixed_in_code'])}")
     if rule["repaired_by"]:
-        parts.append(f"In the data: {', '.join(code(name) for name in rule['repaired_by'])}")
+        of = "the data" if rule["example"] else "a copy of the capture"
+        parts.append(f"In {of}: {', '.join(code(name) for name in rule['repaired_by'])}")
     if rule["references"]:
         parts.append("\n".join(f"- {prose(reference)}" for reference in rule["references"]))
-    return _joined(parts)
-
-
-def stream_rule_md(row: Json) -> str:
-    """A row of the table of streams, as the catalogue has it."""
-    shown_by = "only both sides prove it" if row["shown_by"] == "sides" else f"shown by {row['shown_by']}"
-    parts = [f"**{row['code']} {code(row['rule'])}**: {prose(row['summary'])}", f"{_weight(row)}, {shown_by}", prose(row["why"])]
-    if row["fixed_in_code"]:
-        parts.append(f"In code: {prose(row['fixed_in_code'])}")
-    if row["repaired_by"]:
-        parts.append(f"A copy of the capture is repaired by {', '.join(code(name) for name in row['repaired_by'])}")
     return _joined([part for part in parts if part])
 
 

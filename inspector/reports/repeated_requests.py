@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from inspector.reports.stream_report import REPEATED, Analysis, StreamFinding
+from inspector.reports.stream_report import Analysis, StreamFinding
 from inspector.rules.base import Severity
 from inspector.streams.repeated_requests import repeated
+from inspector.streams.violations import REPEATED
 
 NAMED = 5
 
@@ -28,9 +29,9 @@ def repeat_findings(names: Sequence[str], digests: Sequence[str], analyses: Sequ
 
 
 def _finding(analysis: Analysis, text: str, severity: Severity) -> StreamFinding:
-    number, name, _, _, in_code = REPEATED
     side = analysis.main.side.value if analysis.main else ""
-    return StreamFinding(f"STREAM{number}", name, severity, True, text, side, fixed_in_code=in_code if severity is Severity.WARNING else "")
+    in_code = REPEATED.fixed_in_code if severity is Severity.WARNING else ""
+    return StreamFinding(REPEATED.code, REPEATED.name, severity, REPEATED.silent, text, side, fixed_in_code=in_code)
 
 
 def _flaw(analysis: Analysis, number: int) -> str:

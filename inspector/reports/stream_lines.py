@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspector.reports.stream_report import Analysis, repaired_by
+from inspector.reports.stream_report import Analysis
 from inspector.reports.stream_words import ENDS, cell_words, event_words, when
 from inspector.streams.model import Observed, Side, StreamViolation
 from inspector.streams.run import run
@@ -113,5 +113,5 @@ def _violation(violation: StreamViolation) -> Mapping[str, Any]:
         "severity": severity_of(violation).value,
         "event": violation.event,
         "text": violation.text,
-        "repaired_by": list(repaired_by(row)),
+        "repaired_by": list(row.repaired_by),
     }

@@ -1,14 +1,12 @@
 """What is wrong with a stream, each at the event that shows it: the first few of every row of the table, and how many there are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.reports.stream_report import Analysis
 from inspector.rules.base import Severity
 from inspector.streams.model import Assembled, Side
-from inspector.streams.run import Evidence
-from inspector.streams.two_sides import ON_BACKEND
-from inspector.streams.violations import BY_NAME, STREAM_RULES, severity_of
+from inspector.streams.violations import BY_NAME, severity_of
 
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
@@ -27,67 +25,35 @@ class Mark:
     text: str
     nth: int
     total: int
-    why: str = ""
-    number: int = 0
-    fixed_in_code: str = ""
+    why: str
+    fixed_in_code: str
 
     @property
-    def weight(self) -> tuple[int, bool, int, str, int]:
-        """What only both sides prove says more than what one side shows of the same fault."""
-        return RANK[self.severity], not self.is_two_sided, self.number, self.code, self.nth
+    def weight(self) -> tuple[int, bool, bool, str, int]:
+        """What only both sides prove says more than what one side shows of the same damage; rules on the message come last."""
+        return RANK[self.severity], not self.is_two_sided, self.name not in BY_NAME, self.code, self.nth
 
 
 def marks_of(analysis: Analysis) -> dict[tuple[Side, int], list[Mark]]:
-    """The first violations of every row of the table, and what the rules say of the message, by side and event."""
+    """The first violations of every stream rule, and what the rules say of the message, by side and event."""
     marks: dict[tuple[Side, int], list[Mark]] = {}
-    judged = analysis.judged
+    for mark in _marks(analysis):
+        marks.setdefault((mark.side, mark.event), []).append(mark)
+    return marks
 
-    def add(evidence: Sequence[Evidence], side: Side | None) -> None:
-        for shown in evidence:
-            row, of = shown.rule, side or (Side.BACKEND if shown.rule.name in ON_BACKEND else Side.CLIENT)
-            for nth, violation in enumerate(shown.first, 1):
-                mark = Mark(
-                    row.code,
-                    row.name,
-                    severity_of(violation),
-                    row.silent,
-                    row.two_sided,
-                    of,
-                    violation.event,
-                    violation.text,
-                    nth,
-                    shown.total,
-                    row.why,
-                    row.number,
-                    "" if shown.is_only_noted else row.fixed_in_code,
-                )
-                marks.setdefault((of, violation.event), []).append(mark)
 
-    if judged.sides is not None:
-        add(judged.sides.evidence, None)
-    for side in judged.alone:
-        add(judged.evidence(side), side)
+def _marks(analysis: Analysis) -> Iterator[Mark]:
+    for side, evidence in analysis.judged.by_side():
+        rule, in_code = evidence.rule, "" if evidence.is_only_noted else evidence.rule.fixed_in_code
+        for nth, violation in enumerate(evidence.first, 1):
+            place = (side, violation.event, violation.text, nth, evidence.total)
+            yield Mark(rule.code, rule.name, severity_of(violation), rule.silent, rule.two_sided, *place, rule.why, in_code)
     for finding in analysis.findings:
         if finding.rule not in BY_NAME:
             side = Side(finding.side)
-            event = _last_of(judged.alone[side].answers, finding.events[0]) if finding.events and side in judged.alone else 0
-            mark = Mark(
-                finding.code,
-                finding.rule,
-                finding.severity,
-                finding.silent,
-                False,
-                side,
-                event,
-                finding.message,
-                1,
-                finding.total,
-                finding.why,
-                len(STREAM_RULES) + 1,
-                finding.fixed_in_code,
-            )
-            marks.setdefault((side, event), []).append(mark)
-    return marks
+            own = analysis.judged.alone.get(side)
+            place = (side, _last_of(own.answers, finding.events[0]) if finding.events and own else 0, finding.message, 1, finding.total)
+            yield Mark(finding.code, finding.rule, finding.severity, finding.silent, False, *place, finding.why, finding.fixed_in_code)
 
 
 def _last_of(answers: Sequence[Assembled], first: int) -> int:

@@ -11,13 +11,12 @@ from inspector.rules.catalogue import RULES
 from inspector.streams.aligning import Difference, Differs
 from inspector.streams.call_syntax.base import Tools
 from inspector.streams.catalogue import PROTOCOLS, UNKNOWN
-from inspector.streams.corrections import STREAM_STRATEGIES
 from inspector.streams.model import Assembled, End, Exchange, Read, Side
 from inspector.streams.request_rules import request_facts
 from inspector.streams.run import Evidence, OneSide
 from inspector.streams.to_conversation import conversation
-from inspector.streams.two_sides import ON_BACKEND, Judged, judged
-from inspector.streams.violations import BY_NAME, STREAM_RULES, StreamRule
+from inspector.streams.two_sides import Judged, judged
+from inspector.streams.violations import BY_NAME, STORED_RULES, STREAM_RULES, StreamRule
 
 Json = dict[str, Any]
 
@@ -25,27 +24,7 @@ TEXT_SHOWN = 20_000
 """Characters of a block that a report gives."""
 BLOCKS_SHOWN = 500
 
-STORED = {
-    Differs.ENDS_EARLY: (201, "stored-ends-early", Severity.ERROR, "What is stored is only the beginning of what came."),
-    Differs.GOES_ON: (202, "stored-goes-on", Severity.WARNING, "What is stored goes on after what came."),
-    Differs.OTHERWISE: (203, "stored-otherwise", Severity.ERROR, "What is stored is not what came."),
-    Differs.DROPPED: (204, "stored-without", Severity.ERROR, "A part of the answer came and is not stored."),
-    Differs.ADDED: (205, "stored-besides", Severity.WARNING, "A part of the stored answer never came."),
-    Differs.ARGUMENTS: (206, "stored-arguments-differ", Severity.ERROR, "A call is stored with other arguments than came."),
-    Differs.ID: (207, "stored-id-differs", Severity.WARNING, "A call is stored under another id than came."),
-    Differs.SIGNATURE: (208, "stored-signature-altered", Severity.ERROR, "A signature of thinking is stored otherwise than it came."),
-    Differs.UNSIGNED: (209, "stored-unsigned", Severity.ERROR, "Thinking is stored without the signature that came with it."),
-}
-"""How a stored answer differs from the stream that brought it -> number, name, severity, summary."""
-
-REPEATED = (
-    211,
-    "request-repeated",
-    Severity.WARNING,
-    "The client asks the same again.",
-    "Fix what makes the answer before unusable. In the client: limit how often the same request is repeated.",
-)
-"""Number, name, severity, summary and what to change: shown by several captures together."""
+STORED = dict(zip(Differs, STORED_RULES, strict=True))
 
 # The answer alone cannot hold the results of its calls; whether arguments should be JSON, and whether calls have ids at all, only the machines know.
 _NOT_OF_ANSWERS = frozenset({"unanswered-tail-call", "unanswered-call", "malformed-arguments", "recoverable-arguments", "repeated-call-id"})
@@ -126,18 +105,12 @@ def _nothing() -> Iterator[Read | End]:
 
 def analysed(exchange: Exchange) -> Analysis:
     """Reads the capture two to four times; raises nothing on any bytes."""
-    judged_exchange = judged(exchange)
+    judgment = judged(exchange)
     request = request_facts(exchange.request)
-    findings_of = sorted(
-        (*_violations(judged_exchange), *_of_answer(judged_exchange, None if request.open else request.tools)), key=_danger
-    )
-    return Analysis(
-        exchange,
-        judged_exchange,
-        tuple(findings_of),
-        _verdict(judged_exchange, findings_of),
-        tuple(dict.fromkeys(_remarks(exchange, judged_exchange))),
-    )
+    tools = None if request.open else request.tools
+    violations = (_finding(side, evidence) for side, evidence in judgment.by_side())
+    every = tuple(sorted((*violations, *_of_answer(judgment, tools)), key=_danger))
+    return Analysis(exchange, judgment, every, _verdict(judgment, every), tuple(dict.fromkeys(_remarks(exchange, judgment))))
 
 
 def protocol_of(side: OneSide) -> str:
@@ -145,44 +118,26 @@ def protocol_of(side: OneSide) -> str:
     return side.unsupported or side.protocol
 
 
-def repaired_by(row: StreamRule) -> tuple[str, ...]:
-    """Strategies that correct a capture with this violation."""
-    return tuple(strategy.name for strategy in STREAM_STRATEGIES if row.name in strategy.rules)
-
-
-def _violations(judged_exchange: Judged) -> Iterator[StreamFinding]:
-    for side in judged_exchange.alone:
-        for evidence in judged_exchange.evidence(side):
-            yield _finding(evidence, side)
-    for evidence in judged_exchange.sides.evidence if judged_exchange.sides else ():
-        yield _finding(evidence, Side.BACKEND if evidence.rule.name in ON_BACKEND else Side.CLIENT)
-
-
-def _finding(evidence: Evidence, side: Side) -> StreamFinding:
-    row = evidence.rule
+def _finding(side: Side, evidence: Evidence) -> StreamFinding:
     events = tuple(dict.fromkeys(violation.event for violation in evidence.first))
+    return _finding_of(evidence.rule, evidence.severity, evidence.first[0].text, side.value, events, evidence.total, evidence.is_only_noted)
+
+
+def _finding_of(
+    rule: StreamRule, severity: Severity, message: str, side: str, events: tuple[int, ...] = (), total: int = 1, is_only_noted: bool = False
+) -> StreamFinding:
+    repaired_by, in_code = ((), "") if is_only_noted else (rule.repaired_by, rule.fixed_in_code)
     return StreamFinding(
-        row.code,
-        row.name,
-        evidence.severity,
-        row.silent,
-        evidence.first[0].text,
-        side.value,
-        events,
-        evidence.total,
-        Origin.STREAM,
-        row.why,
-        () if evidence.is_only_noted else repaired_by(row),
-        "" if evidence.is_only_noted else row.fixed_in_code,
+        rule.code, rule.name, severity, rule.silent, message, side, events, total, rule.origin, rule.why, repaired_by, in_code
     )
 
 
-def _of_answer(judged_exchange: Judged, tools: Tools) -> Iterator[StreamFinding]:
+def _of_answer(judgment: Judged, tools: Tools) -> Iterator[StreamFinding]:
     """What the rules of conversations say of the message that the events assemble to."""
-    side = Side.CLIENT if Side.CLIENT in judged_exchange.alone else next(iter(judged_exchange.alone), None)
-    if side is None or not judged_exchange.alone[side].answers:
+    side = Side.CLIENT if Side.CLIENT in judgment.alone else next(iter(judgment.alone), None)
+    if side is None or not judgment.alone[side].answers:
         return
-    answers = judged_exchange.alone[side].answers
+    answers = judgment.alone[side].answers
     # Choices are alternatives: each is the only answer of a conversation of its own.
     for several in (answers, *((other,) for answer in answers for other in answer.others)):
         messages = conversation(several, "stream", tools=tools)
@@ -192,19 +147,8 @@ def _of_answer(judged_exchange: Judged, tools: Tools) -> Iterator[StreamFinding]
         which = f"Choice {several[0].choice}: " if several[0].choice and several is not answers else ""
         for finding in findings(case_of(messages, _READER), _ANSWER_RULES):
             events = tuple(dict.fromkeys(event for seq in finding.seqs if (event := _event(keys.get(seq, ""))) is not None))
-            text = f"{which}{finding.message}"
-            yield StreamFinding(
-                finding.code,
-                finding.rule,
-                finding.severity,
-                finding.silent,
-                text,
-                side.value,
-                events,
-                finding.total,
-                finding.origin,
-                fixed_in_code=_CODE_OF.get(finding.code, ""),
-            )
+            head = (finding.code, finding.rule, finding.severity, finding.silent, f"{which}{finding.message}")
+            yield StreamFinding(*head, side.value, events, finding.total, finding.origin, fixed_in_code=_CODE_OF.get(finding.code, ""))
 
 
 def _event(key: str) -> int | None:
@@ -218,15 +162,15 @@ def _danger(finding: StreamFinding) -> tuple[object, ...]:
     return _RANK[finding.severity], not (row and row.two_sided), not finding.silent, finding.code, finding.side
 
 
-def _verdict(judged_exchange: Judged, findings_of: Sequence[StreamFinding]) -> str:
-    if not judged_exchange.alone:
+def _verdict(judgment: Judged, findings_of: Sequence[StreamFinding]) -> str:
+    if not judgment.alone:
         return "Nothing was captured of this exchange."
-    main = judged_exchange.alone.get(Side.CLIENT) or judged_exchange.alone[Side.BACKEND]
+    main = judgment.alone.get(Side.CLIENT) or judgment.alone[Side.BACKEND]
     serious = [finding for finding in findings_of if finding.severity is not Severity.NOTE]
     if serious:
         more = len(serious) - 1
         return f"{serious[0].message.removesuffix('.')}" + (f"; {more} more {'finding' if more == 1 else 'findings'}." if more else ".")
-    if all(side.unsupported for side in judged_exchange.alone.values()):
+    if all(side.unsupported for side in judgment.alone.values()):
         return f"Not judged: {'its protocol' if protocol_of(main) == UNKNOWN else protocol_of(main)} is not read here."
     if not main.events:
         return f"Nothing of the {main.side.value} side was captured."
@@ -234,17 +178,17 @@ def _verdict(judged_exchange: Judged, findings_of: Sequence[StreamFinding]) -> s
     whole = "it ended as it should" if main.assembled.ended else "nothing says that it ended wrongly"
     choices = len(main.assembled.others) + 1
     count = _count(main.events, "event") + (f", {_count(choices, 'choice')}" if choices > 1 else "")
-    shows = "what both sides show" if len(judged_exchange.alone) > 1 else f"what the {main.side.value} side alone can show"
+    shows = "what both sides show" if len(judgment.alone) > 1 else f"what the {main.side.value} side alone can show"
     return f"{title}, {count}: {whole}, and nothing is wrong by {shows}."
 
 
-def _remarks(exchange: Exchange, judged_exchange: Judged) -> Iterator[str]:
+def _remarks(exchange: Exchange, judgment: Judged) -> Iterator[str]:
     yield from exchange.problems
-    for side in judged_exchange.alone.values():
+    for side in judgment.alone.values():
         yield from side.problems
-    yield from judged_exchange.sides.remarks if judged_exchange.sides else ()
-    if len(judged_exchange.alone) == 1 and not exchange.problems:
-        yield from (ONE_SIDED[only] for only in judged_exchange.alone)
+    yield from judgment.sides.remarks if judgment.sides else ()
+    if len(judgment.alone) == 1 and not exchange.problems:
+        yield from (ONE_SIDED[only] for only in judgment.alone)
 
 
 def stream_report(oid: str, analysis: Analysis, stored: Sequence[StreamFinding] = ()) -> Json:
@@ -333,91 +277,22 @@ def answer_report(answer: Assembled) -> Json:
 
 def stored_findings(differences: Iterable[Difference], side: str) -> tuple[StreamFinding, ...]:
     """How a stored or traced answer differs from the stream."""
-    findings_of_store = []
-    for difference in differences:
-        number, name, severity, _ = STORED[difference.how]
-        findings_of_store.append(StreamFinding(f"STREAM{number}", name, severity, True, difference.text, side, origin=Origin.STORE))
-    return tuple(findings_of_store)
+    rules = [(STORED[difference.how], difference.text) for difference in differences]
+    return tuple(_finding_of(rule, rule.severity, text, side) for rule, text in rules)
 
 
-def rows() -> list[Json]:
-    """The table of violations, then how stored answers differ from their streams."""
-    table = [
-        {
-            "code": row.code,
-            "rule": row.name,
-            "severity": row.severity.value,
-            "silent": row.silent,
-            "origin": Origin.STREAM.value,
-            "protocols": sorted(row.protocols),
-            "shown_by": row.shown_by.value,
-            "summary": row.summary,
-            "why": row.why,
-            "repaired_by": list(repaired_by(row)),
-            "fixed_in_code": row.fixed_in_code,
-        }
-        for row in STREAM_RULES
-    ]
-    stored = [
-        {
-            "code": f"STREAM{number}",
-            "rule": name,
-            "severity": severity.value,
-            "silent": True,
-            "origin": Origin.STORE.value,
-            "protocols": sorted(PROTOCOLS),
-            "shown_by": "store",
-            "summary": summary,
-            "why": "",
-            "repaired_by": [],
-            "fixed_in_code": "",
-        }
-        for number, name, severity, summary in STORED.values()
-    ]
-    number, name, severity, summary, in_code = REPEATED
-    repeated = {
-        "code": f"STREAM{number}",
-        "rule": name,
-        "severity": severity.value,
-        "silent": True,
-        "origin": Origin.STREAM.value,
-        "protocols": sorted(PROTOCOLS),
-        "shown_by": "several captures",
-        "summary": summary,
-        "why": "A client asks again where it could not use the answer: without a limit it does so permanently.",
-        "repaired_by": [],
-        "fixed_in_code": in_code,
+def rules_that_say(text: str) -> list[StreamRule]:
+    """Rules at whose violation a client answers with this text, as their `why` quotes it."""
+    plain = _unquoted(text)
+    fragments_of = {
+        rule: [_unquoted(part).strip(" .") for quote in _QUOTED_ERROR.findall(rule.why) for part in quote.split("…")]
+        for rule in STREAM_RULES
     }
-    return [*table, *stored, repeated]
+    return [rule for rule, fragments in fragments_of.items() if fragments and all(fragment in plain for fragment in fragments)]
 
 
-def rows_that_say(text: str) -> list[StreamRule]:
-    """Rows of violations at which a client answers with this text, as their `why` quotes it."""
-    plain = " ".join(text.translate(_WITHOUT_QUOTES).lower().split())
-    matching = []
-    for row in STREAM_RULES:
-        fragments = [
-            fragment.translate(_WITHOUT_QUOTES).lower().strip(" .")
-            for quote in _QUOTED_ERROR.findall(row.why)
-            for fragment in quote.split("…")
-        ]
-        if fragments and all(fragment in plain for fragment in fragments):
-            matching.append(row)
-    return matching
-
-
-def strategies() -> list[Json]:
-    """The ways in which a capture is corrected, in the order in which they are applied."""
-    return [
-        {
-            "name": strategy.name,
-            "safety": sorted(strategy.safety),
-            "summary": strategy.summary,
-            "cost": strategy.cost,
-            "repairs": [row.code for row in STREAM_RULES if row.name in strategy.rules],
-        }
-        for strategy in STREAM_STRATEGIES
-    ]
+def _unquoted(text: str) -> str:
+    return " ".join(text.translate(_WITHOUT_QUOTES).lower().split())
 
 
 def _count(number: int, what: str) -> str:

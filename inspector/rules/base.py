@@ -219,25 +219,31 @@ class Match:
     no_repair_reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """`state` is the maintainers' name for it; `example` is a conversation in notation on which the rule fires."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleEntry:
+    """What rules of conversations and rules of streams have in common."""
 
     code: str
-    state: str
     name: str
     severity: Severity
     silent: bool
     origin: Origin
     summary: str
     why: str
-    example: str
-    check: Callable[[Case], Iterator[Match]]
     references: tuple[str, ...] = ()
     repaired_by: tuple[str, ...] = ()
     fixed_in_code: str = ""
     no_repair_reason: str = ""
     """Why no strategy repairs the data, where none does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(RuleEntry):
+    """`state` is the maintainers' name for it; `example` is a conversation in notation on which the rule fires."""
+
+    state: str
+    example: str
+    check: Callable[[Case], Iterator[Match]]
     trait: Trait | None = None
     """What a format must have for it; None = it applies to every format."""
     formats: tuple[str, ...] = ()

@@ -44,16 +44,14 @@ def correct(exchange: Exchange, invented: bool = False, strategies: Collection[s
     picked = _picked(strategies)
     if not exchange.sides:
         raise CannotCorrect("The capture holds nothing of either side: there is no stream to correct.")
-    judged_exchange = judged(exchange)
+    judgment = judged(exchange)
     side = Side.CLIENT if Side.CLIENT in exchange.sides else Side.BACKEND
     evidence = [
-        shown
-        for shown in (*judged_exchange.evidence(side), *(judged_exchange.sides.evidence if judged_exchange.sides else ()))
-        if not shown.is_only_noted
+        shown for shown in (*judgment.evidence(side), *(judgment.sides.evidence if judgment.sides else ())) if not shown.is_only_noted
     ]
     names = frozenset(shown.rule.name for shown in evidence)
     wrong = {shown.rule.name for shown in evidence if shown.severity is Severity.ERROR and shown.rule.name not in _BEYOND}
-    choices = any(answer.others for own in judged_exchange.alone.values() for answer in own.answers)
+    choices = any(answer.others for own in judgment.alone.values() for answer in own.answers)
     more = ("The stream has several choices: only the first is written again.",) if choices else ()
     if not wrong | (names & REPAIRED):
         return Correction(exchange, refused=more if names & _BEYOND else ())

@@ -11,25 +11,26 @@ from inspector.streams.catalogue import FAILED, FILTER, LENGTH, STOP, TOOL_CALLS
 from inspector.streams.consumer import meaning
 from inspector.streams.drafting import CONTENT, Work, shown_item, synthetic_call_id
 from inspector.streams.encoding import Item
-from inspector.streams.rebuilding import AS_TEXT, REBUILD, rebuild
-from inspector.streams.violations import L
+from inspector.streams.rebuilding import REBUILD, rebuild
+from inspector.streams.violations import REPAIRS, L
 
 
 @dataclass(frozen=True, slots=True)
 class StreamStrategy:
-    """`rules`: names of the rows of the table that it repairs. `safety`: what it does beyond moving things."""
+    """`safety`: what it does beyond moving things."""
 
     name: str
     summary: str
     cost: str
-    rules: frozenset[str]
     apply: Callable[["Work"], None]
     safety: frozenset[Safety] = frozenset()
     always: bool = False
     """It looks for itself whether there is something to do: what was restored may need it as well."""
 
-
-# Strategies, in the order in which they are applied.
+    @property
+    def rules(self) -> frozenset[str]:
+        """Names of the rules whose violations it repairs."""
+        return REPAIRS[self.name]
 
 
 def _take_words(work: Work, strategy: str = "use-backend-content") -> None:
@@ -98,7 +99,7 @@ def _broken_calls(work: Work) -> None:
 def _renumber(work: Work) -> None:
     ids = set(work.request.call_ids)
     number = 0
-    is_named = bool(work.names & _RENUMBERED)
+    is_named = bool(work.names & REPAIRS[RENUMBER])
     for place, item in enumerate(work.content):
         if item.kind != "call":
             continue
@@ -214,27 +215,11 @@ TERMINAL, FINISH, INCOMPLETE, RE_ENCODE = "one-terminal", "one-finish", "mark-in
 _LOSSY, _INVENTED = frozenset({Safety.LOSSY}), frozenset({Safety.INVENTED})
 
 
-def _rules(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
-_BROKEN = _rules("tool_args_invalid_json tool_args_not_object tool_args_truncated_with_success tool_name_missing")
-_RENUMBERED = _rules("tool_index_missing tool_index_gap tool_index_reused tool_id_missing tool_id_duplicate tool_type_missing")
-
-_ONE_TERMINAL = _rules(
-    "premature_terminal terminal_before_content content_after_terminal duplicate_terminal r_two_terminals after_end_write"
-)
-_ONE_FINISH = _rules("content_after_finish missing_finish_reason duplicate_finish finish_empty_string stop_reason_missing")
-_ENDS_OTHERWISE = _rules("finish_mismatch_stop finish_mismatch_tool finish_altered")
-
 STREAM_STRATEGIES = (
     StreamStrategy(
         "use-backend-content",
         "Lost words and calls come back from the backend's side, repeated ones go, all in the backend's order.",
         "What the proxy itself put in or took out on purpose is undone with it.",
-        _rules("content_lost content_replayed content_reordered record_split_by_proxy tool_call_lost tool_call_partial_lost")
-        | _rules("tool_args_altered tool_text_promoted_from_reasoning tool_index_missing tool_index_reused")
-        | _BROKEN,
         _take_words,
         always=True,
     ),
@@ -242,7 +227,6 @@ STREAM_STRATEGIES = (
         DECODE,
         "Characters that were cut by a read are decoded from the bytes of the backend.",
         "With one side only, what was broken stays U+FFFD: the bytes become UTF-8, the characters do not come back.",
-        _rules("utf8_broken"),
         _decode,
         _LOSSY,
     ),
@@ -250,21 +234,18 @@ STREAM_STRATEGIES = (
         "restore-signature",
         "The signature of thinking becomes the one that the backend sent.",
         "None, where the thinking was not changed as well.",
-        _rules("a_signature_altered"),
         _restore_signatures,
     ),
     StreamStrategy(
         REBUILD,
         "Calls written as text become structured ones; their tags and what remained of them go.",
         "The ids are made here, and the words around a call are joined to one event.",
-        AS_TEXT,
         rebuild,
     ),
     StreamStrategy(
         BROKEN_CALLS,
         "A call without a name, or whose arguments mean no object, becomes text that says so.",
         "The tool is not called: nothing that was not sent is invented for it.",
-        _BROKEN,
         _broken_calls,
         _LOSSY,
         always=True,
@@ -273,7 +254,6 @@ STREAM_STRATEGIES = (
         RENUMBER,
         "Calls are numbered from 0 in their order, each with an id of its own.",
         "Ids that were missing or used twice are made here, and are no server's.",
-        _RENUMBERED,
         _renumber,
         always=True,
     ),
@@ -281,7 +261,6 @@ STREAM_STRATEGIES = (
         "omit-unsigned-thinking",
         "Thinking without a signature is left out.",
         "It is lost: without the signature the provider would refuse it.",
-        _rules("a_signature_missing"),
         _drop_unsigned,
         _LOSSY,
         always=True,
@@ -290,28 +269,24 @@ STREAM_STRATEGIES = (
         "drop-fabricated-usage",
         "A usage of 0 that the proxy fabricated is left out.",
         "A client that waits for a usage gets none.",
-        _rules("usage_zero_fabricated"),
         _usage,
     ),
     StreamStrategy(
         TERMINAL,
         "One terminal, after all content; what came after an earlier one is put before it.",
         "When the client would have closed is not shown any more.",
-        _ONE_TERMINAL,
         _terminals,
     ),
     StreamStrategy(
         FINISH,
         "One finish reason, after all content: tool calls where there are calls, else the backend's.",
         "Where no reason came, `length` says that nobody knows.",
-        _ONE_FINISH | _ENDS_OTHERWISE,
         _finish,
     ),
     StreamStrategy(
         INCOMPLETE,
         "A terminal is added where none came: the backend's where it had one, else one that says that the answer is incomplete (`length`), never `stop`.",
         "A synthetic terminal is no server's: whoever replays the stream sees an answer that was cut off, and not a broken stream.",
-        _rules("fabricated_terminal missing_terminal r_no_terminal never_terminated empty_stream terminal_swallowed"),
         _incomplete,
         _INVENTED,
     ),
@@ -319,17 +294,18 @@ STREAM_STRATEGIES = (
         RE_ENCODE,
         "The stream is re-encoded in its protocol, one record for each item.",
         "Times, read boundaries, comments and members that are no part of the message (log probabilities, fingerprints) are left out.",
-        frozenset(),
         _re_encode,
         always=True,
     ),
 )
 
-REPAIRED = frozenset[str]().union(*(strategy.rules for strategy in STREAM_STRATEGIES))
-"""Rows that are no errors, and are repaired all the same."""
+REPAIRED = frozenset[str]().union(*REPAIRS.values())
+"""Rules that are no errors, and are repaired all the same."""
 
-_NO_END = _rules("missing_terminal r_no_terminal never_terminated")
-_REMOVED_BY_ENCODING = {DECODE: frozenset({"utf8_broken"}), RENUMBER: _RENUMBERED, TERMINAL: _ONE_TERMINAL, FINISH: _ONE_FINISH}
+_NO_END = {"missing_terminal", "r_no_terminal", "never_terminated"}
+_REMOVED_BY_ENCODING = {name: REPAIRS[name] for name in (DECODE, RENUMBER, TERMINAL)} | {
+    FINISH: REPAIRS[FINISH] - {"finish_mismatch_stop", "finish_mismatch_tool", "finish_altered"}
+}
 """What a re-encoded stream cannot be left with, and the strategies whose work that is."""
 
 

@@ -181,6 +181,10 @@ _BY_CAUSE: tuple[tuple[str, str], ...] = (
         "tool_unknown_name",
         "Pass the request's tools to the backend unchanged, and the call to the client, which answers it with an error that the model sees.",
     ),
+    (
+        "request-repeated",
+        "Fix what makes the answer before unusable. In the client: limit how often the same request is repeated.",
+    ),
     ("after_end_write", "Ask before each write whether the response is still open, and end it only when nothing is pending."),
 )
 

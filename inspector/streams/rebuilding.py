@@ -11,10 +11,10 @@ from inspector.streams.encoding import Item
 from inspector.streams.leaked_calls import AnswerPart, TextCall, Where, text_calls, where_of
 from inspector.streams.leaked_scan import region_at, thinking
 from inspector.streams.text_rules import WRAPPER, is_fragment, without_code
-from inspector.streams.violations import OLLAMA_GENERATE
+from inspector.streams.violations import OLLAMA_GENERATE, REPAIRS
 
 REBUILD = "rebuild-calls"
-AS_TEXT = frozenset({"tool_text_in_content", "tool_text_in_reasoning", "wrapper_unparsed", "wrapper_fragment_leak"})
+AS_TEXT = REPAIRS[REBUILD]
 _LOOKED_AT = 100
 
 

@@ -259,8 +259,8 @@ class Gathered:
             first.append(violation)
 
     def evidence(self) -> tuple[Evidence, ...]:
-        rows = sorted((BY_NAME[name] for name in self._first), key=lambda row: row.number)
-        return tuple(Evidence(row, tuple(self._first[row.name]), self._total[row.name], self._worst[row.name]) for row in rows)
+        rules = sorted((BY_NAME[name] for name in self._first), key=lambda rule: rule.code)
+        return tuple(Evidence(rule, tuple(self._first[rule.name]), self._total[rule.name], self._worst[rule.name]) for rule in rules)
 
 
 def one_side(exchange: Exchange, side: Side) -> OneSide:

@@ -61,6 +61,12 @@ class Judged:
         )
         return tuple(evidence for evidence in self.alone[side].evidence if evidence.rule.name not in explained)
 
+    def by_side(self) -> Iterator[tuple[Side, Evidence]]:
+        """All evidence, each with the side whose events it names."""
+        yield from ((side, evidence) for side in self.alone for evidence in self.evidence(side))
+        for evidence in self.sides.evidence if self.sides else ():
+            yield Side.BACKEND if evidence.rule.name in ON_BACKEND else Side.CLIENT, evidence
+
 
 def judged(exchange: Exchange) -> Judged:
     """What each side shows alone, and both together."""

@@ -1,7 +1,8 @@
 """The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Count
@@ -18,17 +19,16 @@ from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import all_readers
-from inspector.reports import catalogues, markdown, stream_report
+from inspector.reports import catalogues, markdown
 from inspector.rules.base import Rule
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES, UnknownRule
-from inspector.rules.catalogue import rule as rule_named
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy
-from inspector.strategies.catalogue import strategy as strategy_named
 from inspector.streams.captures.base import Kind
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
+from inspector.streams.violations import ALL_STREAM_RULES, StreamRule
 from inspector.views.conversation_list import Row, newest_first, open_findings, rows_of
 from inspector.views.pages import as_json, as_markdown, page
 
@@ -39,8 +39,10 @@ EXAMPLE_READ_AT = 1_782_600_000_000
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    rule: Rule
-    conversations: int
+    """A rule with the number of conversations, or of streams, that have it now."""
+
+    rule: Rule | StreamRule
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +60,9 @@ class ProviderTable:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamRow:
-    """A row of the table of what can be wrong with a stream, as `rules` gives it."""
-
-    row: dict[str, Any]
-    streams: int
-
-
-@dataclass(frozen=True, slots=True)
 class RulesPage:
     rules: tuple[RuleRow, ...]
-    streams: tuple[StreamRow, ...]
+    stream_rules: tuple[RuleRow, ...]
     strategies: tuple[Strategy, ...]
     corrections: tuple[StreamStrategy, ...]
     profiles: tuple[ProviderTable, ...]
@@ -84,15 +78,16 @@ def provider_tables() -> tuple[ProviderTable, ...]:
 
 
 def rules(request: OperatorRequest) -> HttpResponse:
-    counted = dict(open_findings().order_by().values_list("code").annotate(Count("conversation", distinct=True)))
-    rows = tuple(RuleRow(rule, counted.get(rule.code, 0)) for rule in RULES)
-    return page(request, "rules.html", RulesPage(rows, stream_rows(), STRATEGIES, STREAM_STRATEGIES, provider_tables()), twins=("json",))
+    counts = dict(open_findings().order_by().values_list("code").annotate(Count("conversation", distinct=True)))
+    rows = tuple(RuleRow(rule, counts.get(rule.code, 0)) for rule in RULES)
+    content = RulesPage(rows, stream_rows(ALL_STREAM_RULES), STRATEGIES, STREAM_STRATEGIES, provider_tables())
+    return page(request, "rules.html", content, twins=("json",))
 
 
-def stream_rows() -> tuple[StreamRow, ...]:
-    counts = StreamFinding.objects.filter(stream__is_gone=False).order_by().values_list("code").annotate(Count("stream", distinct=True))
-    counted = dict(counts)
-    return tuple(StreamRow(row, counted.get(row["code"], 0)) for row in stream_report.rows())
+def stream_rows(rules: Iterable[StreamRule]) -> tuple[RuleRow, ...]:
+    findings = StreamFinding.objects.filter(stream__is_gone=False)
+    counts = dict(findings.order_by().values_list("code").annotate(Count("stream", distinct=True)))
+    return tuple(RuleRow(rule, counts.get(rule.code, 0)) for rule in rules)
 
 
 def rules_json(request: OperatorRequest) -> HttpResponse:
@@ -107,19 +102,29 @@ class ExampleLine:
 
 @dataclass(frozen=True, slots=True)
 class RulePage:
-    rule: Rule
-    example: tuple[ExampleLine, ...]
-    messages: tuple[str, ...]
-    """What the rule says of its own example, run now."""
-    reader: str
-    repairs: tuple[Strategy, ...]
-    rows: tuple[Row, ...]
+    """The page of a rule of conversations or of streams. Only rules of conversations have an example."""
+
+    rule: Rule | StreamRule
+    repairs: tuple[Strategy | StreamStrategy, ...]
+    rows: tuple[Row, ...] | tuple[Stream, ...]
     total: int
+    example: tuple[ExampleLine, ...] = ()
+    messages: tuple[str, ...] = ()
+    """What the rule reports on its own example, run now."""
+    reader: str = ""
+
+    @property
+    def protocols(self) -> list[str]:
+        return sorted(self.rule.protocols) if isinstance(self.rule, StreamRule) else []
+
+    @property
+    def listed(self) -> str:
+        return "streams" if isinstance(self.rule, StreamRule) else "conversations"
 
 
-def _rule(code: str) -> Rule:
+def _rule(code: str) -> Rule | StreamRule:
     try:
-        return rule_named(code)
+        return catalogues.rule_named(code)
     except UnknownRule as problem:
         raise Http404(str(problem)) from None
 
@@ -143,42 +148,25 @@ def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], st
     return tuple(lines), tuple(match.message for match in matches), case.reading.reader
 
 
-def _stream_row(code: str) -> StreamRow | None:
-    return next((row for row in stream_rows() if row.row["code"] == code), None)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamRulePage:
-    about: StreamRow
-    repairs: tuple[StreamStrategy, ...]
-    rows: tuple[Stream, ...]
-
-
 def rule(request: OperatorRequest, code: str) -> HttpResponse:
-    if (about := _stream_row(code)) is not None:
-        chosen = tuple(strategy for strategy in STREAM_STRATEGIES if strategy.name in about.row["repaired_by"])
-        streams = Stream.objects.filter(is_gone=False, findings__code=code).select_related("source").distinct()[:SHOWN]
-        return page(request, "stream_rule.html", StreamRulePage(about, chosen, tuple(streams)), twins=("json", "md"))
-    described_rule = _rule(code)
-    example, messages, reader = example_of(described_rule)
-    conversations = Conversation.objects.filter(pk__in=open_findings().filter(code=described_rule.code).values("conversation_id"))
-    repairs = tuple(strategy_named(name) for name in described_rule.repaired_by)
-    content = RulePage(
-        described_rule, example, messages, reader, repairs, rows_of(newest_first(conversations)[:SHOWN]), conversations.count()
-    )
+    chosen = _rule(code)
+    repairs = tuple(catalogues.strategy_named(name) for name in chosen.repaired_by)
+    if isinstance(chosen, StreamRule):
+        streams = Stream.objects.filter(is_gone=False, findings__code=chosen.code).select_related("source").distinct()
+        content = RulePage(chosen, repairs, tuple(streams[:SHOWN]), streams.count())
+    else:
+        conversations = Conversation.objects.filter(pk__in=open_findings().filter(code=chosen.code).values("conversation_id"))
+        rows = rows_of(newest_first(conversations)[:SHOWN])
+        content = RulePage(chosen, repairs, rows, conversations.count(), *example_of(chosen))
     return page(request, "rule.html", content, twins=("json", "md"))
 
 
 def rule_json(request: OperatorRequest, code: str) -> HttpResponse:
-    if (about := _stream_row(code)) is not None:
-        return as_json(about.row)
-    return as_json(catalogues.rule(_rule(code).code))
+    return as_json(catalogues.rule_report(_rule(code)))
 
 
 def rule_md(request: OperatorRequest, code: str) -> HttpResponse:
-    if (about := _stream_row(code)) is not None:
-        return as_markdown(markdown.stream_rule_md(about.row))
-    return as_markdown(markdown.rule_md(catalogues.rule(_rule(code).code)))
+    return as_markdown(markdown.rule_md(catalogues.rule_report(_rule(code))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +188,15 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class StrategyPage:
-    strategy: Strategy
+    """The page of a strategy for conversations or for streams; a corrected stream is a capture of its own, so that those have no modes."""
+
+    strategy: Strategy | StreamStrategy
     safety: tuple[tuple[str, str], ...]
-    modes: list[dict[str, Any]]
+    repairs: tuple[RuleRow, ...]
+    modes: list[dict[str, Any]] = field(default_factory=list)
     """What each mode writes, as the twin has it."""
-    repairs: tuple[Rule, ...]
-    profiles: tuple[OneProfile, ...]
-    alternatives: tuple[Alternative, ...]
+    profiles: tuple[OneProfile, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 _RULE_ID = re.compile(r"\b[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
@@ -251,31 +241,16 @@ IN_A_CAPTURE = {
 SAFE_IN_A_CAPTURE = ("safe", "every word, call and signature of the new capture was sent by one of the sides")
 
 
-def _strategy(name: str) -> Strategy:
+def _strategy(name: str) -> Strategy | StreamStrategy:
     try:
-        return strategy_named(name)
+        return catalogues.strategy_named(name)
     except UnknownStrategy as problem:
         raise Http404(str(problem)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectionPage:
-    strategy: StreamStrategy
-    safety: tuple[tuple[str, str], ...]
-    repairs: tuple[StreamRow, ...]
-
-
-def _safety(strategy_: Strategy) -> tuple[tuple[str, str], ...]:
-    return tuple((word.value, SAFETY[word.value]) for word in sorted(strategy_.safety)) or (SAFE,)
-
-
-def _correction_safety(correction: StreamStrategy) -> tuple[tuple[str, str], ...]:
-    return tuple((word.value, IN_A_CAPTURE[word.value]) for word in sorted(correction.safety)) or (SAFE_IN_A_CAPTURE,)
-
-
-def _correction_page(correction: StreamStrategy) -> CorrectionPage:
-    repairs = tuple(row for row in stream_rows() if correction.name in row.row["repaired_by"])
-    return CorrectionPage(correction, _correction_safety(correction), repairs)
+def _safety(chosen: Strategy | StreamStrategy) -> tuple[tuple[str, str], ...]:
+    meanings, safe = (IN_A_CAPTURE, SAFE_IN_A_CAPTURE) if isinstance(chosen, StreamStrategy) else (SAFETY, SAFE)
+    return tuple((word.value, meanings[word.value]) for word in sorted(chosen.safety)) or (safe,)
 
 
 def strategy_list(_request: OperatorRequest) -> HttpResponse:
@@ -283,24 +258,18 @@ def strategy_list(_request: OperatorRequest) -> HttpResponse:
 
 
 def strategy(request: OperatorRequest, name: str) -> HttpResponse:
-    if (correction := next((entry for entry in STREAM_STRATEGIES if entry.name == name), None)) is not None:
-        return page(request, "correction.html", _correction_page(correction), twins=("json",))
     chosen = _strategy(name)
-    content = StrategyPage(
-        strategy=chosen,
-        safety=_safety(chosen),
-        modes=catalogues.written(chosen),
-        repairs=tuple(rule for rule in RULES if chosen.name in rule.repaired_by),
-        profiles=per_profile(chosen),
-        alternatives=alternatives(chosen),
-    )
+    if isinstance(chosen, StreamStrategy):
+        repairs = stream_rows(rule for rule in ALL_STREAM_RULES if rule.name in chosen.rules)
+        content = StrategyPage(chosen, _safety(chosen), repairs)
+    else:
+        repairs = tuple(RuleRow(rule, 0) for rule in RULES if chosen.name in rule.repaired_by)
+        content = StrategyPage(chosen, _safety(chosen), repairs, catalogues.written(chosen), per_profile(chosen), alternatives(chosen))
     return page(request, "strategy.html", content, twins=("json",))
 
 
 def strategy_json(request: OperatorRequest, name: str) -> HttpResponse:
-    if (correction := catalogues.stream_strategy(name)) is not None:
-        return as_json(correction)
-    return as_json(catalogues.strategy(_strategy(name).name))
+    return as_json(catalogues.strategy_report(_strategy(name), with_modes=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ EARLY = (
 
 
 def looked(what: Golden | Exchange) -> StreamView:
-    return stream_view.looked(analysed(what if isinstance(what, Exchange) else what.exchange()))
+    return stream_view.viewed(analysed(what if isinstance(what, Exchange) else what.exchange()))
 
 
 def rows(found: StreamView) -> list[str]:
@@ -32,7 +32,7 @@ def rows(found: StreamView) -> list[str]:
 
 
 def line(row: LaneRow) -> str:
-    cells = [cell.said if cell else "closed" if side.value in row.over else "" for side, cell in ((B, row.backend), (C, row.client))]
+    cells = [cell.summary if cell else "closed" if side.value in row.over else "" for side, cell in ((B, row.backend), (C, row.client))]
     return " | ".join([*cells, *(mark.name for mark in row.band.marks)])
 
 
@@ -59,7 +59,7 @@ def test_the_premature_terminal_stands_first_in_words_and_alone_in_its_row() -> 
 
 
 def test_what_the_sides_said_and_where_they_part() -> None:
-    backend, client = looked(BUG).said
+    backend, client = looked(BUG).messages
     assert [(part.how, part.event) for part in backend.parts] == [("as-text", 0), ("lost", 3)]
     assert [(part.how, part.event) for part in client.parts] == [("", 0)]
 

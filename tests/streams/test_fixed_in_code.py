@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from inspector.reports.catalogues import stream_rules
 from inspector.reports.markdown import stream_md
-from inspector.reports.stream_report import analysed, rows, stream_report
+from inspector.reports.stream_report import analysed, stream_report
 from inspector.rules.base import Severity
 from inspector.seeds.stream_incident import LEAKED, PREMATURE, capture_files
 from inspector.streams.fixed_in_code import FIXED_IN_CODE
 from inspector.streams.model import How
-from inspector.streams.violations import BY_NAME, STREAM_RULES, StreamRule
+from inspector.streams.violations import ALL_STREAM_RULES, STREAM_RULES, StreamRule
 from tests.commands.running import run
 
 from .golden.cases import CASES as GOLDEN
@@ -23,13 +24,13 @@ def test_every_error_and_warning_says_what_to_change(row: StreamRule) -> None:
 
 
 def test_no_sentence_is_for_a_row_that_is_not_there() -> None:
-    assert set(FIXED_IN_CODE) <= set(BY_NAME)
+    assert set(FIXED_IN_CODE) <= {rule.name for rule in ALL_STREAM_RULES}
 
 
 def test_the_catalogue_and_the_command_say_it() -> None:
-    (row,) = (each for each in rows() if each["code"] == "STREAM101")
+    (row,) = (each for each in stream_rules() if each["code"] == "STREAM101")
     assert row["fixed_in_code"].startswith("Write the client's terminal when the backend's own has been read")
-    assert all("fixed_in_code" in each for each in rows())
+    assert all("fixed_in_code" in each for each in stream_rules())
 
 
 @pytest.mark.django_db

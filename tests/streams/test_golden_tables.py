@@ -18,7 +18,7 @@ from .golden.cases import CASES, FLOWS
 from .golden.script import Golden
 
 FOLDER = Path(__file__).parent / "golden"
-NUMBERED = {row.number: row.name for row in STREAM_RULES}
+NUMBERED = {number: rule.name for number, rule in enumerate(STREAM_RULES, 1)}
 
 
 def path_of(case: Golden) -> Path:

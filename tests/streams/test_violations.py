@@ -50,7 +50,9 @@ def test_rows_that_need_both_sides_are_never_found_on_one() -> None:
 
 
 def test_codes_are_numbered_once_and_for_all() -> None:
-    assert [row.number for row in STREAM_RULES] == list(range(1, len(STREAM_RULES) + 1)) and len(BY_NAME) == len(STREAM_RULES)
+    assert [row.code for row in STREAM_RULES] == [f"STREAM{100 + number}" for number in range(1, len(STREAM_RULES) + 1)] and len(
+        BY_NAME
+    ) == len(STREAM_RULES)
     assert {name: BY_NAME[name].code for name in ("premature_terminal", "after_end_write", "tool_name_missing", "terminal_swallowed")} == {
         "premature_terminal": "STREAM101",
         "after_end_write": "STREAM170",

@@ -42,7 +42,7 @@ from inspector.reports.explain import (
     same_refusal,
 )
 from inspector.reports.panels import Alignment
-from inspector.reports.stream_report import rows_that_say
+from inspector.reports.stream_report import rules_that_say
 from inspector.reports.visible import visible
 from inspector.rules.base import Case
 from inspector.sources.problems import shown
@@ -139,7 +139,7 @@ class Command(AnsweringCommand):
         others = _other_readers(found, asked)
         advice = _advice(found, text, asked)
         matches = list(_matches(candidates, asked.several))
-        said_by_clients = rows_that_say(text)
+        said_by_clients = rules_that_say(text)
         if options["json"]:
             streams = [{"code": row.code, "rule": row.name, "summary": row.summary, "why": row.why} for row in said_by_clients]
             pointed = (_ids(asked.pointed), asked.case) if asked.pointed and asked.case else None

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.management.answering import AnsweringCommand
-from inspector.reports.catalogues import rule, rules, stream_rule, stream_rules
+from inspector.reports.catalogues import rule_named, rule_report, rules, stream_rules
 
 
 class Command(AnsweringCommand):
@@ -17,11 +17,8 @@ class Command(AnsweringCommand):
         parser.add_argument("code", metavar="CODE", nargs="?", help="the code or the name of a rule")
 
     def answer(self, options: dict[str, Any]) -> None:
-        of_streams = stream_rule(options["code"] or "")
-        if of_streams is not None:
-            self.say_json(of_streams) if options["json"] else self._print_of_streams(of_streams)
-        elif options["code"]:
-            row = rule(options["code"])
+        if options["code"]:
+            row = rule_report(rule_named(options["code"]))
             self.say_json(row) if options["json"] else self._print(row)
         elif options["json"]:
             self.say_json({"rules": rules(), "stream_rules": stream_rules()})
@@ -36,30 +33,23 @@ class Command(AnsweringCommand):
     def _print(self, row: dict[str, Any]) -> None:
         self.say(f"{_head(row)}, origin: {row['origin']}")
         self.say(row["summary"])
-        self.say()
-        self.say(row["why"])
-        self.say()
-        self.say("It fires on:")
-        for line in row["example"].split("\n"):
-            self.say(f"    {line}")
+        if row["why"]:
+            self.say()
+            self.say(row["why"])
+        if row["protocols"]:
+            sides = "both sides of a proxy compared" if row["shown_by"] == "sides" else f"the {row['shown_by']}"
+            self.say(f"In {', '.join(row['protocols'])}; shown by {sides}.")
+        if row["example"]:
+            self.say()
+            self.say("It fires on:")
+            for line in row["example"].split("\n"):
+                self.say(f"    {line}")
         if row["fixed_in_code"]:
             self.say(f"In code: {row['fixed_in_code']}")
         if row["repaired_by"]:
-            self.say(f"In the data: {', '.join(row['repaired_by'])}")
+            self.say(f"In {'a corrected capture' if row['protocols'] else 'the data'}: {', '.join(row['repaired_by'])}")
         for reference in row["references"]:
             self.say(f"See: {reference}")
-
-    def _print_of_streams(self, row: dict[str, Any]) -> None:
-        self.say(f"{_head(row)}, origin: {row['origin']}")
-        self.say(row["summary"])
-        if row["why"]:
-            self.say(row["why"])
-        sides = "both sides of a proxy compared" if row["shown_by"] == "sides" else f"the {row['shown_by']}"
-        self.say(f"In {', '.join(row['protocols'])}; shown by {sides}.")
-        if row["fixed_in_code"]:
-            self.say(f"In code: {row['fixed_in_code']}")
-        if row["repaired_by"]:
-            self.say(f"In a corrected capture: {', '.join(row['repaired_by'])}")
 
 
 def _head(row: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.management.answering import AnsweringCommand
-from inspector.reports.catalogues import strategies, strategy, stream_strategies, stream_strategy
+from inspector.reports.catalogues import strategies, strategy_named, strategy_report, stream_strategies
 
 
 class Command(AnsweringCommand):
@@ -17,16 +17,9 @@ class Command(AnsweringCommand):
         parser.add_argument("name", metavar="NAME", nargs="?", help="the name of a strategy")
 
     def answer(self, options: dict[str, Any]) -> None:
-        of_streams = stream_strategy(options["name"] or "")
-        if of_streams is not None and options["name"] not in {row["name"] for row in strategies()}:
-            self.say_json(of_streams) if options["json"] else self._print_of_streams(of_streams)
-        elif options["name"]:
-            row = strategy(options["name"])
+        if options["name"]:
+            row = strategy_report(strategy_named(options["name"]), with_modes=True)
             self.say_json(row) if options["json"] else self._print(row)
-            if of_streams is not None and not options["json"]:
-                # One word for one thing, in stores and in captures.
-                self.say()
-                self._print_of_streams(of_streams)
         elif options["json"]:
             self.say_json({"strategies": strategies(), "stream_strategies": stream_strategies()})
         else:
@@ -41,17 +34,12 @@ class Command(AnsweringCommand):
         self.say(f"{row['name']} ({_marks(row)}, write-back {row['write_kind']})")
         self.say(row["summary"])
         for label in ("cost", "user_visible_effect", "pros", "cons"):
-            self.say(f"{label.replace('_', ' ').capitalize()}: {row[label]}")
+            if row[label]:
+                self.say(f"{label.replace('_', ' ').capitalize()}: {row[label]}")
         self.say(f"Repairs: {', '.join(row['repairs']) or 'nothing that a rule names'}")
         for mode in row["modes"]:
             alias = f" ({mode['alias']})" if mode["alias"] else ""
             self.say(f"--mode {mode['mode']}{alias}: {mode['summary']} [{', '.join(mode['formats'])}]")
-
-    def _print_of_streams(self, row: dict[str, Any]) -> None:
-        self.say(f"{row['name']} ({_marks(row)}, of captured streams)")
-        self.say(row["summary"])
-        self.say(f"Cost: {row['cost']}")
-        self.say(f"Corrects: {', '.join(row['repairs']) or 'whatever the others change'}")
 
 
 def _marks(row: dict[str, Any]) -> str:
