@@ -7,7 +7,7 @@ from inspector.reports.stream_report import Analysis
 from inspector.reports.stream_words import usage_words
 from inspector.streams.consumer import ConsumedSide
 from inspector.streams.matched_calls import matched, text_calls_of
-from inspector.streams.model import Assembled, Side
+from inspector.streams.model import Assembled, Block, Side
 from inspector.streams.request_rules import request_facts
 from inspector.streams.text_compare import Span, differences
 
@@ -109,13 +109,12 @@ def _messages(analysis: Analysis) -> tuple[SideMessage, ...]:
 
 
 def _uncompared(side: Side, answer: Assembled, is_other: bool = False) -> SideMessage:
-    blocks: list[MessagePiece | MessageCall] = []
-    for block in answer.blocks[:MOST_PIECES]:
-        size = max(block.size, len(block.text))
-        if block.kind == "tool-call":
-            blocks.append(MessageCall(block.name, block.call_id, block.text[:RUN_SHOWN], block.first, block.complete, "", size))
-        else:
-            blocks.append(replace(_piece(block.kind, "", block.text, block.first), size=size))
+    blocks = [
+        _call(block, "")
+        if block.kind == "tool-call"
+        else replace(_piece(block.kind, "", block.text, block.first), size=max(block.size, len(block.text)))
+        for block in answer.blocks[:MOST_PIECES]
+    ]
     return _with(side, answer, blocks, len(answer.blocks) - len(blocks), is_other)
 
 
@@ -153,17 +152,7 @@ def _original(span: Span, places: Sequence[tuple[int, int]]) -> Iterator[Span]:
 def _side_message(side: Side, consumed: ConsumedSide, spans: Sequence[tuple[Span, str]], calls: Mapping[int, str]) -> SideMessage:
     answer: Assembled = consumed.answer
     message_parts: list[MessagePiece | MessageCall] = [
-        MessageCall(
-            block.name,
-            block.call_id,
-            block.text[:RUN_SHOWN],
-            block.first,
-            block.complete,
-            calls.get(block.first, ""),
-            max(block.size, len(block.text)),
-        )
-        for block in answer.blocks
-        if block.kind == "tool-call"
+        _call(block, calls.get(block.first, "")) for block in answer.blocks if block.kind == "tool-call"
     ]
     message_parts += _pieces(consumed, spans)
     message_parts.sort(key=lambda part: part.event)
@@ -213,6 +202,12 @@ def _pieces(consumed: ConsumedSide, spans: Sequence[tuple[Span, str]]) -> Iterat
             if first < last:
                 yield _piece(kinds[number][2], how, words[first:last], consumed.event_at(first))
             number += 1
+
+
+def _call(block: Block, how: str) -> MessageCall:
+    return MessageCall(
+        block.name, block.call_id, block.text[:RUN_SHOWN], block.first, block.complete, how, max(block.size, len(block.text))
+    )
 
 
 def _piece(kind: str, how: str, text: str, event: int) -> MessagePiece:

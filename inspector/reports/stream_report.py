@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.conversation.model import Conversation
 from inspector.rules.base import Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.streams.aligning import Difference, Differs
@@ -93,10 +92,6 @@ class Analysis:
         }
         exchange = replace(self.exchange, happenings=_nothing, request=None)
         return replace(self, judged=replace(self.judged, alone=light), exchange=exchange)
-
-    def as_conversation(self) -> Conversation:
-        """The message that the client got as a conversation."""
-        return conversation(self.main.answers if self.main else (), self.exchange.native_id, self.exchange.title)
 
 
 def _nothing() -> Iterator[Read | End]:

@@ -13,6 +13,7 @@ from inspector.reports.stream_messages import SideMessage, side_messages
 from inspector.reports.stream_report import Analysis
 from inspector.reports.stream_words import span_words, when
 from inspector.rules.base import Severity
+from inspector.streams.assembling import items
 from inspector.streams.corrections import RE_ENCODE, REPAIRED, STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.model import LACKS, Exchange, Side
 from inspector.streams.violations import STREAM_RULES, StreamRule
@@ -174,7 +175,7 @@ def request_view(request: Mapping[str, Any] | None) -> RequestView:
     """The request, bounded; values of any shape, since the request is captured text."""
     if request is None:
         return RequestView(False)
-    tools = [name for tool in _items(request.get("tools")) if (name := _tool_name(tool))]
+    tools = [name for tool in items(request.get("tools")) if (name := _tool_name(tool))]
     messages = request.get("messages") if "messages" in request else request.get("input")
     model = request.get("model")
     plain = ("stream", "tool_choice", "max_tokens", "max_completion_tokens", "max_output_tokens", "temperature")
@@ -182,7 +183,7 @@ def request_view(request: Mapping[str, Any] | None) -> RequestView:
     return RequestView(
         True,
         model[:200] if isinstance(model, str) else "",
-        len(_items(messages)) or isinstance(messages, str),
+        len(items(messages)) or isinstance(messages, str),
         tuple(name[:120] for name in tools[:TOOLS_SHOWN]),
         len(tools),
         settings,
@@ -192,10 +193,6 @@ def request_view(request: Mapping[str, Any] | None) -> RequestView:
 def _setting(value: str | int | float | bool) -> str:
     """As JSON writes it: `true`, and not as Python would."""
     return str(value).lower() if isinstance(value, bool) else str(value)[:80]
-
-
-def _items(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()
 
 
 def _tool_name(tool: Any) -> str:

@@ -158,18 +158,13 @@ def _calls(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[D
         waiting, remaining = unmatched, [payload for queue in places.values() for payload in queue]
     for call, stored_call in pairs:
         yield from _pair(call, stored_call)
-    for call in waiting:
-        yield Difference(
-            Differs.DROPPED,
-            "tool-call",
-            f"The call of {shown(call.get('toolName'))} ({shown(call.get('toolCallId'))}) came, and is not stored.",
-        )
-    for call in remaining:
-        yield Difference(
-            Differs.ADDED,
-            "tool-call",
-            f"The call of {shown(call.get('toolName'))} ({shown(call.get('toolCallId'))}) is stored, and never came.",
-        )
+    for how, calls, words in (
+        (Differs.DROPPED, waiting, "came, and is not stored"),
+        (Differs.ADDED, remaining, "is stored, and never came"),
+    ):
+        for call in calls:
+            name, call_id = shown(call.get("toolName")), shown(call.get("toolCallId"))
+            yield Difference(how, "tool-call", f"The call of {name} ({call_id}) {words}.")
 
 
 def _pair(call: Payload, stored_call: Payload) -> Iterator[Difference]:

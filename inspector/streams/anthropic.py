@@ -26,7 +26,6 @@ TAKES = {
 """Type of block -> types of delta that it takes. Results of server tools take none; of other types nothing is known."""
 DELTAS = frozenset[str]().union(*TAKES.values())
 _KINDS = {"text": "text", "thinking": "thinking", "redacted_thinking": "redacted-thinking", "tool_use": "tool-call"}
-_EVENTS = ("content_block_start", "content_block_delta", "content_block_stop")
 
 
 @dataclass(slots=True)

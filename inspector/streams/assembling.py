@@ -8,7 +8,7 @@ from inspector.conversation import jsontext
 from inspector.rules.base import Severity
 from inspector.streams.blocks import BLOCKS_KEPT, SHOWN_NAME, Blocks, Building
 from inspector.streams.model import Assembled, Delta, Frame, How, Means, Observed, StreamViolation
-from inspector.streams.records import Holds, Record, record
+from inspector.streams.records import Holds, Record
 from inspector.streams.request_rules import UNKNOWN_REQUEST, RequestFacts
 
 MOST_REPORTED_ONCE = 500
@@ -127,11 +127,8 @@ class Answer:
         self._violations: list[StreamViolation] = []
         self._reported: set[str] = set()
 
-    def feed(self, frame: Frame) -> Observed:
-        return self.take(frame, record(frame))
-
     def take(self, frame: Frame, read: Record) -> Observed:
-        """As `feed`, of a record that is read already."""
+        """`read`: the record that the frame carries."""
         self.event, self._at, self._deltas, self._violations = frame.index, frame.at, [], []
         holds = read.holds
         if holds is Holds.JSON and isinstance(read.value, dict):

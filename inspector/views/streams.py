@@ -12,14 +12,15 @@ from django.shortcuts import get_object_or_404
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Source, Stream, loading
-from inspector.reports import markdown, stream_correction, stream_event, stream_report, stream_view, stream_words
-from inspector.reports.stream_correction import Corrected
+from inspector.reports import markdown, stream_event, stream_report, stream_view, stream_words
 from inspector.reports.stream_event import EventView
 from inspector.reports.stream_marks import Mark
+from inspector.reports.stream_report import Analysis, analysed
 from inspector.reports.stream_view import Overview, RequestView, Steps, StreamView, Window
 from inspector.reports.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.streams.captures import own
+from inspector.streams.correcting import CannotCorrect, Correction, correct
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.model import Side
 from inspector.streams.violations import StreamRule
@@ -99,6 +100,15 @@ class StreamPage:
     @property
     def worst(self) -> Mark | None:
         return self.view.marks[0] if self.view.marks else None
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """`correction` is None where the stream cannot be written again, `why_not` then says why. `after` is what the rules say of the new capture."""
+
+    correction: Correction | None
+    why_not: str = ""
+    after: Analysis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +330,12 @@ def _download(data: Iterator[bytes], name: str, kind: str) -> StreamingHttpRespo
 
 
 def _corrected(row: Stream, request: OperatorRequest) -> Corrected:
-    return stream_correction.corrected(
-        loading.exchange(row), request.GET.get("invented") == "1", tuple(request.GET.getlist("strategy")[:40])
-    )
+    strategies = tuple(request.GET.getlist("strategy")[:40]) or None
+    try:
+        correction = correct(loading.exchange(row), request.GET.get("invented") == "1", strategies)
+    except CannotCorrect as problem:
+        return Corrected(None, str(problem))
+    return Corrected(correction, "", analysed(correction.exchange) if correction.total else None)
 
 
 def corrected(request: OperatorRequest, oid: str) -> HttpResponse:

@@ -136,7 +136,8 @@ def test_no_machine_raises_on_any_json(protocol: str, records: list[Any], how: H
     violations = []
     for index, record in enumerate(records):
         data = sse(record) if isinstance(record, str | dict) else sse(json.dumps(record))
-        observed = machine.feed(Frame(index, 0, 0, Framing.SSE, data[6:-2]))
+        frame = Frame(index, 0, 0, Framing.SSE, data[6:-2])
+        observed = machine.take(frame, record(frame))
         violations += observed.violations
         assert observed.state == machine.state
     violations += machine.end(how)

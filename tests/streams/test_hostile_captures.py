@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from inspector.reports import stream_correction
 from inspector.reports.stream_report import analysed
 from inspector.sources import captures
 from inspector.sources.captures import Captures, NotRead
 from inspector.streams.captures import own
 from inspector.streams.captures.yaml_text import parse_yaml
+from inspector.streams.correcting import CannotCorrect, correct
 from inspector.streams.request_rules import request_facts
 
 from .spoken import DONE, ROLE, chunk, sse, text
@@ -37,7 +37,8 @@ def test_a_header_and_nothing_else_cannot_be_corrected_and_says_so(tmp_path: Pat
     (exchange,) = brought(tmp_path / "x.jsonl", HEADER).exchanges
 
     assert analysed(exchange).verdict == "Nothing was captured of this exchange."
-    assert "nothing of either side" in stream_correction.corrected(exchange).why_not
+    with pytest.raises(CannotCorrect, match="nothing of either side"):
+        correct(exchange)
 
 
 def test_ten_thousand_captures_of_one_id_are_told_apart(tmp_path: Path) -> None:

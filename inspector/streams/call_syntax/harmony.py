@@ -48,14 +48,5 @@ def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
     end = text.find(_CALL, begin)
     if end < 0:
         return (Call(at, opened.end(), name, None, "", closed=False, problem="What follows its head is no JSON.", weak=leaked is not None),)
-    return (
-        Call(
-            at,
-            end + len(_CALL),
-            name or name_in(text, begin),
-            None,
-            text[begin:end],
-            problem="Its arguments are no JSON.",
-            weak=leaked is not None,
-        ),
-    )
+    name = name or name_in(text, begin)
+    return (Call(at, end + len(_CALL), name, None, text[begin:end], problem="Its arguments are no JSON.", weak=leaked is not None),)

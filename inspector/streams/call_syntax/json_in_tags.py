@@ -4,7 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.conversation import jsontext
@@ -51,13 +51,8 @@ def keyed(source: str, value: Mapping[str, Any]) -> Read:
     ((name, arguments),) = value.items()
     if not _WHOLE_NAME.fullmatch(name):
         return None
-    return (
-        name,
-        arguments if isinstance(arguments, dict) else None,
-        _source(source, name),
-        "",
-        "" if isinstance(arguments, dict) else "Its arguments are no JSON object.",
-    )
+    is_object = isinstance(arguments, dict)
+    return name, arguments if is_object else None, _source(source, name), "", "" if is_object else "Its arguments are no JSON object."
 
 
 def _source(source: str, key: str) -> str:
@@ -129,27 +124,10 @@ def _objects(form: Form, text: str, start: int, opened: re.Match[str]) -> tuple[
     if closer is None and skip(text, at) < len(text):
         later = form.closer.search(text, at)
         if later and calls[-1].closed:
-            return _with_problem(calls, start, later.end())
+            problem = "Something else is between it and its closing mark."
+            calls[-1] = replace(calls[-1], end=later.end(), arguments=None, problem=problem)
+            return wrapped(calls, start, later.end(), True)
     return wrapped(calls, start, closer.end() if closer else at, closer is not None and closed)
-
-
-def _with_problem(calls: list[Call], start: int, end: int) -> tuple[Call, ...]:
-    last = calls.pop()
-    calls.append(
-        Call(
-            last.start,
-            end,
-            last.name,
-            None,
-            last.argument_text,
-            last.call_id,
-            True,
-            (),
-            "Something else is between it and its closing mark.",
-            last.weak,
-        )
-    )
-    return wrapped(calls, start, end, True)
 
 
 def _object(form: Form, text: str, at: int, opened_name: str) -> Call | None:

@@ -18,28 +18,13 @@ def parse(text: str, at: int, tools: Tools) -> tuple[Call, ...]:
         return (Call(at, len(text), begun[1], None, "", closed=False),) if begun else ()
     begin = skip(text, head.end())
     value = json_at(text, begin)
+    problem = "Its input is no JSON object."
     if value.state == "whole":
-        is_object = isinstance(value.value, dict)
-        return (
-            Call(
-                at,
-                value.end,
-                head[1],
-                value.value if is_object else None,
-                text[begin : value.end],
-                problem="" if is_object else "Its input is no JSON object.",
-            ),
-        )
+        arguments = value.value if isinstance(value.value, dict) else None
+        problem = problem if arguments is None else ""
+        return (Call(at, value.end, head[1], arguments, text[begin : value.end], problem=problem),)
     if value.state == "cut" or begin == len(text):
         return (Call(at, len(text), head[1], None, text[begin:], closed=False),)
     line = text.find("\n", begin)
-    return (
-        Call(
-            at,
-            len(text) if line < 0 else line,
-            head[1],
-            None,
-            text[begin : None if line < 0 else line],
-            problem="Its input is no JSON object.",
-        ),
-    )
+    end = len(text) if line < 0 else line
+    return (Call(at, end, head[1], None, text[begin:end], problem=problem),)

@@ -1,13 +1,12 @@
 """An exchange of one captured HTTP answer, for kinds that keep its body as one value: HAR, VCR, fixtures."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from inspector.streams.captures.base import NEVER_KEPT, blocks_of, from_backend, json_object, member
 from inspector.streams.captures.secrets import address, without_secrets
-from inspector.streams.captures.unpacking import Unpacker
+from inspector.streams.captures.unpacking import problems_of, unpacked
 from inspector.streams.model import Exchange, How, Side
 
 _STREAMS = ("event-stream", "ndjson", "jsonl", "json", "text/plain", "eventstream", "octet-stream")
@@ -41,19 +40,15 @@ def exchange(answer: HttpAnswer) -> Exchange:
         problems.append(
             "The capture holds no body of the answer: browsers drop those of long streams. Capture it again with the recorder (docs/how-to/record-a-stream.md)."
         )
-    unpacker = Unpacker(answer.encoding)
-    for piece in blocks_of(body):
-        for _ in unpacker.feed(piece):
-            pass
-    problems += unpacker.problems()
+    damage = problems_of(blocks_of(body), answer.encoding)
+    problems += damage
     if _BINARY in answer.content_type:
         problems.append("The answer is in the binary framing of AWS event streams, which is not taken apart here.")
     request = answer.request
     request_body = json_object(request) if isinstance(request, bytes | str) else request
-    blocks: Callable[[], Iterator[bytes]] = partial(_unpacked, body, answer.encoding)
     return Exchange(
         native_id=answer.native_id,
-        happenings=from_backend(blocks, How.CUT if unpacker.problems() else How.UNKNOWN),
+        happenings=from_backend(lambda: unpacked(blocks_of(body), answer.encoding), How.CUT if damage else How.UNKNOWN),
         sides=(Side.BACKEND,),
         request=without_secrets(request_body) if isinstance(request_body, dict) else None,
         title=f"{answer.method} {address(answer.url)}".strip() or answer.native_id,
@@ -68,10 +63,10 @@ def _in_one_piece(content_type: str, request_body: Any) -> bool:
     return content_type.partition(";")[0].strip() == "application/json" and member(request_body, "stream") is not True
 
 
-def _unpacked(body: bytes, encoding: str) -> Iterator[bytes]:
-    unpacker = Unpacker(encoding)
-    for block in blocks_of(body):
-        yield from unpacker.feed(block)
+def streamed(entries: Iterable[Any], name: str, answer_of: Callable[[Any, str], HttpAnswer]) -> Iterator[Exchange]:
+    """The entries of an archive that may be answers of a model; none where it holds other files only."""
+    answers = (answer_of(entry, f"{name}#{number}") for number, entry in enumerate(entries) if isinstance(entry, dict))
+    return (exchange(answer) for answer in answers if answer.may_stream())
 
 
 def whole_number(value: Any) -> int | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.conversation.jsontext import Unreadable, encode
 from inspector.streams.captures.base import NoCapture, Opened, document, member, text_member
-from inspector.streams.captures.bodies import HttpAnswer, exchange, whole_number
+from inspector.streams.captures.bodies import HttpAnswer, streamed, whole_number
 from inspector.streams.model import Exchange
 
 
@@ -24,13 +24,12 @@ def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
     entries = member(value, "log", "entries")
     if not isinstance(entries, list):
         raise NoCapture("It has no list `log.entries`, so it is no HTTP archive.")
-    answers = [_answer(entry, f"{name}#{number}") for number, entry in enumerate(entries) if isinstance(entry, dict)]
-    streams = [answer for answer in answers if answer.may_stream()]
+    streams = list(streamed(entries, name, _answer))
     if not streams:
         raise NoCapture(
             f"None of its {len(entries):,} entries holds an answer of a model: export the archive with bodies, from the page that asked."
         )
-    yield from map(exchange, streams)
+    yield from streams
 
 
 def _answer(entry: Any, native_id: str) -> HttpAnswer:

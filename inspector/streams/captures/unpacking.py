@@ -1,7 +1,7 @@
 """Bodies that a server packed (`content-encoding`), unpacked piece by piece, bounded, and as far as the bytes allow."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 GZIP = b"\x1f\x8b"
 UNPACKED = 2**30
@@ -87,3 +87,18 @@ class Unpacker:
         if self._inflate is not None and not self._inflate.eof:
             return (f"The body is packed as {self._encoding} and ends before its end mark; {self._size:,} unpacked bytes are shown.",)
         return ()
+
+
+def unpacked(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    unpacker = Unpacker(encoding)
+    for block in blocks:
+        yield from unpacker.feed(block)
+
+
+def problems_of(blocks: Iterable[bytes], encoding: str) -> tuple[str, ...]:
+    """What stops the unpacking: the blocks are read once, and nothing of them is kept."""
+    unpacker = Unpacker(encoding)
+    for block in blocks:
+        for _ in unpacker.feed(block):
+            pass
+    return unpacker.problems()

@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.conversation.jsontext import Unreadable, compact, decode, encode, parse
 from inspector.streams.captures.base import LOADED, NoCapture, Opened, head_of, member, text_member, whole
-from inspector.streams.captures.bodies import HttpAnswer, exchange, whole_number
+from inspector.streams.captures.bodies import HttpAnswer, streamed, whole_number
 from inspector.streams.captures.yaml_text import parse_yaml, plain_tree
 from inspector.streams.model import Exchange
 
@@ -32,11 +32,10 @@ def exchanges(opened: Opened, name: str) -> Iterator[Exchange]:
     interactions = next((interactions for key in _LISTS if isinstance(interactions := member(value, key), list)), None)
     if interactions is None:
         raise NoCapture("It has no list `interactions`, so it is no cassette.")
-    answers = [_answer(interaction, f"{name}#{number}") for number, interaction in enumerate(interactions) if isinstance(interaction, dict)]
-    streams = [answer for answer in answers if answer.may_stream()]
+    streams = list(streamed(interactions, name, _answer))
     if not streams:
         raise NoCapture(f"None of its {len(interactions):,} interactions holds an answer of a model.")
-    yield from map(exchange, streams)
+    yield from streams
 
 
 def _answer(interaction: Any, native_id: str) -> HttpAnswer:
