@@ -84,8 +84,7 @@ _USAGE = {
 
 def common_finish(protocol: str, word: str, calls: bool = False) -> str:
     """`word` of a protocol in the common words; `calls`: the answer has calls, which Ollama and Responses have no word for."""
-    protocol = PROTOCOLS.get(protocol)
-    common = protocol.finishes.get(word, word) if protocol else word
+    common = PROTOCOLS[protocol].finishes.get(word, word) if protocol in PROTOCOLS else word
     return TOOL_CALLS if calls and common == STOP and protocol in _ONE_FINISH_FOR_BOTH else common
 
 

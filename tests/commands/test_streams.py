@@ -319,7 +319,7 @@ class TestBesideAStore:
         store = self.store(tmp_path / "dispatch.db", {"type": "text", "text": "Let me look."}, self.CALL)
         capture = written(tmp_path / "x.sse", sse(ROLE, text("Let me look."), call(), chunk({}, "tool_calls"), DONE))
         ran = run("scan", store, "--traces", capture)
-        assert "beside the last stored answer of" in ran.out and ": the same" in ran.out
+        assert "next to the last stored answer of" in ran.out and ": the same" in ran.out
 
     def test_a_stranger_is_said_to_be_one(self, tmp_path: Path) -> None:
         store = self.store(tmp_path / "dispatch.db", {"type": "text", "text": "Let me look."})

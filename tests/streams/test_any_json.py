@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.streams.catalogue import PROTOCOLS
 from inspector.streams.model import Frame, Framing, How
+from inspector.streams.records import record as record_of
 from inspector.streams.request_rules import request_facts
 from inspector.streams.violations import BY_NAME
 
@@ -137,7 +138,7 @@ def test_no_machine_raises_on_any_json(protocol: str, records: list[Any], how: H
     for index, record in enumerate(records):
         data = sse(record) if isinstance(record, str | dict) else sse(json.dumps(record))
         frame = Frame(index, 0, 0, Framing.SSE, data[6:-2])
-        observed = machine.take(frame, record(frame))
+        observed = machine.take(frame, record_of(frame))
         violations += observed.violations
         assert observed.state == machine.state
     violations += machine.end(how)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from inspector.reports.stream_messages import said
+from inspector.reports.stream_messages import side_messages
 from inspector.reports.stream_report import analysed, message_report
 from inspector.streams.correcting import correct
 from inspector.streams.model import Assembled, End, Exchange, How, Means, Read, Side
@@ -148,7 +148,7 @@ def test_reports_show_every_choice() -> None:
     assert found.verdict.startswith("OpenAI Chat Completions, 8 events, 2 choices: ") or "2 choices" in found.verdict
     (answer,) = message_report(found.judged.alone[Side.CLIENT])["answers"]
     assert [(each["choice"], each["blocks"][0]["text"], each["finish"]) for each in answer["others"]] == [(1, "Beta two.", "stop")]
-    assert [(each.choice, [part.text for part in each.parts]) for each in said(found)] == [(0, ["Alpha one."]), (1, ["Beta two."])]
+    assert [(each.choice, [part.text for part in each.parts]) for each in side_messages(found)] == [(0, ["Alpha one."]), (1, ["Beta two."])]
 
 
 def test_the_correction_of_a_lost_choice_is_refused_and_the_first_written() -> None:

@@ -197,12 +197,12 @@ def test_a_record_over_the_limit_is_named_and_the_stream_goes_on() -> None:
     assert [frame.end - frame.start for frame in found if not frame.data] == [508, 503, 503]
 
 
-def test_a_record_over_the_limit_is_not_held() -> None:
+def test_a_record_over_the_limit_is_not_buffer() -> None:
     framer = Framer(limit=1000)
     framer.feed(b"data: x\n")
     for _ in range(200):
         framer.feed(b"y" * 1000)
-    assert len(framer._held) <= 1003
+    assert len(framer._buffer) <= 1003
     framer.feed(b"\n")
     for _ in range(2000):
         framer.feed(b"data: zzzz\n")

@@ -50,7 +50,7 @@ def test_the_files_are_what_the_table_writes(case: Golden) -> None:
 def test_all_that_was_named_is_found_and_no_other_error(case: Golden) -> None:
     found = judged(read(case))
     assert found.sides is not None
-    backend, client, both = names(found.found(Side.BACKEND)), names(found.found(Side.CLIENT)), names(found.sides.found)
+    backend, client, both = names(found.evidence(Side.BACKEND)), names(found.evidence(Side.CLIENT)), names(found.sides.evidence)
 
     assert (backend, client, both) == (set(case.backend.split()), set(case.client.split()), set(case.sides.split()))
     named = {NUMBERED[number] for number in case.named}
@@ -63,8 +63,8 @@ def test_all_that_was_named_is_found_and_no_other_error(case: Golden) -> None:
 def test_the_correct_flows_of_the_report_are_without_findings(case: Golden) -> None:
     found = judged(read(case))
 
-    assert [found.found(side) for side in Side] == [(), ()]
-    assert found.sides is not None and (found.sides.found, found.sides.remarks) == ((), ())
+    assert [found.evidence(side) for side in Side] == [(), ()]
+    assert found.sides is not None and (found.sides.evidence, found.sides.remarks) == ((), ())
 
 
 def names_of(case: Golden, side: Side) -> set[str]:
@@ -76,14 +76,14 @@ def names_of(case: Golden, side: Side) -> set[str]:
 
     alone = replace(exchange, sides=(side,), happenings=happenings)
     assert two_sides(alone) is None
-    return names(one_side(alone, side).found)
+    return names(one_side(alone, side).evidence)
 
 
 @pytest.mark.parametrize("case", FLOWS[2:], ids=lambda case: case.name)
 def test_the_bug_is_named_with_both_sides_and_not_claimed_with_the_client_alone(case: Golden) -> None:
     found = two_sides(read(case))
     assert found is not None
-    (premature,) = (each for each in found.found if each.rule.name == "premature_terminal")
+    (premature,) = (each for each in found.evidence if each.rule.name == "premature_terminal")
 
     assert f"input 3 of {'5' if case is FLOWS[2] else '6'}" in premature.first[0].text
     # What the client read is a legal stream by itself.

@@ -24,7 +24,7 @@ STOPPED = Where("thinking", closed=True, after="nothing", finish="stop")
     [
         (LS, Where(), True, "nothing before it in its line"),
         (f"I look: {LS}", Where(), True, "ends its line"),
-        (f"I look: {LS} and then", Where(), False, "Other words stand beside it"),
+        (f"I look: {LS} and then", Where(), False, "Other words are next to it"),
         (f"Hi {SEARCH} tail", Where(), True, "marks that no prose holds"),
         (f"> {LS}", Where(), False, "quotation"),
         (f"`{LS}`", Where(), False, "quotation"),
@@ -44,7 +44,7 @@ STOPPED = Where("thinking", closed=True, after="nothing", finish="stop")
         (f"so\n{LS}", Where("thinking", structured=(("ls", {"path": "/"}),)), False, "a draft of it"),
         (LS, Where(structured=(("ls", {"path": "/"}),)), False, "a draft of it"),
         (LS, Where(structured=(("ls", {"path": "/tmp"}),)), True, "nothing before it"),
-        (f"so\n{LS}", Where("thinking", structured=(("pwd", {}),)), False, "structured calls came beside it"),
+        (f"so\n{LS}", Where("thinking", structured=(("pwd", {}),)), False, "structured calls came with it"),
         (f"so\n</think>\n{LS}", Where("thinking"), True, "in the content"),
         (f"so\n</think>\n{LS}", Where(), True, "in the content"),
         (f"<think>\n{LS}\n</think>\n", Where(after="nothing", finish="stop"), True, "very likely"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspector.streams import hearing
+from inspector.streams import consumer
 from inspector.streams.model import End, How, Read, Side
 from inspector.streams.text_compare import differences
 from inspector.streams.two_sides import ON_BACKEND, TwoSides, two_sides
@@ -404,7 +404,7 @@ def test_a_terminal_that_overtook_the_content_is_premature_and_out_of_order() ->
     assert found is not None
 
     assert [each.first[0].text for each in found.evidence] == [
-        "The client got its terminal in front of 8 characters that the backend sent before its own.",
+        "The client got its terminal before 8 characters that the backend sent before its own.",
         "The backend sent its terminal last, and the client got it earlier.",
     ]
 
@@ -442,11 +442,11 @@ def test_of_several_answers_or_an_unknown_dialect_nothing_is_compared() -> None:
 def test_what_is_no_fault_by_any_rule_is_remarked() -> None:
     added = whole(chat(text("Hi"), finish()), chat(text("Hi"), text(" [sent by the proxy]"), finish()))
 
-    assert not added.evidence and "which the backend had not said" in added.remarks[0]
+    assert not added.evidence and "which the backend had not sent" in added.remarks[0]
 
 
 def test_beyond_the_limit_nothing_is_claimed() -> None:
-    pieces = [text(LONG * 1_000)] * (hearing.TEXT_KEPT // (len(LONG) * 1_000) + 2)
+    pieces = [text(LONG * 1_000)] * (consumer.TEXT_KEPT // (len(LONG) * 1_000) + 2)
     found = whole(chat(*pieces, finish()), chat(*pieces[:-1], finish()))
 
     assert not found.evidence and "The first 4,000,000 characters" in found.remarks[0]

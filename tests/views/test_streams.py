@@ -24,7 +24,7 @@ HOSTILE = '</pre><script>alert(1)</script><img src=x onerror=alert(2)>"\u202e\x0
 
 @pytest.fixture(autouse=True)
 def forget_streams() -> None:
-    streams._looked.cache_clear()
+    streams._viewed.cache_clear()
 
 
 @pytest.fixture

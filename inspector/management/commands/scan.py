@@ -118,7 +118,7 @@ class Command(AnsweringCommand):
                 for where, reason in target.problems:
                     self.say(f"Problem, {shown(where)}: {shown(reason, 600)}")
                 self._print(target.path, told, options["fail_on"], spool)
-                captured.say_streams(self, streams.looked, options["fail_on"])
+                captured.say_streams(self, streams.scanned, options["fail_on"])
         streams.say_strangers(self)
         if any(each.fails for each in told) or streams.fail(options["fail_on"]):
             sys.exit(1)
