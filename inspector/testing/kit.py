@@ -102,9 +102,10 @@ def writes_nothing_without_edits(sample: Sample, folder: Path) -> None:
 
 def names_each_conversation(sample: Sample, folder: Path) -> None:
     """A copy of a session next to it is another conversation, or it is not read at all."""
-    path = Path(sample.make(_fresh(folder)))
-    if not isinstance(reading.read_store(place(str(path))).format, InFiles):
+    address = sample.make(_fresh(folder))
+    if not isinstance(reading.read_store(place(address)).format, InFiles):
         return
+    path = Path(address)
     session = path if path.is_file() else next(file for file in sorted(path.rglob("*")) if file.is_file())
     shutil.copyfile(session, session.with_name(f"copy-{session.name}"))
     with suppress(NotRecognised):
