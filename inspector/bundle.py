@@ -51,7 +51,7 @@ class BrokenBundle(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class BundleOrigin:
     """Where a bundle was taken: the source's path and format, when that was read (epoch ms), and by whom it was judged."""
 
     path: str
@@ -68,10 +68,10 @@ class Origin:
 class Sealed:
     """`conversations`: the sealed one first, then what it was compacted from. `trace` is None where none was known; `bodies` by name.
 
-    `bleeding`: ids whose rows its program reads as the sealed conversation's too; opened again it stands in the fact of that name.
+    `bleeding`: ids whose rows its program reads as the sealed conversation's too; opened again they are in the fact of that name.
     """
 
-    origin: Origin
+    origin: BundleOrigin
     conversations: tuple[Stored, ...]
     trace: tuple[TraceRecord, ...] | None
     bodies: Mapping[str, bytes]
@@ -88,13 +88,13 @@ def inner(format_name: str) -> Format:
 
 
 def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -> Members:
-    """The members of a bundle, its manifest first; the same content gives the same bytes. `reports`: name -> JSON, kept beside it.
+    """The members of a bundle, its manifest first; the same content gives the same bytes. `reports`: name -> JSON, kept next to it.
 
     With `mask` every text goes through it; the digest of each original record and body is kept.
     """
     members: Members = {}
     originals: dict[str, str] = {}
-    held = []
+    listed_conversations = []
     for number, stored in enumerate(sealed.conversations):
         member = f"conversations/{number}.ndjson"
         members[member] = b"".join(_record_line(record, mask) for record in stored.records)
@@ -104,8 +104,8 @@ def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -
             "shared": _shared(stored, sealed.origin.format),
         }
         if not number and sealed.bleeding:
-            about["bleeding"] = [each if mask is None else _masked_text(each, mask) for each in sealed.bleeding]
-        held.append({**about, "part": "archive" if number else "sealed"})
+            about["bleeding"] = [other_id if mask is None else _masked_text(other_id, mask) for other_id in sealed.bleeding]
+        listed_conversations.append({**about, "part": "archive" if number else "sealed"})
     names: dict[str, str] = {}
     for name in sorted(sealed.bodies):
         data = sealed.bodies[name] if mask is None else mask(sealed.bodies[name])
@@ -132,7 +132,7 @@ def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -
         "note": MASKED if mask is not None else "Every record and body has the bytes that were stored.",
         "source": {**source, "read_at": origin.read_at},
         "judged": {"reader": origin.reader, "projection": origin.projection, "profile": origin.profile},
-        "conversations": held,
+        "conversations": listed_conversations,
         "trace": sealed.trace is not None,
         "members": listed,
     }
@@ -171,12 +171,12 @@ def _verify(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> None:
     listed = manifest.get("members")
     if not isinstance(listed, list) or not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in listed):
         raise BrokenBundle(f"its {MANIFEST} lists no members")
-    wanted = {row["name"]: row.get("sha256") for row in listed}
-    if missing := sorted(wanted.keys() - members.keys()):
+    digests = {row["name"]: row.get("sha256") for row in listed}
+    if missing := sorted(digests.keys() - members.keys()):
         raise BrokenBundle(f"{missing[0]} is missing")
-    if foreign := sorted(members.keys() - wanted.keys() - {MANIFEST}):
+    if foreign := sorted(members.keys() - digests.keys() - {MANIFEST}):
         raise BrokenBundle(f"{foreign[0]} is not listed in its {MANIFEST}")
-    for name, sha256 in wanted.items():
+    for name, sha256 in digests.items():
         if digest(members[name]) != sha256:
             raise BrokenBundle(f"the digest of {name} is not the one in its {MANIFEST}: the bytes were changed after it was sealed")
 
@@ -188,9 +188,9 @@ def _opened(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> Sealed
         raise BrokenBundle(f"its {MANIFEST} does not say where it was taken")
     path, format_name, reader, projection, profile, tool = texts
     inner(format_name)
-    origin = Origin(path, format_name, source["read_at"], reader, projection, profile, tool, is_masked)
+    origin = BundleOrigin(path, format_name, source["read_at"], reader, projection, profile, tool, is_masked)
     stored = tuple(_stored(about, members[about["member"]], origin) for about in manifest["conversations"])
-    if not stored or len({each.conversation.native_id for each in stored}) < len(stored):
+    if not stored or len({sealed.conversation.native_id for sealed in stored}) < len(stored):
         raise BrokenBundle(f"its {MANIFEST} names no conversation, or one of them twice")
     bodies = {name.removeprefix(_BODIES): data for name, data in members.items() if name.startswith(_BODIES)}
     for name, data in bodies.items():
@@ -200,7 +200,7 @@ def _opened(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> Sealed
     return Sealed(origin, stored, None if lines is None else tuple(map(_trace_record, lines)), bodies)
 
 
-def _stored(about: Mapping[str, Any], data: bytes, origin: Origin) -> Stored:
+def _stored(about: Mapping[str, Any], data: bytes, origin: BundleOrigin) -> Stored:
     records = tuple(_records(data, origin.masked))
     format_, native_id = inner(origin.format), about["native_id"]
     index = {name: Fact(name, value, f"bundle:{name}") for name, value in about["shared"].items()}
@@ -211,23 +211,23 @@ def _stored(about: Mapping[str, Any], data: bytes, origin: Origin) -> Stored:
         if not isinstance(others, list) or not all(isinstance(other, str) for other in others):
             raise BrokenBundle("the ids that its conversation is mistaken for are no list of texts")
         index[BLEEDING] = Fact(BLEEDING, json.dumps(others), f"bundle:{BLEEDING}")
-    found = next((each for each in format_.read(records) if each.conversation.native_id == native_id), None)
-    if found is None or len(found.records) != len(records):
+    sealed = next((candidate for candidate in format_.read(records) if candidate.conversation.native_id == native_id), None)
+    if sealed is None or len(sealed.records) != len(records):
         raise BrokenBundle(f"{about['member']} holds other records than those of the conversation that it names")
-    return replace(found, conversation=replace(found.conversation, facts={**found.conversation.facts, **index}))
+    return replace(sealed, conversation=replace(sealed.conversation, facts={**sealed.conversation.facts, **index}))
 
 
 def _shared(stored: Stored, format_name: str) -> dict[str, str | None]:
-    """Facts that the conversation's own records do not give: they stand in records that it shares with others (the index)."""
-    own = next((each.conversation.facts for each in inner(format_name).read(stored.records)), {})
+    """Facts that the conversation's own records do not give: they are in records that it shares with others (the index)."""
+    own = next((read.conversation.facts for read in inner(format_name).read(stored.records)), {})
     facts = stored.conversation.facts
     return {name: fact.value for name, fact in sorted(facts.items()) if name not in own or own[name].value != fact.value}
 
 
 def bleeding(conversation: Conversation) -> tuple[str, ...]:
     """The ids that were sealed with a conversation as those whose rows its program reads as its own; () for any other conversation."""
-    said = conversation.fact(BLEEDING)
-    return () if said is None else tuple(json.loads(said))
+    ids = conversation.fact(BLEEDING)
+    return () if ids is None else tuple(json.loads(ids))
 
 
 def _masked_text(text: str, mask: Mask) -> str:
@@ -252,14 +252,14 @@ def _records(data: bytes, is_masked: bool) -> Iterator[Record]:
         if row["type"] not in _STORAGE:
             raise BrokenBundle(f"record {number} is of type {row['type'][:20]!r}, which no store has")
         if not is_masked and row["sha256"] != digest(value):
-            raise BrokenBundle(f"record {number} of a conversation does not have the digest that stands beside it")
+            raise BrokenBundle(f"record {number} of a conversation does not have the digest next to it")
         yield Record(row["key"], Cell(value, row["type"]))
 
 
 def _trace_line(record: TraceRecord, names: Mapping[str, str], mask: Mask | None) -> bytes:
     row: dict[str, Any] = {name: getattr(record, name) for name in _TYPES}
-    told = {"message": record.message, "attributes": dict(record.attributes), "links": [dict(link) for link in record.links]}
-    row |= told if mask is None else json.loads(mask(_json(told)))
+    texts = {"message": record.message, "attributes": dict(record.attributes), "links": [dict(link) for link in record.links]}
+    row |= texts if mask is None else json.loads(mask(_json(texts)))
     # A body that nobody holds keeps the name under which it was known.
     row["body"] = names.get(record.body, record.body) if record.body is not None else None
     return _json(row)
@@ -272,7 +272,7 @@ def _trace_record(line: bytes) -> TraceRecord:
     if not _is_time(row["timestamp"]) or not all(isinstance(link, dict) for link in row["links"]) or abs(row["order"]) >= 2**63:
         raise BrokenBundle("a trace record has a time, an order or links that none can have")
     if line.count(b"[") + line.count(b"{") > jsontext.MAX_DEPTH:
-        # What is read here has to be kept, shown and written again by code that stands deeper: the limit is that of every other source.
+        # What is read here has to be kept, shown and written again by code that is nested deeper: the limit is that of every other source.
         jsontext.parse(json.dumps([row["attributes"], row["links"]]))
     if row["body"] is not None and not _BODY.fullmatch(row["body"]):
         raise BrokenBundle("a trace record names a body otherwise than by its digest")
@@ -289,5 +289,5 @@ def digest(data: bytes) -> str:
 
 
 def _json(value: Sequence[Any] | Mapping[str, Any]) -> bytes:
-    """One line, ASCII: keys of hostile stores hold lone surrogates, and every reader of JSON gives them back from escapes."""
+    """One line, ASCII: keys of hostile stores hold lone surrogates, and every reader of JSON restores them from escapes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n"

@@ -10,7 +10,7 @@ from itertools import pairwise
 from inspector.conversation.js_json import canonical
 from inspector.conversation.model import Chunk, Conversation, Kind
 
-# Equal pairs between two rows that stand once on either side, beyond which rows repeat so much that a match says nothing, and takes minutes.
+# Equal pairs between two rows that occur once on either side, beyond which rows repeat so much that a match proves nothing, and takes minutes.
 MOST_PAIRS = 100_000
 # A lone match of fewer characters may be chance: people and models say "ok" more than once.
 LONG = 40
@@ -26,11 +26,11 @@ def likeness(chunk: Chunk) -> str:
     return canonical(dict(chunk.payload))
 
 
-def kept(conversation: Conversation, archive: Conversation) -> dict[str, int]:
+def kept_places(conversation: Conversation, archive: Conversation) -> dict[str, int]:
     """Key of a chunk that compaction certainly kept -> its place in the archive's chunks; both in the same order.
 
-    Certain are two neighbors and more, tool chunks (their ids), and a long text that stands once on either side.
-    Nothing is kept for certain between two rows that stand once where over MOST_PAIRS pairs are equal.
+    Certain are two neighbors and more, tool chunks (their ids), and a long text that occurs once on either side.
+    Nothing is kept for certain between two rows that occur once where over MOST_PAIRS pairs are equal.
     """
     here, there = (tuple(likeness(chunk) for chunk in side.chunks) for side in (conversation, archive))
     ours, theirs = Counter(here), Counter(there)
@@ -38,8 +38,8 @@ def kept(conversation: Conversation, archive: Conversation) -> dict[str, int]:
     for start, at, size in _blocks(here, there):
         for step in range(size):
             chunk, value = conversation.chunks[start + step], here[start + step]
-            once = ours[value] == theirs[value] == 1
-            if size > 1 or (once and (chunk.call_id or len(chunk.text) >= LONG)):
+            is_unique = ours[value] == theirs[value] == 1
+            if size > 1 or (is_unique and (chunk.call_id or len(chunk.text) >= LONG)):
                 places[chunk.key] = at + step
     return places
 
@@ -49,7 +49,7 @@ def kept(conversation: Conversation, archive: Conversation) -> dict[str, int]:
 def _blocks(here: tuple[str, ...], there: tuple[str, ...]) -> tuple[tuple[int, int, int], ...]:
     """Runs of equal chunks: (place here, place there, length).
 
-    Rows that stand once on either side part the two into short stretches: over whole histories, difflib takes the square of their length.
+    Rows that occur once on either side divide the two into short stretches: over whole histories, difflib takes the square of their length.
     """
     fixed = [(-1, -1), *_longest(_alone(here, there)), (len(here), len(there))]
     pairs: list[Pair] = []
@@ -66,7 +66,7 @@ def _blocks(here: tuple[str, ...], there: tuple[str, ...]) -> tuple[tuple[int, i
 
 
 def _alone(here: Sequence[str], there: Sequence[str]) -> list[Pair]:
-    """Pairs of values that stand once on either side, in the order of `here`."""
+    """Pairs of values that occur once on either side, in the order of `here`."""
     ours, theirs = Counter(here), Counter(there)
     place = {value: at for at, value in enumerate(there) if theirs[value] == 1}
     return [(at, place[value]) for at, value in enumerate(here) if ours[value] == 1 and value in place]
@@ -83,12 +83,12 @@ def _longest(pairs: Sequence[Pair]) -> list[Pair]:
         ends[length : length + 1] = [b]
         last[length : length + 1] = [number]
         before.append(last[length - 1] if length else -1)
-    found: list[Pair] = []
+    chain: list[Pair] = []
     at = last[-1] if last else -1
     while at >= 0:
-        found.append(pairs[at])
+        chain.append(pairs[at])
         at = before[at]
-    return found[::-1]
+    return chain[::-1]
 
 
 def _between(here: Sequence[str], there: Sequence[str], start: int, at: int) -> Iterator[Pair]:

@@ -16,18 +16,18 @@ def kept_for_certain(live: Conversation, archive: Conversation) -> dict[str, int
     places: dict[str, list[int]] = {}
     for place, chunk in enumerate(archive.chunks):
         places.setdefault(likeness(chunk), []).append(place)
-    found: dict[str, int] = {}
+    kept_places: dict[str, int] = {}
     end = len(archive.chunks)
     # From the end, as compaction keeps the end: a row is taken for the last one that it can be.
     for chunk in reversed(first_append(live.chunks)):
-        known = places.get(likeness(chunk), [])
-        at = bisect_left(known, end)
+        equal_places = places.get(likeness(chunk), [])
+        at = bisect_left(equal_places, end)
         if chunk.msg_idx and at and (chunk.text or chunk.call_id):
-            end = known[at - 1]
-            found[chunk.key] = end
+            end = equal_places[at - 1]
+            kept_places[chunk.key] = end
     by_step = {likeness(chunk): place for place, chunk in enumerate(archive.chunks) if chunk.step_id and chunk.call_id}
     named = {chunk.key: likeness(chunk) for chunk in live.chunks if chunk.step_id and chunk.call_id}
-    return {**{key: by_step[value] for key, value in named.items() if value in by_step}, **found}
+    return {**{key: by_step[value] for key, value in named.items() if value in by_step}, **kept_places}
 
 
 def first_append(chunks: Sequence[Chunk]) -> list[Chunk]:

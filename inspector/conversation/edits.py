@@ -10,7 +10,7 @@ from typing import Any
 from inspector.conversation.model import Chunk, Conversation, Fact
 
 ID = "id"
-"""The fact that a plan sets where the conversation must take another id: no store keeps it as a value, it stands in the keys."""
+"""The fact that a plan sets where the conversation must take another id: no store keeps it as a value, it is part of the keys."""
 
 
 MOVED = "moved:"
@@ -108,8 +108,8 @@ def _value(conversation: Conversation, name: str) -> str | None:
 def between(base: Conversation, final: Conversation) -> tuple[Edit, ...]:
     """The one list of edits that turns `base` into `final`: how composed strategies fold. Order of kept chunks must agree."""
     old = {chunk.key: chunk for chunk in base.chunks}
-    kept = {chunk.key for chunk in final.chunks}
-    edits: list[Edit] = [Remove(chunk) for chunk in base.chunks if chunk.key not in kept]
+    final_keys = {chunk.key for chunk in final.chunks}
+    edits: list[Edit] = [Remove(chunk) for chunk in base.chunks if chunk.key not in final_keys]
     previous: str | None = None
     for chunk in final.chunks:
         if chunk.key not in old:

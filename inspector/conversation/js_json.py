@@ -1,4 +1,4 @@
-"""JSON as JavaScript reads and writes it: the same text refused, the same number and string spelled the same way."""
+"""JSON as JavaScript reads and writes it: the same text refused, the same number and string written the same way."""
 
 import json
 import re
@@ -21,19 +21,19 @@ def parse(text: str) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """`value` in compact JSON with the keys of every object sorted by UTF-16 code unit, spelled as JSON.stringify does.
+    """`value` in compact JSON with the keys of every object sorted by UTF-16 code unit, written as JSON.stringify writes it.
 
     Lone surrogates become lower-case `\\udxxx`. Raises ValueError where the nesting is too deep.
     """
-    return _spelled(value, _units)
+    return _encoded(value, _units)
 
 
 def stringify(value: Any) -> str:
-    """`value` as JSON.stringify spells it: keys that are array indexes come first, in the order of their numbers. Raises ValueError as above."""
-    return _spelled(value, _property_order)
+    """`value` as JSON.stringify writes it: keys that are array indexes come first, in the order of their numbers. Raises ValueError as above."""
+    return _encoded(value, _property_order)
 
 
-def _spelled(value: Any, order: Callable[[str], Any]) -> str:
+def _encoded(value: Any, order: Callable[[str], Any]) -> str:
     parts: list[str] = []
     try:
         _write(value, parts, order)
@@ -43,7 +43,7 @@ def _spelled(value: Any, order: Callable[[str], Any]) -> str:
 
 
 def number(value: int | float) -> str:
-    """`value` as JavaScript spells a number: 1.0 -> 1, 1e21 -> 1e+21, -0.0 -> 0; integers beyond 2^53 round to a double."""
+    """`value` as JavaScript writes a number: 1.0 -> 1, 1e21 -> 1e+21, -0.0 -> 0; integers beyond 2^53 round to a double."""
     if isinstance(value, int) and -_EXACT <= value <= _EXACT:
         return str(value)
     try:
@@ -56,11 +56,11 @@ def number(value: int | float) -> str:
     if double == 0:
         return "0"
     text = "".join(map(str, digits))
-    return ("-" if sign else "") + _spell(text, len(text) + exponent)
+    return ("-" if sign else "") + _digits_text(text, len(text) + exponent)
 
 
-def _spell(digits: str, point: int) -> str:
-    # ECMA-262 Number::toString; `point` is where the decimal point stands, counted from the first digit.
+def _digits_text(digits: str, point: int) -> str:
+    # ECMA-262 Number::toString; `point` is where the decimal point is, counted from the first digit.
     if len(digits) <= point <= 21:
         return digits.ljust(point, "0")
     if 0 < point <= 21:
@@ -75,7 +75,7 @@ def _string(text: str) -> str:
     quoted = _TO_JS(text)
     if _SURROGATE.search(quoted):
         paired = quoted.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", paired)
+        return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", paired)
     return quoted
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-# Far below where Python gives up, which depends on how deep the caller stands: what was read can then be compared and written too.
+# Far below where Python gives up, which depends on how deep the caller is: what was read can then be compared and written too.
 MAX_DEPTH = 400
 # A string that is cut off goes to the end: tried again from each quote in it, a torn line of a megabyte would take half an hour.
 _STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
@@ -79,16 +79,25 @@ def type_name(value: Any) -> str:
     return names.get(type(value), "null")
 
 
+def object_or_text(text: str) -> dict[str, Any] | str:
+    """The JSON object that a text is; the text itself where it cannot be read or is none."""
+    try:
+        value = parse(text)
+    except Unreadable:
+        return text
+    return value if isinstance(value, dict) else text
+
+
 def values(text: str) -> list[Any]:
     """The values of a text that holds several, one after the other. Raises Unreadable as `parse` does."""
     if _depth(text) > MAX_DEPTH:
         raise Unreadable("too-deep", f"nested more than {MAX_DEPTH} levels deep, which is over what is read here")
-    found: list[Any] = []
+    parsed_values: list[Any] = []
     at = _skip(text, 0)
     try:
         while at < len(text):
             value, end = _DECODER.raw_decode(text, at)
-            found.append(value)
+            parsed_values.append(value)
             at = _skip(text, end)
     except json.JSONDecodeError as error:
         raise Unreadable("not-json", f"not JSON: {error.msg} at character {error.pos} of {len(text):,}") from None
@@ -96,7 +105,7 @@ def values(text: str) -> list[Any]:
         raise
     except ValueError:
         raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
-    return found
+    return parsed_values
 
 
 def _depth(text: str) -> int:
@@ -116,7 +125,7 @@ def compact(value: Any) -> str:
 
 
 def members(text: str) -> dict[str, tuple[int, int]]:
-    """Where each value of the top-level object stands in `text` (start, end). The last of two equal keys wins, as in JSON.parse."""
+    """Where each value of the top-level object is in `text` (start, end). The last of two equal keys wins, as in JSON.parse."""
     spans: dict[str, tuple[int, int]] = {}
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
@@ -140,30 +149,30 @@ def _skip(text: str, at: int) -> int:
 
 
 def amended(text: str, values: dict[str, Any]) -> str:
-    """`text`, an object, with top-level members set to other values; of one that is an object itself only what differs is spelled again.
+    """`text`, an object, with top-level members set to other values; of one that is an object itself only what differs is encoded again.
 
     A missing member is put after the others; every other character stays. Raises Unreadable where `text` is no object.
     """
     old = parse(text)
     spans = members(text)
-    spelled: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, value in values.items():
         before = old.get(name)
-        # An old spelling has no place for members that are gone.
+        # An old text has no place for members that were removed.
         if isinstance(value, dict) and isinstance(before, dict) and before.keys() <= value.keys():
             inner = {key: item for key, item in value.items() if key not in before or compact(item) != compact(before[key])}
-            spelled[name] = _put(text[slice(*spans[name])], {key: compact(item) for key, item in inner.items()})
+            texts[name] = _with_members(text[slice(*spans[name])], {key: compact(item) for key, item in inner.items()})
         else:
-            spelled[name] = compact(value)
-    return _put(text, spelled)
+            texts[name] = compact(value)
+    return _with_members(text, texts)
 
 
-def _put(text: str, spelled: dict[str, str]) -> str:
+def _with_members(text: str, texts: dict[str, str]) -> str:
     spans = members(text)
     end = text.rindex("}")
-    missing = ",".join(f"{compact(name)}:{value}" for name, value in spelled.items() if name not in spans)
+    missing = ",".join(f"{compact(name)}:{value}" for name, value in texts.items() if name not in spans)
     text = text[:end] + ("," if spans and missing else "") + missing + text[end:]
-    for name in sorted(spelled.keys() & spans.keys(), key=lambda name: spans[name], reverse=True):
+    for name in sorted(texts.keys() & spans.keys(), key=lambda name: spans[name], reverse=True):
         start, stop = spans[name]
-        text = text[:start] + spelled[name] + text[stop:]
+        text = text[:start] + texts[name] + text[stop:]
     return text

@@ -18,7 +18,7 @@ _PART = re.compile(
 
 
 def mask(text: str) -> str:
-    """The mask that stands in the place of `text`, or of a part of it; "" where there is none."""
+    """The mask in the place of `text`, or of a part of it; "" where there is none."""
     if text in _WHOLE or _WHOLE_PATTERN.fullmatch(text):
         return text
     # Signatures are long, and looked at for every profile.
@@ -29,18 +29,18 @@ def mask(text: str) -> str:
 def masked_thinking(chunks: Iterable[Chunk]) -> list[tuple[Chunk, str]]:
     """Thinking with a mask in its words, its signature or its encrypted data, each with the first mask in it."""
     thinking = (chunk for chunk in chunks if chunk.kind in (Kind.THINKING, Kind.REDACTED_THINKING))
-    return [(chunk, found) for chunk in thinking if (found := _any_mask(chunk.payload))]
+    return [(chunk, first_mask) for chunk in thinking if (first_mask := _any_mask(chunk.payload))]
 
 
 def _any_mask(payload: Mapping[str, Any]) -> str:
-    left: list[Any] = [payload]
-    while left:
-        value = left.pop()
+    waiting: list[Any] = [payload]
+    while waiting:
+        value = waiting.pop()
         if isinstance(value, str):
-            if found := mask(value):
-                return found
+            if value_mask := mask(value):
+                return value_mask
         elif isinstance(value, Mapping):
-            left += reversed(tuple(value.values()))
+            waiting += reversed(tuple(value.values()))
         elif isinstance(value, list):
-            left += reversed(value)
+            waiting += reversed(value)
     return ""

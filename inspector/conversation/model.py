@@ -89,7 +89,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a store keeps beside chunks: `value` is its exact text (None where the store has none), `key` its record."""
+    """What a store keeps next to chunks: `value` is its exact text (None where the store has none), `key` its record."""
 
     name: str
     value: str | None
@@ -113,7 +113,7 @@ class TurnMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One run of a tool as a ledger beside the messages keeps it: a witness of what happened, whether or not the history has its result.
+    """One run of a tool as a ledger next to the messages keeps it: a witness of what happened, whether or not the history has its result.
 
     `message_idx` is the message whose call was run, `ordinal` its place among that message's calls (None: an older row, which knows the id only).
     `status` is the store's word (`pending`, `complete`, `failed`); `output` is the parsed value of a complete run, `error` the text of a failed one.
@@ -156,7 +156,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Chunks that a reader takes for one message; `role` is what it labels them with. `synthetic`: made up by the reader."""
+    """Chunks that a reader takes for one message; `role` is what it labels them with. `synthetic`: added by the reader, not stored."""
 
     role: str
     chunks: tuple[Chunk, ...]
@@ -171,13 +171,13 @@ class Message:
 class Dropped:
     """Chunks that a reader or projection leaves out, and why, in one sentence.
 
-    `meant`: its user or the program chose so, and wrote it down (a compaction, a context edit): nothing is wrong with it. `skipped`: the reader goes on
+    `intentional`: its user or the program chose so, and wrote it down (a compaction, a context edit): nothing is wrong with it. `skipped`: the reader goes on
     across them before any repair of its own, so that to it the messages before and after are neighbors.
     """
 
     chunks: tuple[Chunk, ...]
     why: str
-    meant: bool = False
+    intentional: bool = False
     skipped: bool = False
 
     @property

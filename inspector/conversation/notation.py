@@ -1,4 +1,4 @@
-"""The plain text form of a conversation, one line a chunk: for cases, issues and diffs. `load(dump(c))` gives back the same.
+"""The plain text form of a conversation, one line a chunk: for cases, issues and diffs. `load(dump(c))` returns the same.
 
 # comment
 @counter 14                                          a fact of the store
@@ -28,8 +28,8 @@ _DECODER = json.JSONDecoder()
 _EXPECTED = re.compile(r"\s+#!\s*(.*)$")
 # A string is passed over whole: what looks like a number in it is a word.
 _SMALL = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<number>-?\d+(?:\.\d+)?e-\d+)')
-# A body may spell a lone text as a plain string, or as a list of one: `string=anthropic`, `list=openai-chat`.
-_SPELLINGS = ("string", "list")
+# A body may write a lone text as a plain string, or as a list of one: `string=anthropic`, `list=openai-chat`.
+_ENCODINGS = ("string", "list")
 # The content of a result is a value of that wire, of which the words are the JSON: `json=ai-sdk`.
 _VALUED = "json"
 _OBJECTS = ("payload", "about")
@@ -48,7 +48,7 @@ def dump_chunk(chunk: Chunk) -> str:
     index = f"{_show(chunk.msg_idx)}.{_show(chunk.chunk_idx)}" if chunk.msg_idx is not None or chunk.chunk_idx is not None else "-"
     plain_role = chunk.role != "-" and _WORD.fullmatch(chunk.role) is not None
     head = [str(chunk.seq), chunk.role if plain_role else "-", index, chunk.kind.value]
-    # What an entry of a tree has beside its message follows it: the words are what is looked for.
+    # What an entry of a tree has next to its message comes after it: the words are what is looked for.
     about = chunk.payload.get("entry") if chunk.kind is not Kind.UNREADABLE else None
     simple = _simple(replace(chunk, payload={name: value for name, value in chunk.payload.items() if name != "entry"}) if about else chunk)
     if simple is None:
@@ -74,7 +74,7 @@ def dump_chunk(chunk: Chunk) -> str:
 
 def dump(conversation: Conversation) -> str:
     lines = [
-        # Quoted, a fact of that name is told from a run.
+        # Quoted, a fact of that name is distinguished from a run.
         f"@{name} {_json(fact.value) if name == _EXECUTION else _value(fact.value)}"
         for name, fact in conversation.facts.items()
         if fact.value is not None and _WORD.fullmatch(name)
@@ -111,17 +111,17 @@ def _json(value: Any) -> str:
 
 
 def _data(value: Any, raw: bytes) -> str:
-    """Small numbers as JavaScript spells them, whose programs write most stores (0.00003, not 3e-05), unless `raw` has them in Python's way."""
+    """Small numbers as JavaScript writes them, whose programs write most stores (0.00003, not 3e-05), unless `raw` has them in Python's way."""
     text = _json(value)
     if "e-" not in text:
         return text
-    held = {found["number"] for found in _SMALL.finditer(raw.decode("utf-8", "replace"))} if b"e-0" in raw else set()
+    raw_numbers = {number_match["number"] for number_match in _SMALL.finditer(raw.decode("utf-8", "replace"))} if b"e-0" in raw else set()
 
-    def spelled(found: re.Match[str]) -> str:
-        number = found["number"]
-        return found[0] if number is None or number in held else js_json.number(float(number))
+    def as_javascript(match: re.Match[str]) -> str:
+        number = match["number"]
+        return match[0] if number is None or number in raw_numbers else js_json.number(float(number))
 
-    return _SMALL.sub(spelled, text)
+    return _SMALL.sub(as_javascript, text)
 
 
 def _simple(chunk: Chunk) -> list[str] | None:
@@ -147,7 +147,7 @@ def _simple(chunk: Chunk) -> list[str] | None:
         return None
     if chunk.step_id is not None:
         tail.append(f"step={_word(chunk.step_id)}")
-    tail += [f"{spelling}={_word(wire)}" for spelling in _SPELLINGS if (wire := _spelled(chunk, spelling))]
+    tail += [f"{encoding}={_word(wire)}" for encoding in _ENCODINGS if (wire := _encoded_as(chunk, encoding))]
     if wire := _valued(chunk):
         tail.append(f"{_VALUED}={_word(wire)}")
     try:
@@ -157,10 +157,10 @@ def _simple(chunk: Chunk) -> list[str] | None:
     return tail if same else None
 
 
-def _spelled(chunk: Chunk, spelling: str) -> str:
-    """The wire shape in whose body the content is spelled so, where that is all that stands beside it."""
+def _encoded_as(chunk: Chunk, encoding: str) -> str:
+    """The wire shape in whose body the content is encoded so, where the payload has nothing else next to it."""
     wire = chunk.payload.get("wire")
-    return wire if isinstance(wire, str) and chunk.payload.get("extra") == {spelling: True} else ""
+    return wire if isinstance(wire, str) and chunk.payload.get("extra") == {encoding: True} else ""
 
 
 def _valued(chunk: Chunk) -> str:
@@ -176,9 +176,9 @@ def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[s
     """Payload, leftover fields (damage, reason, parent) and, for an unreadable row, its raw text."""
     at = 0
     words: list[Any] = []
-    wanted = {Kind.TOOL_CALL: 3, Kind.TOOL_RESULT: 2}.get(kind, 1)
-    while len(words) < wanted and at < len(text) and not text.startswith("payload=", at):
-        last_plain = kind is not Kind.TOOL_CALL and len(words) == wanted - 1
+    word_count = {Kind.TOOL_CALL: 3, Kind.TOOL_RESULT: 2}.get(kind, 1)
+    while len(words) < word_count and at < len(text) and not text.startswith("payload=", at):
+        last_plain = kind is not Kind.TOOL_CALL and len(words) == word_count - 1
         value, at = _token(text, at, line, last_plain, as_json=kind is Kind.TOOL_CALL and len(words) == 2)
         words.append(value)
         while at < len(text) and text[at] == " ":
@@ -202,8 +202,8 @@ def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[s
         return fields.pop("payload", {}), fields, words[0] if words else ""
     if "payload" in fields:
         return fields.pop("payload"), fields, None
-    if len(words) < wanted:
-        raise NotationError(line, f"a {kind} chunk needs {wanted} values")
+    if len(words) < word_count:
+        raise NotationError(line, f"a {kind} chunk needs {word_count} values")
     payload: dict[str, Any] = {"type": kind.value}
     if kind in _TEXT_FIELD:
         payload[_TEXT_FIELD[kind]] = words[0]
@@ -219,9 +219,9 @@ def _load_tail(kind: Kind, text: str, line: int) -> tuple[dict[str, Any], dict[s
     for name, field in (("step", "stepId"), ("code", "code"), ("mime", "mimeType"), ("signature", "signature")):
         if name in fields:
             payload[field] = fields.pop(name)
-    for spelling in _SPELLINGS:
-        if spelling in fields:
-            payload |= {"extra": {spelling: True}, "wire": fields.pop(spelling)}
+    for encoding in _ENCODINGS:
+        if encoding in fields:
+            payload |= {"extra": {encoding: True}, "wire": fields.pop(encoding)}
     if _VALUED in fields and kind is Kind.TOOL_RESULT:
         try:
             payload |= {"blocks": _value_of(payload["content"], payload["isError"]), "wire": fields.pop(_VALUED)}

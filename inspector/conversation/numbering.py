@@ -6,7 +6,7 @@ from inspector.conversation.model import Chunk, Conversation
 
 
 def in_order(conversation: Conversation) -> Conversation:
-    """Chunks counted from 1, messages (runs of one number) from 0, blocks of a message from 0; what stands before the list keeps its number below 0.
+    """Chunks counted from 1, messages (runs of one number) from 0, blocks of a message from 0; what is before the list keeps its number below 0.
 
     A chunk without a number is a line that cannot be read: it counts as a message.
     """

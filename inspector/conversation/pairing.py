@@ -17,12 +17,12 @@ class Answered:
     results: tuple[Chunk, ...]
     batch_end: str
     batch: frozenset[str]
-    """Keys of the results that stand directly after the message of the call."""
+    """Keys of the results directly after the message of the call."""
 
 
 @dataclass(slots=True)
 class _Called:
-    """The calls of one id, each with its message: `passed` of them stand before the place that was looked at last, and `waiting` of these have no result,
+    """The calls of one id, each with its message: `passed` of them are before the place that was looked at last, and `waiting` of these have no result,
     by message; of those after it `early` have one. A provider may use an id again in every turn, so that nothing is looked through twice."""
 
     calls: list[tuple[int, Chunk]] = field(default_factory=list)
@@ -30,21 +30,21 @@ class _Called:
     early: int = 0
     waiting: list[tuple[int, deque[Chunk]]] = field(default_factory=list)
 
-    def answered_at(self, index: int, given: Mapping[str, Sequence[Chunk]]) -> Chunk:
+    def answered_at(self, index: int, results_of: Mapping[str, Sequence[Chunk]]) -> Chunk:
         """The call that a result in the message at `index` answers; places must not go back."""
         while self.passed < len(self.calls) and self.calls[self.passed][0] < index:
             at, call = self.calls[self.passed]
             self.passed += 1
-            if not given[call.key]:
+            if not results_of[call.key]:
                 if not self.waiting or self.waiting[-1][0] != at:
                     self.waiting.append((at, deque()))
                 self.waiting[-1][1].append(call)
         if self.waiting:
             # Of two calls of one message the first has the first result.
-            found = self.waiting[-1][1].popleft()
+            answered_call = self.waiting[-1][1].popleft()
             if not self.waiting[-1][1]:
                 self.waiting.pop()
-            return found
+            return answered_call
         self.early = max(self.early, self.passed)
         if self.early < len(self.calls):
             self.early += 1
@@ -58,12 +58,12 @@ def answered(messages: Sequence[Message]) -> tuple[Answered, ...]:
     by_id: dict[str, _Called] = {}
     for index, call in calls:
         by_id.setdefault(call.call_id, _Called()).calls.append((index, call))
-    given: dict[str, list[Chunk]] = {call.key: [] for _, call in calls}
+    results_of: dict[str, list[Chunk]] = {call.key: [] for _, call in calls}
     for index, result in _results(messages):
         if called := by_id.get(result.call_id):
-            given[called.answered_at(index, given).key].append(result)
+            results_of[called.answered_at(index, results_of).key].append(result)
     ends = {index: batch_of(messages, index) for index in {index for index, _ in calls}}
-    return tuple(Answered(call, index, tuple(given[call.key]), *ends[index]) for index, call in calls)
+    return tuple(Answered(call, index, tuple(results_of[call.key]), *ends[index]) for index, call in calls)
 
 
 def _results(messages: Sequence[Message]) -> Iterator[tuple[int, Chunk]]:
@@ -74,7 +74,7 @@ def _results(messages: Sequence[Message]) -> Iterator[tuple[int, Chunk]]:
 
 
 def batch_of(messages: Sequence[Message], index: int) -> tuple[str, frozenset[str]]:
-    """The key after which results of the message at `index` belong, and the keys of those that stand there already."""
+    """The key after which results of the message at `index` belong, and the keys of those that are there already."""
     end = messages[index].chunks[-1].key
     batch: set[str] = set()
     for at in range(index + 1, len(messages)):

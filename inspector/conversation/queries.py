@@ -31,7 +31,7 @@ def true_messages(chunks: Sequence[Chunk]) -> tuple[Message, ...]:
 
 
 def same_message(previous: Chunk, chunk: Chunk) -> bool:
-    """Whether `chunk` stands in the same appended message as the readable chunk before it."""
+    """Whether `chunk` is in the same appended message as the readable chunk before it."""
     if chunk.chunk_idx is None or previous.chunk_idx is None or (chunk.role, chunk.msg_idx) != (previous.role, previous.msg_idx):
         return False
     if chunk.seq - chunk.chunk_idx == previous.seq - previous.chunk_idx:
@@ -41,7 +41,7 @@ def same_message(previous: Chunk, chunk: Chunk) -> bool:
 
 
 def turns(messages: Sequence[Message]) -> list[list[Message]]:
-    """Messages from one user message to the next; what stands before the first user message is a turn of its own."""
+    """Messages from one user message to the next; what comes before the first user message is a turn of its own."""
     result: list[list[Message]] = []
     for message in messages:
         if message.role == "user" or not result:
@@ -76,7 +76,7 @@ def unanswered_calls(messages: Sequence[Message]) -> list[tuple[int, Chunk]]:
 
 
 def orphaned_results(messages: Sequence[Message]) -> list[tuple[int, Chunk]]:
-    """Results that answer no call of the assistant message whose tool run they stand in, each with the index of its message."""
+    """Results that answer no call of the assistant message whose tool run they are in, each with the index of its message."""
     orphans: list[tuple[int, Chunk]] = []
     waiting: list[str] = []
     for index, message in enumerate(messages):

@@ -26,7 +26,7 @@ _COUNTING = re.compile(r"line:(\d{1,9})((?:/\d+)?)")
 def spoken(key: str, line: int | None = None) -> str:
     """An id or key as a sentence says it: one that only counts lines from 0 as the line that editors and pages count from 1, others in quotes.
 
-    `line`: that of the entry, counted from 0, where it is known; an id may itself be spelled like a count.
+    `line`: that of the entry, counted from 0, where it is known; an id may itself look like a count.
     """
     counts = _COUNTING.fullmatch(key)
     if counts and line in (None, int(counts[1])):
@@ -36,7 +36,7 @@ def spoken(key: str, line: int | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the file. `id` is "" where it has none; `about` is what it keeps beside the message. `index` counts entries from 0."""
+    """One line of the file. `id` is "" where it has none; `about` is what it keeps next to the message. `index` counts entries from 0."""
 
     index: int
     id: str
@@ -47,34 +47,34 @@ class Entry:
 
 
 # Readers and rules ask a dozen times for the entries of the same file and the same path: the last few are kept, with the chunks that they are of.
-_KEPT: OrderedDict[int, tuple[tuple[Chunk, ...], tuple[Entry, ...]]] = OrderedDict()
-_MOST_KEPT = 4
+_CACHED: OrderedDict[int, tuple[tuple[Chunk, ...], tuple[Entry, ...]]] = OrderedDict()
+_MOST_CACHED = 4
 
 
 def entries(conversation: Conversation) -> tuple[Entry, ...]:
     """In the order of the file; chunks without entry (lines that cannot be read) are left out."""
-    kept = _KEPT.get(id(conversation.chunks))
-    if kept is not None and kept[0] is conversation.chunks:
-        return kept[1]
-    found = _entries(conversation.chunks)
-    _KEPT[id(conversation.chunks)] = (conversation.chunks, found)
-    while len(_KEPT) > _MOST_KEPT:
+    cached = _CACHED.get(id(conversation.chunks))
+    if cached is not None and cached[0] is conversation.chunks:
+        return cached[1]
+    all_entries = _entries(conversation.chunks)
+    _CACHED[id(conversation.chunks)] = (conversation.chunks, all_entries)
+    while len(_CACHED) > _MOST_CACHED:
         # Two threads may take the last one at once.
         with suppress(KeyError):
-            _KEPT.popitem(last=False)
-    return found
+            _CACHED.popitem(last=False)
+    return all_entries
 
 
 def _entries(chunks_of_all: Sequence[Chunk]) -> tuple[Entry, ...]:
-    found: list[Entry] = []
-    for _, held in groupby(chunks_of_all, key=_record):
-        chunks = tuple(held)
+    all_entries: list[Entry] = []
+    for _, record_chunks in groupby(chunks_of_all, key=_record):
+        chunks = tuple(record_chunks)
         about = chunks[0].payload.get("entry")
         if isinstance(about, Mapping):
             id_, parent, kind = (about.get(name) for name in ("id", "parentId", "type"))
-            found.append(
+            all_entries.append(
                 Entry(
-                    len(found),
+                    len(all_entries),
                     id_ if isinstance(id_, str) else "",
                     parent if isinstance(parent, str) else None,
                     kind if isinstance(kind, str) else "",
@@ -82,7 +82,7 @@ def _entries(chunks_of_all: Sequence[Chunk]) -> tuple[Entry, ...]:
                     chunks,
                 )
             )
-    return tuple(found)
+    return tuple(all_entries)
 
 
 def _record(chunk: Chunk) -> tuple[int | None, Any]:
@@ -91,21 +91,21 @@ def _record(chunk: Chunk) -> tuple[int | None, Any]:
     return chunk.msg_idx, about.get("fused") if isinstance(about, Mapping) else None
 
 
-def last_by_id(found: Sequence[Entry]) -> dict[str, Entry]:
+def last_by_id(entries_of_file: Sequence[Entry]) -> dict[str, Entry]:
     """A later entry of the same id takes the place of the earlier one, as in the programs' maps."""
-    return {entry.id: entry for entry in found if entry.id}
+    return {entry.id: entry for entry in entries_of_file if entry.id}
 
 
 def walk(by_id: Mapping[str, Entry], leaf: Entry | None) -> tuple[tuple[Entry, ...], str]:
     """The entries from the root to `leaf`, and why the walk ended early: "" | "dangling" | "cycle". Every entry is visited once."""
     path: list[Entry] = []
-    seen: set[int] = set()
+    seen_indexes: set[int] = set()
     entry, why = leaf, ""
     while entry is not None:
-        if entry.index in seen:
+        if entry.index in seen_indexes:
             why = "cycle"
             break
-        seen.add(entry.index)
+        seen_indexes.add(entry.index)
         path.append(entry)
         parent = by_id.get(entry.parent) if entry.parent is not None else None
         if parent is None and entry.parent is not None:
@@ -123,7 +123,7 @@ def chain_above(by_id: Mapping[str, Entry], leaf: Entry, below: int, dead: set[i
     entry: Entry | None = leaf
     while entry is not None:
         if entry.index >= below or entry.index in dead:
-            dead.update(each.index for each in chain)
+            dead.update(dead_end.index for dead_end in chain)
             return []
         chain.append(entry)
         below = entry.index
@@ -131,14 +131,14 @@ def chain_above(by_id: Mapping[str, Entry], leaf: Entry, below: int, dead: set[i
     return chain[::-1]
 
 
-def leaves(found: Sequence[Entry]) -> tuple[Entry, ...]:
+def leaves(entries_of_file: Sequence[Entry]) -> tuple[Entry, ...]:
     """Entries that are nobody's parent, in the order of the file."""
-    parents = {entry.parent for entry in found if entry.parent is not None}
-    return tuple(entry for entry in found if not entry.id or entry.id not in parents)
+    parents = {entry.parent for entry in entries_of_file if entry.parent is not None}
+    return tuple(entry for entry in entries_of_file if not entry.id or entry.id not in parents)
 
 
 def as_path(conversation: Conversation, path: Iterable[Entry]) -> Conversation:
     """The conversation that holds only the chunks of these entries, in this order, and says so."""
-    held = tuple(path)
-    chunks = tuple(chunk for entry in held for chunk in entry.chunks)
-    return replace(conversation, chunks=chunks, facts={**conversation.facts, PATH: Fact(PATH, held[-1].id if held else "")})
+    path_entries = tuple(path)
+    chunks = tuple(chunk for entry in path_entries for chunk in entry.chunks)
+    return replace(conversation, chunks=chunks, facts={**conversation.facts, PATH: Fact(PATH, path_entries[-1].id if path_entries else "")})

@@ -25,13 +25,13 @@ from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
 from inspector.strategies.truncate_before_incomplete import forgotten
 
 _ABOUT_SHOWN = 120
-"""Characters of what an entry keeps beside its message that a shown diff holds unfolded."""
+"""Characters of what an entry keeps next to its message that a shown diff holds unfolded."""
 _ABOUT_KEPT = ("id", "parentId", "type", "stopReason")
 
 
-def is_named(alone: str, known: str) -> bool:
+def is_named(alone: str, listed: str) -> bool:
     """Whether a session whose file was read alone is the one that its folder knows as `ID file.jsonl`, since two files have its id."""
-    return alone == known or (known.startswith(f"{alone} ") and known.endswith(".jsonl"))
+    return alone == listed or (listed.startswith(f"{alone} ") and listed.endswith(".jsonl"))
 
 
 class NothingToDo(Exception):
@@ -65,7 +65,7 @@ def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PreviewSide:
     """One side of a preview: the case with what rules and provider say of it."""
 
     case: Case
@@ -74,9 +74,9 @@ class Side:
     judgement: Judgement
 
 
-def look(case: Case, projection_name: str, profile_name: str) -> Side:
+def look(case: Case, projection_name: str, profile_name: str) -> PreviewSide:
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
-    return Side(case, tuple(findings(case, RULES)), prompt, judgement)
+    return PreviewSide(case, tuple(findings(case, RULES)), prompt, judgement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class Preview:
     plan: Plan
     changes: tuple[Change, ...]
     digest: str
-    before: Side
-    after: Side
+    before: PreviewSide
+    after: PreviewSide
     rows: tuple[DiffRow, ...]
     costs: tuple[Cost, ...]
     warnings: tuple[str, ...]
@@ -111,7 +111,7 @@ class Preview:
     def cost(self) -> tuple[str, ...]:
         """Each with its strategy where the plan names several, since what one of them leaves alone another changes."""
         is_composed = len(self.plan.strategies) > 1
-        return tuple(f"{each.strategy}: {each.sentence}" if is_composed and each.strategy else each.sentence for each in self.costs)
+        return tuple(f"{cost.strategy}: {cost.sentence}" if is_composed and cost.strategy else cost.sentence for cost in self.costs)
 
     @property
     def bytes_written(self) -> int:
@@ -124,23 +124,26 @@ class Preview:
 
     @property
     def shown_diff(self) -> str:
-        """The same for a person: what entries keep beside their message is folded where it is long and not what changes."""
-        return self._diff(_told_short)
+        """The same for a person: what entries keep next to their message is folded where it is long and not what changes."""
+        return self._diff(_folded_chunk)
 
-    def _diff(self, told: Callable[[Chunk], str]) -> str:
+    def _diff(self, text_of: Callable[[Chunk], str]) -> str:
         old, new = self.before.case.conversation, self.after.case.conversation
-        before, after = ([told(chunk) for chunk in conversation.chunks] for conversation in (old, new))
+        before, after = ([text_of(chunk) for chunk in conversation.chunks] for conversation in (old, new))
         return "\n".join(difflib.unified_diff(before, after, old.native_id, new.native_id, n=2, lineterm=""))
 
 
-def _told_short(chunk: Chunk) -> str:
-    """Two rows of one entry that differ there alone must not look alike, so that the digest of what is folded stands in its place."""
+def _folded_chunk(chunk: Chunk) -> str:
+    """Two rows of one entry that differ there alone must not look alike, so that the digest of what is folded takes its place."""
     about = chunk.payload.get("entry")
     text = jsontext.compact(about) if isinstance(about, Mapping) else ""
     if len(text) <= _ABOUT_SHOWN or not isinstance(about, Mapping):
         return notation.dump_chunk(chunk)
-    kept = {name: about[name] for name in _ABOUT_KEPT if name in about}
-    folded = {**kept, "folded": f"{len(about) - len(kept)} more, {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"}
+    kept_members = {name: about[name] for name in _ABOUT_KEPT if name in about}
+    folded = {
+        **kept_members,
+        "folded": f"{len(about) - len(kept_members)} more, {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}",
+    }
     return notation.dump_chunk(replace(chunk, payload={**chunk.payload, "entry": folded}))
 
 
@@ -154,9 +157,13 @@ def preview(
     if not changes:
         raise NothingToDo
     target = format_.target(plan)
-    found = [found.conversation for found in format_.read(after(stored.records, changes)) if is_named(found.conversation.native_id, target)]
+    conversations = [
+        conversations.conversation
+        for conversations in format_.read(after(stored.records, changes))
+        if is_named(conversations.conversation.native_id, target)
+    ]
     # Nothing is left to find where a plan removes the only rows of a conversation that has no counter and no meta row.
-    written = found[0] if found else replace(stored.conversation, chunks=(), facts={})
+    written = conversations[0] if conversations else replace(stored.conversation, chunks=(), facts={})
     if target == stored.conversation.native_id:
         written = replace(written, facts={**written.facts, **_shared_facts(stored)})
     before = look(case, projection_name, profile_name)
@@ -250,7 +257,7 @@ def _op(before: Chunk | None, chunk: Chunk) -> str:
 
 
 def _unsettled(rows: Sequence[DiffRow], base: Conversation) -> Iterator[str]:
-    """A signature may cover what stands before its block, and only its provider can tell."""
+    """A signature may cover what is before its block, and only its provider knows."""
     is_moved, before = False, None
     for row in rows:
         old, new = row.before, row.after
@@ -259,12 +266,12 @@ def _unsettled(rows: Sequence[DiffRow], base: Conversation) -> Iterator[str]:
         # What is moved comes as a new block with the old words.
         if is_moved and new is not None and new.kind is Kind.THINKING and new.payload.get("signature"):
             seq = f"seq {new.seq}" if old is None or old.seq == new.seq else f"seq {old.seq} (seq {new.seq} after the repair)"
-            yield f"What stands before the signed thinking at {seq} changes: whether its signature survives that, nobody can know offline."
+            yield f"What is before the signed thinking at {seq} changes: whether its signature survives that, nobody can know offline."
             return
 
 
 def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool:
-    """Whether two blocks share a message that did not, or the other way round; Dispatch's numbers do not tell messages apart."""
+    """Whether two blocks share a message that did not, or the other way round; Dispatch's numbers do not distinguish messages."""
     if (
         program_or_default(base.format).numbering.by_message
         or before is None
@@ -274,7 +281,7 @@ def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool
     return (before.before.msg_idx == row.before.msg_idx) != (before.after.msg_idx == row.after.msg_idx)
 
 
-def _worse_elsewhere(before: Side, later: Side, projection_name: str) -> Iterator[str]:
+def _worse_elsewhere(before: PreviewSide, later: PreviewSide, projection_name: str) -> Iterator[str]:
     """Of the profiles of one wire shape, those other than the chosen one that refuse the result and took what was before.
 
     Not chat templates, of which each refuses much that its neighbor takes: who runs one chooses its profile.
@@ -288,36 +295,36 @@ def _worse_elsewhere(before: Side, later: Side, projection_name: str) -> Iterato
             yield f"{other.name} would refuse the result, and does not refuse what is stored: {refused[0].text}"
 
 
-def _verdict(side: Side, judge: Profile, other: Profile, projection_name: str) -> Judgement:
+def _verdict(side: PreviewSide, judge: Profile, other: Profile, projection_name: str) -> Judgement:
     """On the prompt that is there already, where both profiles want the same one."""
     if other.projection == judge.projection:
         return judgement_of(side.prompt, side.case.conversation, other.name)
     return judged(side.case.reading, side.case.conversation, other.name, projection_name)[1]
 
 
-def _warnings(before: Side, later: Side, plan: Plan, reader: str) -> list[str]:
+def _warnings(before: PreviewSide, later: PreviewSide, plan: Plan, reader: str) -> list[str]:
     """What stays broken, what gets worse, and what the next turn on an unfixed server does."""
     warnings = []
     for call, is_recorded in promoted_calls(before.case.conversation, later.case.conversation) if names(plan.strategies) else ():
-        seen = f"On resume the program sees the call {call.tool_name} with {jsontext.compact(call.payload.get('input'))[:500]}"
+        on_resume = f"On resume the program sees the call {call.tool_name} with {jsontext.compact(call.payload.get('input'))[:500]}"
         warnings.append(
-            f"{seen}, and the result that is recorded of it."
+            f"{on_resume}, and the result that is recorded of it."
             if is_recorded
-            else f"{seen}, closed as interrupted. Inspector runs nothing; the model may make the call again, and then the program runs it."
+            else f"{on_resume}, closed as interrupted. Inspector runs nothing; the model may make the call again, and then the program runs it."
         )
     if TRUNCATES in plan.strategies:
         warnings += forgotten(before.case.conversation, apply(before.case.conversation, plan.edits))
     warnings += later.case.program.next_turn
     for dropped in later.case.reading.dropped:
-        # What a compaction took the place of is meant to stay out.
-        if dropped.meant or "compact" in dropped.why:
+        # What a compaction took the place of stays out on purpose.
+        if dropped.intentional or "compact" in dropped.why:
             continue
         seqs = ", ".join(f"{seq}" for seq in dropped.seqs[:8])
         warnings.append(f"After the repair {reader} still leaves out seq {seqs}: {dropped.why}.")
     counts = [
         {
-            code: len([found for found in side.findings if found.code == code and at_least(found.severity, Severity.WARNING)])
-            for code in {found.code for found in side.findings}
+            code: len([finding for finding in side.findings if finding.code == code and at_least(finding.severity, Severity.WARNING)])
+            for code in {finding.code for finding in side.findings}
         }
         for side in (before, later)
     ]

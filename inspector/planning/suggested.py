@@ -16,7 +16,7 @@ _NEW_ID = "00000000-0000-4000-8000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class _CheckedCase:
     """A case, and what rules report on it: the key that each anchor had before it was moved, and the severity, by the code of the rule."""
 
     case: Case
@@ -25,8 +25,8 @@ class _Looked:
     def keys(self, finding: Finding) -> list[str]:
         """Of what the rule of `finding` reports as at least as severe."""
         if finding.code not in self.reported:
-            found = findings(self.case, [rule(finding.code)])
-            self.reported[finding.code] = [(each.key.rpartition("moved:")[2], each.severity) for each in found]
+            reported = findings(self.case, [rule(finding.code)])
+            self.reported[finding.code] = [(finding_now.key.rpartition("moved:")[2], finding_now.severity) for finding_now in reported]
         return [key for key, severity in self.reported[finding.code] if at_least(severity, finding.severity)]
 
 
@@ -35,29 +35,29 @@ class _Trial:
     """One strategy alone: its edits and what they make of the conversation; as the first mode of the format that can writes it, else why none can."""
 
     edits: Sequence[Edit]
-    after: _Looked
+    after: _CheckedCase
     written: tuple[Plan, Sequence[Change]] | str | None = None
-    read_back: _Looked | None = None
+    read_back: _CheckedCase | None = None
 
 
-def suggested(case: Case, found: Iterable[Finding], stored: Stored | None = None) -> tuple[Finding, ...]:
-    """`found`, each with those of its strategies that the format can write and after which the rule does not report it any more, or as less severe.
+def suggested(case: Case, reported: Iterable[Finding], stored: Stored | None = None) -> tuple[Finding, ...]:
+    """`reported`, each with those of its strategies that the format can write and after which the rule does not report it any more, or as less severe.
 
     `stored` is the conversation of the case with its records; without it nothing is asked of its format. Of a conversation in a bundle that is the
     format of the store that it comes from. Where no strategy is left, `no_repair_reason` says why.
     """
-    before, trials = _Looked(case), dict[str, _Trial]()
-    return tuple(_suggested(before, finding, stored, trials) for finding in found)
+    before, trials = _CheckedCase(case), dict[str, _Trial]()
+    return tuple(_suggested(before, finding, stored, trials) for finding in reported)
 
 
-def _suggested(before: _Looked, finding: Finding, stored: Stored | None, trials: dict[str, _Trial]) -> Finding:
-    kept: list[str] = []
+def _suggested(before: _CheckedCase, finding: Finding, stored: Stored | None, trials: dict[str, _Trial]) -> Finding:
+    repairing: list[str] = []
     refusals: list[str] = []
     for name in finding.repaired_by:
         if name not in trials:
-            trials[name] = _tried(before.case, name)
+            trials[name] = _trial(before.case, name)
         trial = trials[name]
-        is_repaired = _is_gone(before, finding, trial.after)
+        is_repaired = _is_repaired(before, finding, trial.after)
         # What rules on records look at, only the written form may show: another id, a line that is gone from the file.
         shows_late = bool(trial.edits) and not is_repaired and finding.code.startswith("STORE")
         if (is_repaired or shows_late) and stored is not None:
@@ -67,27 +67,27 @@ def _suggested(before: _Looked, finding: Finding, stored: Stored | None, trials:
                 continue
             if shows_late:
                 trial.read_back = trial.read_back or _read_back(before.case, *trial.written, stored)
-                is_repaired = _is_gone(before, finding, trial.read_back)
-        kept += [name] if is_repaired or (shows_late and stored is None) else []
-    if len(kept) == len(finding.repaired_by):
+                is_repaired = _is_repaired(before, finding, trial.read_back)
+        repairing += [name] if is_repaired or (shows_late and stored is None) else []
+    if len(repairing) == len(finding.repaired_by):
         return finding
     names = ", ".join(finding.repaired_by)
-    none = f"{names} does not repair" if len(finding.repaired_by) == 1 else f"None of {names} repairs"
-    why = refusals[0] if refusals else f"{none} this place by itself; `repair --for PROFILE` looks for a sequence of strategies."
-    return replace(finding, repaired_by=tuple(kept), no_repair_reason="" if kept else why)
+    subject = f"{names} does not repair" if len(finding.repaired_by) == 1 else f"None of {names} repairs"
+    why = refusals[0] if refusals else f"{subject} this place by itself; `repair --for PROFILE` looks for a sequence of strategies."
+    return replace(finding, repaired_by=tuple(repairing), no_repair_reason="" if repairing else why)
 
 
-def _tried(case: Case, name: str) -> _Trial:
+def _trial(case: Case, name: str) -> _Trial:
     try:
         edits = tuple(strategy(name).edits(case))
         later = case.with_conversation(apply(case.conversation, edits)) if edits else case
     except EditMismatch:
         # A store that has a key twice can be edited by nobody.
-        return _Trial((), _Looked(case))
-    return _Trial(between(case.conversation, later.conversation) if edits else (), _Looked(later))
+        return _Trial((), _CheckedCase(case))
+    return _Trial(between(case.conversation, later.conversation) if edits else (), _CheckedCase(later))
 
 
-def _is_gone(before: _Looked, finding: Finding, later: _Looked) -> bool:
+def _is_repaired(before: _CheckedCase, finding: Finding, later: _CheckedCase) -> bool:
     """Whether the rule does not report it any more, or only as less severe, and nothing else in its place."""
     if later.case is before.case:
         return False
@@ -112,9 +112,13 @@ def _written(case: Case, edits: Sequence[Edit], name: str, stored: Stored) -> tu
     return refusals[0]
 
 
-def _read_back(case: Case, plan: Plan, changes: Sequence[Change], stored: Stored) -> _Looked:
+def _read_back(case: Case, plan: Plan, changes: Sequence[Change], stored: Stored) -> _CheckedCase:
     """What the changes leave; a conversation without chunks where no row of it is left."""
     format_ = format_named(case.conversation.format)
     target = format_.target(plan)
-    found = [each.conversation for each in format_.read(after(stored.records, changes)) if is_named(each.conversation.native_id, target)]
-    return _Looked(case.with_conversation(found[0] if found else replace(stored.conversation, chunks=(), facts={})))
+    conversations = [
+        stored_again.conversation
+        for stored_again in format_.read(after(stored.records, changes))
+        if is_named(stored_again.conversation.native_id, target)
+    ]
+    return _CheckedCase(case.with_conversation(conversations[0] if conversations else replace(stored.conversation, chunks=(), facts={})))

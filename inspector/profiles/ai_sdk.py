@@ -14,10 +14,10 @@ from inspector.projections.base import AI_SDK
 
 def check(version: int, request: Request) -> Iterator[Violation]:
     """One pass over the messages, as ai `version` (6 or 7) reads them."""
-    yield from by_place(_found(version, request))
+    yield from by_place(_violations(version, request))
 
 
-def _found(version: int, request: Request) -> Iterator[Violation]:
+def _violations(version: int, request: Request) -> Iterator[Violation]:
     if not request.messages:
         yield Violation("SDK-2", "messages", (), SDK_2.text)
     messages = [entry(message) for message in request.messages]

@@ -1,4 +1,4 @@
-"""The AI SDK's rules, for ai 6 and ai 7, and those of its users whose texts are met beside them: langgraph's one, and gbrain's, which end a job before a request."""
+"""The AI SDK's rules, for ai 6 and ai 7, and those of its users whose texts are met next to them: langgraph's one, and gbrain's, which end a job before a request."""
 
 from dataclasses import replace
 
@@ -11,7 +11,6 @@ SDK_1 = ProviderRule(
     "a call without a result in a tool message before the next user or system message, or before the end",
     "Tool results are missing for tool calls {ids}.",
     "X",
-    "2026-07",
     ("ai 6.0.326", "ai 7.0.173", "ai 6.0.43 changelog 2dc9bfa"),
     also=(ONE_MISSING, "Tool results are missing for tool calls", "AI_MissingToolResultsError"),
     advice="AI_MissingToolResultsError. ai 5 and ai 6 before 6.0.43 never threw it. A result inside the assistant message is no answer.",
@@ -22,7 +21,6 @@ SDK_2 = ProviderRule(
     "an empty list",
     "messages must not be empty",
     "X",
-    "2026-07",
     ("ai 6.0.326", "ai 7.0.173"),
     repaired_by=("start-with-user",),
 )
@@ -31,7 +29,6 @@ SDK_3 = ProviderRule(
     "a message that is no ModelMessage",
     "The messages do not match the ModelMessage[] schema.",
     "X",
-    "2026-07",
     ("ai 6.0.326",),
     also=("The messages must be a ModelMessage[]. If you have passed a UIMessage[],",),
     advice="The second text is that of ai 5. Often a UIMessage, args and result of ai 4, or a result in a message of role user.",
@@ -42,7 +39,6 @@ SDK_4 = ProviderRule(
     "a system message inside the list",
     "System messages are not allowed in the prompt or messages fields. Use the instructions option instead.",
     "X",
-    "2026-07",
     ("ai 7.0.173",),
     also=("System messages are not allowed in the prompt or messages fields. Use the system option instead.",),
     repaired_by=("system-first",),
@@ -52,7 +48,6 @@ SDK_5 = ProviderRule(
     "an approval that answers no request",
     'Tool approval response references unknown approvalId: "{id}". No matching tool-approval-request found in message history.',
     "X",
-    "2026-07",
     ("ai 6.0.326", "ai 7.0.173"),
 )
 SDK_6 = ProviderRule(
@@ -60,7 +55,6 @@ SDK_6 = ProviderRule(
     "a role that is not known",
     'Invalid message role: \'{role}\'. Must be one of: "system", "user", "assistant", "tool".',
     "X",
-    "2026-07",
     ("ai 7.0.173",),
 )
 SDK_7 = ProviderRule(
@@ -68,7 +62,6 @@ SDK_7 = ProviderRule(
     "a message or a part without the shape that its role has: a bare TypeError, for want of a schema",
     "Cannot read properties of null (reading 'filter')",
     "X",
-    "2026-07",
     ("ai 7.0.173",),
     also=(
         "Cannot read properties of undefined (reading 'filter')",
@@ -89,7 +82,6 @@ SDK_8 = ProviderRule(
     "an approval of a call that is not in the list",
     'Tool call "{id}" not found for approval request "{name}".',
     "X",
-    "2026-07",
     ("ai 6.0.326", "ai 7.0.173"),
     advice="AI_ToolCallNotFoundForApprovalError. Only the approvals of a tool message that ends the list are looked at.",
 )
@@ -98,7 +90,6 @@ SDK_9 = ProviderRule(
     "a part in a message of the user that is neither words nor an image and names no media type, as parts of other shapes do not",
     "Media type is missing for file part",
     "X",
-    "2026-07",
     ("ai 7.0.173",),
     repaired_by=("strip-thinking",),
 )
@@ -107,7 +98,6 @@ LG_1 = ProviderRule(
     "langgraph: a call whose id no tool message has, at whatever place",
     "Found AIMessages with tool_calls that do not have a corresponding ToolMessage.",
     "X",
-    "2026-07",
     ("langgraph-prebuilt 1.1.2",),
     unjudged="langgraph asks it of its own state before a request is made; the text is recognized",
     advice="INVALID_CHAT_HISTORY. Order and duplicates are not looked at there: SDK-1 of this profile asks more.",
@@ -120,9 +110,9 @@ GB_1 = ProviderRule(
     "gbrain: a tool that may not run twice was running when the worker stopped, so that the job cannot go on",
     'non-idempotent tool "{tool}" pending on resume; cannot safely re-run',
     "C",
-    "2026-08",
     ("gbrain 0.46.28, reconcileGatewayReplay and the gateway's loop",),
-    # A dash stands before the words, which logs spell in several ways.
+    date="2026-08",
+    # A dash is before the words, which logs write in several ways.
     also=('non-idempotent tool "{tool}" pending on resume; gbrainToolUseId={uuid} {dash} cannot safely re-run',),
     unjudged=_OF_GBRAIN,
     advice="Find out whether the tool did its work, then give its call a result: with one in the history the job goes on, and the tool is not run again.",
@@ -133,8 +123,8 @@ GB_2 = ProviderRule(
     "gbrain: the history calls a tool that the job is not given any more",
     'tool "{tool}" is not in the registry for this subagent',
     "C",
-    "2026-08",
     ("gbrain 0.46.28, reconcileGatewayReplay and the gateway's loop",),
+    date="2026-08",
     unjudged=_OF_GBRAIN,
     advice="It is kept as the error of that one call and does not end a job by itself: look at allowed_tools of the job, and at the plugins that were loaded.",
 )

@@ -24,8 +24,8 @@ def _strings(*names: str) -> Callable[[dict[str, Any]], bool]:
 
 
 def _file_id(part: dict[str, Any]) -> bool:
-    given = part.get("fileId")
-    return isinstance(given, str) or (isinstance(given, dict) and all(isinstance(each, str) for each in given.values()))
+    file_id = part.get("fileId")
+    return isinstance(file_id, str) or (isinstance(file_id, dict) and all(isinstance(name, str) for name in file_id.values()))
 
 
 _CONTENT: dict[str, Callable[[dict[str, Any]], bool]] = {
@@ -42,32 +42,32 @@ _CONTENT: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 
 def _is_output(value: Any) -> bool:
-    """The output of a result: what stands there of text and of errors is text, of content a list of known parts; any JSON is JSON."""
+    """The output of a result: the value of text and of errors is text, of content a list of known parts; any JSON is JSON."""
     output = entry(value)
     kind = word(output.get("type"))
     if kind in ("text", "error-text"):
-        return isinstance(output.get("value"), str) and _is_dressed(output)
+        return isinstance(output.get("value"), str) and _has_valid_extras(output)
     if kind == "content":
         return isinstance(output.get("value"), list) and all(_is_one_of(_CONTENT, part) for part in entries(output["value"]))
-    return (kind == "execution-denied" or (kind in ("json", "error-json") and "value" in output)) and _is_dressed(output)
+    return (kind == "execution-denied" or (kind in ("json", "error-json") and "value" in output)) and _has_valid_extras(output)
 
 
 def _is_one_of(kinds: dict[str, Callable[[dict[str, Any]], bool]], part: dict[str, Any]) -> bool:
     check = kinds.get(word(part.get("type")))
-    return check is not None and check(part) and _is_dressed(part)
+    return check is not None and check(part) and _has_valid_extras(part)
 
 
-def _is_dressed(part: dict[str, Any]) -> bool:
-    """What may stand beside, where it does."""
+def _has_valid_extras(part: dict[str, Any]) -> bool:
+    """The members that may be left out, where they are there."""
     kind = word(part.get("type"))
-    name, wanted = _OPTIONAL.get(kind, ("", str))
-    return (kind in _WITHOUT_OPTIONS or _has_options(part)) and isinstance(part.get(name, wanted()), wanted)
+    name, type_of_member = _OPTIONAL.get(kind, ("", str))
+    return (kind in _WITHOUT_OPTIONS or _has_options(part)) and isinstance(part.get(name, type_of_member()), type_of_member)
 
 
 def _has_options(part: dict[str, Any]) -> bool:
     """Options are an object of objects, by provider."""
     options = part.get("providerOptions", {})
-    return isinstance(options, dict) and all(isinstance(each, dict) for each in options.values())
+    return isinstance(options, dict) and all(isinstance(option, dict) for option in options.values())
 
 
 def _is_result(part: dict[str, Any]) -> bool:

@@ -19,13 +19,13 @@ def without_schema(index: int, role: str, message: dict[str, Any], ends: dict[st
     if role == "system":
         yield Violation("SDK-4", f"messages.{index}", (), SDK_4.text)
     elif role not in PARTS_OF_ROLE:
-        yield Violation("SDK-6", f"messages.{index}", (), SDK_6.say(role=role or _spelled(message, "role")))
+        yield Violation("SDK-6", f"messages.{index}", (), SDK_6.say(role=role or _null_or_undefined(message, "role")))
     elif not isinstance(content, list) and (role == "tool" or not isinstance(content, str)):
         yield Violation("SDK-7", f"messages.{index}", (), _no_list(role, message, ends))
     elif isinstance(content, list):
         for place, part in enumerate(content):
-            if found := _broken(role, part if isinstance(part, dict) else {}, part is None):
-                yield Violation(found[0], f"messages.{index}.content.{place}", (), found[1])
+            if broken := _broken(role, part if isinstance(part, dict) else {}, part is None):
+                yield Violation(broken[0], f"messages.{index}.content.{place}", (), broken[1])
 
 
 def _broken(role: str, part: dict[str, Any], is_null: bool) -> tuple[str, str] | None:
@@ -37,11 +37,11 @@ def _broken(role: str, part: dict[str, Any], is_null: bool) -> tuple[str, str] |
         data = word(part.get("data"))
         is_typed = kind in ("text", "image") or part.get("mediaType") is not None or data.startswith(_KNOWN_BYTES)
         return None if is_typed else ("SDK-9", SDK_9.text)
-    known = _CONVERTED if role == "assistant" else PARTS_OF_ROLE["tool"]
-    if kind not in known:
+    converted = _CONVERTED if role == "assistant" else PARTS_OF_ROLE["tool"]
+    if kind not in converted:
         return "SDK-7", "Cannot read properties of undefined (reading 'type')"
     if kind == "tool-result" and part.get("output") is None:
-        return "SDK-7", f"Cannot read properties of {_spelled(part, 'output')} (reading 'type')"
+        return "SDK-7", f"Cannot read properties of {_null_or_undefined(part, 'output')} (reading 'type')"
     return None
 
 
@@ -54,8 +54,8 @@ def _no_list(role: str, message: dict[str, Any], ends: dict[str, Any]) -> str:
         return "content is not iterable"
     if content is not None:
         return f"message.content.{method} is not a function"
-    return f"Cannot read properties of {_spelled(message, 'content')} (reading '{method}')"
+    return f"Cannot read properties of {_null_or_undefined(message, 'content')} (reading '{method}')"
 
 
-def _spelled(holder: dict[str, Any], name: str) -> str:
+def _null_or_undefined(holder: dict[str, Any], name: str) -> str:
     return "null" if name in holder else "undefined"

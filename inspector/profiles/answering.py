@@ -59,10 +59,10 @@ def own_judges(conversation: Conversation, projection: str, usual: str) -> tuple
 def _named(api: str, provider: str, model: str, thinking: str) -> str:
     if provider == "deepseek" and thinking != "off":
         return DEEPSEEK_THINKING.name
-    found = _OF_API.get(api) or ("" if api == "anthropic-messages" else _OF_PROVIDER.get(provider, ""))
-    if found == GEMINI_PROFILE.name and model.rpartition("/")[2].startswith("gemini-3"):
+    name = _OF_API.get(api) or ("" if api == "anthropic-messages" else _OF_PROVIDER.get(provider, ""))
+    if name == GEMINI_PROFILE.name and model.rpartition("/")[2].startswith("gemini-3"):
         return GEMINI_3_PROFILE.name
-    if found:
-        return found
+    if name:
+        return name
     is_own = _OF_PROVIDER.get(provider) == ANTHROPIC_PROFILE.name or "claude" in model.lower()
     return ANTHROPIC_PROFILE.name if is_own else ANTHROPIC_COMPATIBLE.name

@@ -6,42 +6,42 @@ from itertools import pairwise, takewhile
 from inspector.profiles.anthropic_blocks import in_blocks
 from inspector.profiles.anthropic_models import takes_prefill
 from inspector.profiles.anthropic_rules import RULES, violation
-from inspector.profiles.anthropic_turns import THINKING, Block, Turn, turns
+from inspector.profiles.anthropic_turns import THINKING, SpeakerTurn, TurnBlock, turns
 from inspector.profiles.base import Profile, Request, Violation
 from inspector.profiles.bodies import by_place, entry
 from inspector.projections.base import ANTHROPIC
 
-_NOBODY = Turn("")
+_NOBODY = SpeakerTurn("")
 
 
 def check(request: Request) -> Iterator[Violation]:
-    """In order of place. AN-1 is told at the message with the call, whose index the API names too (some recordings name the one after it:
+    """In order of place. AN-1 is reported at the message with the call, whose index the API names too (some recordings name the one after it:
     readers of an error text look one message to each side); AN-3 and AN-4, which have its text, at the block that is out of place."""
-    yield from by_place(_found(request))
+    yield from by_place(_violations(request))
 
 
-def _found(request: Request) -> Iterator[Violation]:
-    found = turns(request.messages)
-    yield from in_blocks(request, found)
+def _violations(request: Request) -> Iterator[Violation]:
+    all_turns = turns(request.messages)
+    yield from in_blocks(request, all_turns)
     for n, message in enumerate(map(entry, request.messages)):
         if message.get("role") == "user" and message.get("content") in ("", [], None):
             yield violation("AN-12", f"messages.{n}", n=n)
-    for before, turn in pairwise((_NOBODY, *found)):
+    for before, turn in pairwise((_NOBODY, *all_turns)):
         yield from _results(before, turn)
-    for place, (turn, after) in enumerate(pairwise((*found, _NOBODY))):
+    for place, (turn, after) in enumerate(pairwise((*all_turns, _NOBODY))):
         if turn.role == "assistant":
-            yield from _calls(turn, after, at_end=place >= len(found) - 2)
-            yield from _behind_calls(turn)
-    yield from _ending(request, found)
-    latest = next((turn for turn in reversed(found) if turn.role == "assistant"), _NOBODY)
+            yield from _calls(turn, after, at_end=place >= len(all_turns) - 2)
+            yield from _after_calls(turn)
+    yield from _ending(request, all_turns)
+    latest = next((turn for turn in reversed(all_turns) if turn.role == "assistant"), _NOBODY)
     if request.thinking is not False:
-        # With thinking switched off the same history is accepted: the cure that users of Claude Code found.
+        # With thinking switched off the same history is accepted: the fix that users of Claude Code found.
         yield from _run_together(latest)
     if request.thinking:
-        yield from _without_thinking(found)
+        yield from _without_thinking(all_turns)
 
 
-def _calls(turn: Turn, after: Turn, at_end: bool) -> Iterator[Violation]:
+def _calls(turn: SpeakerTurn, after: SpeakerTurn, at_end: bool) -> Iterator[Violation]:
     """AN-1 and AN-3, once for each message with calls. Results may be split over messages, in any order; any other block ends their run."""
     answers = after.blocks if after.role == "user" else []
     leading = {block.call_id for block in takewhile(_is_result, answers)}
@@ -61,9 +61,9 @@ def _calls(turn: Turn, after: Turn, at_end: bool) -> Iterator[Violation]:
             yield violation("AN-3", first.path, n=n, ids=", ".join(displaced))
 
 
-def _behind_calls(turn: Turn) -> Iterator[Violation]:
+def _after_calls(turn: SpeakerTurn) -> Iterator[Violation]:
     """AN-4, once for a turn: at the first thing that was said or thought after a call."""
-    calls: list[Block] = []
+    calls: list[TurnBlock] = []
     for block in turn.blocks:
         if block.kind == "tool_use":
             calls.append(block)
@@ -73,7 +73,7 @@ def _behind_calls(turn: Turn) -> Iterator[Violation]:
             return
 
 
-def _results(before: Turn, turn: Turn) -> Iterator[Violation]:
+def _results(before: SpeakerTurn, turn: SpeakerTurn) -> Iterator[Violation]:
     if turn.role != "user":
         return
     calls = {block.call_id for block in before.blocks if block.kind == "tool_use" and before.role == "assistant"}
@@ -86,16 +86,16 @@ def _results(before: Turn, turn: Turn) -> Iterator[Violation]:
         answered.add(block.call_id)
 
 
-def _is_result(block: Block) -> bool:
+def _is_result(block: TurnBlock) -> bool:
     return block.kind == "tool_result"
 
 
-def _ending(request: Request, found: list[Turn]) -> Iterator[Violation]:
+def _ending(request: Request, all_turns: list[SpeakerTurn]) -> Iterator[Violation]:
     """AN-10, AN-11, AN-19: only the next message is missing, so all are open-ended. What is not known of a model is not held against it."""
     last = len(request.messages) - 1
-    if not found or found[-1].role != "assistant":
+    if not all_turns or all_turns[-1].role != "assistant":
         return
-    final = found[-1].blocks[-1] if found[-1].blocks and found[-1].blocks[-1].n == last else None
+    final = all_turns[-1].blocks[-1] if all_turns[-1].blocks and all_turns[-1].blocks[-1].n == last else None
     if takes_prefill(request.model) is False:
         yield violation("AN-10", f"messages.{last}", open_ended=True)
     elif final is not None and final.kind == "text":
@@ -106,7 +106,7 @@ def _ending(request: Request, found: list[Turn]) -> Iterator[Violation]:
         yield violation("AN-19", f"messages.{last}", open_ended=True, n=last)
 
 
-def _run_together(latest: Turn) -> Iterator[Violation]:
+def _run_together(latest: SpeakerTurn) -> Iterator[Violation]:
     """AN-16 as far as one body shows it: thinking after a call, or in a second message of the latest turn, is of another response than
     the thinking before it, and the API reads both as one. It cannot know changed words, a block left out, or a merge that left no call."""
     called = False
@@ -121,18 +121,18 @@ def _run_together(latest: Turn) -> Iterator[Violation]:
             first = block.n
 
 
-def _without_thinking(found: list[Turn]) -> Iterator[Violation]:
+def _without_thinking(all_turns: list[SpeakerTurn]) -> Iterator[Violation]:
     """AN-15. The turn goes on through results of tools, and a model need not think again after each: one start with thinking is enough."""
-    thought = False
-    start: Block | None = None
-    for turn in found:
+    has_thinking = False
+    start: TurnBlock | None = None
+    for turn in all_turns:
         if turn.role == "user" and not any(map(_is_result, turn.blocks)):
-            thought, start = False, None
+            has_thinking, start = False, None
         elif turn.role == "assistant" and turn.blocks:
-            thought = thought or turn.blocks[0].kind in THINKING
+            has_thinking = has_thinking or turn.blocks[0].kind in THINKING
             if any(block.kind == "tool_use" for block in turn.blocks):
                 start = turn.blocks[0]
-    if start is not None and not thought:
+    if start is not None and not has_thinking:
         yield violation("AN-15", f"messages.{start.n}.content.0.type", n=start.n, kind=start.kind)
 
 
@@ -148,7 +148,7 @@ ANTHROPIC_PROFILE = Profile(
 )
 
 _ANTHROPICS_ALONE = frozenset(
-    (
+    [
         "AN-10",
         "AN-11",
         "AN-15",
@@ -164,14 +164,14 @@ _ANTHROPICS_ALONE = frozenset(
         "AN-20n",
         "AN-24",
         "AN-25",
-    )
+    ]
 )
-"""What others that speak Messages are not known to ask: signatures, where thinking stands, prefill, and limits."""
+"""What others that speak Messages are not known to ask: signatures, the place of thinking, prefill, and limits."""
 
 
 def check_compatible(request: Request) -> Iterator[Violation]:
     """The shapes of Messages, without what Anthropic alone asks."""
-    return (found for found in check(request) if found.id not in _ANTHROPICS_ALONE)
+    return (refused for refused in check(request) if refused.id not in _ANTHROPICS_ALONE)
 
 
 ANTHROPIC_COMPATIBLE = Profile(

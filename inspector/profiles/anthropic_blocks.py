@@ -7,7 +7,7 @@ from typing import Any
 from inspector.conversation.masks import mask
 from inspector.profiles.anthropic_models import most_images
 from inspector.profiles.anthropic_rules import violation
-from inspector.profiles.anthropic_turns import Block, Turn
+from inspector.profiles.anthropic_turns import SpeakerTurn, TurnBlock
 from inspector.profiles.base import Request, Violation
 from inspector.profiles.bodies import entries, word
 
@@ -17,7 +17,7 @@ _WORD = re.compile(r"[a-zA-Z0-9_-]+")
 _HALF = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 
 
-def in_blocks(request: Request, turns: Iterable[Turn]) -> Iterator[Violation]:
+def in_blocks(request: Request, turns: Iterable[SpeakerTurn]) -> Iterator[Violation]:
     """One pass; a limit on a count is reported at the first block that is over it, a repeated id at the repetition."""
     marked = sum(block.get("cache_control") is not None for block in entries(request.system))
     total = marked
@@ -46,10 +46,10 @@ def in_blocks(request: Request, turns: Iterable[Turn]) -> Iterator[Violation]:
             served.add(word(block.value.get("id")))
         elif kind.endswith("_tool_result") and block.call_id not in served:
             yield violation("AN-2s", block.path, n=block.n, m=block.m, kind=kind, id=block.call_id)
-        for each in (block.value, *(entries(block.value.get("content")) if kind == "tool_result" else ())):
-            total += each.get("cache_control") is not None
-            images += each.get("type") == "image"
-            documents += each.get("type") == "document"
+        for inner in (block.value, *(entries(block.value.get("content")) if kind == "tool_result" else ())):
+            total += inner.get("cache_control") is not None
+            images += inner.get("type") == "image"
+            documents += inner.get("type") == "document"
         fifth = fifth or (block.path if total > MOST_MARKED else "")
         over = over or (block.path if images + documents > most else "")
         if _broken(block.value):
@@ -60,7 +60,7 @@ def in_blocks(request: Request, turns: Iterable[Turn]) -> Iterator[Violation]:
         yield violation("AN-20n", over, limit=most, count=images, documents=documents)
 
 
-def _in_turns(turns: Iterable[Turn]) -> Iterator[tuple[Block, set[str], bool]]:
+def _in_turns(turns: Iterable[SpeakerTurn]) -> Iterator[tuple[TurnBlock, set[str], bool]]:
     """Each block with the ids of calls of its turn, which the caller adds to, and whether a call follows in its message."""
     for turn in turns:
         calls: set[str] = set()
@@ -69,7 +69,7 @@ def _in_turns(turns: Iterable[Turn]) -> Iterator[tuple[Block, set[str], bool]]:
             yield block, calls, block.m < last_call.get(block.n, 0)
 
 
-def _text(block: Block, leads_to_call: bool) -> Iterator[Violation]:
+def _text(block: TurnBlock, leads_to_call: bool) -> Iterator[Violation]:
     text = block.value.get("text")
     if text == "" and block.value.get("cache_control") is not None:
         yield violation("AN-24", block.path, n=block.n, m=block.m)
@@ -79,7 +79,7 @@ def _text(block: Block, leads_to_call: bool) -> Iterator[Violation]:
         yield violation("AN-14", block.path)
 
 
-def _call(block: Block, calls: set[str]) -> Iterator[Violation]:
+def _call(block: TurnBlock, calls: set[str]) -> Iterator[Violation]:
     if not _WORD.fullmatch(block.call_id):
         yield violation("AN-7", f"{block.path}.tool_use.id", n=block.n, m=block.m)
     elif block.call_id in calls:
@@ -92,7 +92,7 @@ def _call(block: Block, calls: set[str]) -> Iterator[Violation]:
         yield violation("AN-27", f"{block.path}.tool_use.name", n=block.n, m=block.m, limit=LONGEST_NAME)
 
 
-def _thinking(block: Block) -> Iterator[Violation]:
+def _thinking(block: TurnBlock) -> Iterator[Violation]:
     if not isinstance(block.value.get("thinking"), str):
         yield violation("AN-23", f"{block.path}.thinking.thinking", n=block.n, m=block.m)
     signature = block.value.get("signature")
@@ -105,16 +105,16 @@ def _thinking(block: Block) -> Iterator[Violation]:
 
 
 def _broken(value: Any) -> bool:
-    """Whether half of a surrogate pair stands in any string of it, keys included. By a list and not by calls: a body may be deep."""
-    left = [value]
-    while left:
-        each = left.pop()
-        if isinstance(each, str):
-            if not each.isascii() and _HALF.search(each):
+    """Whether half of a surrogate pair is in any string of it, keys included. By a list and not by calls: a body may be deep."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            if not item.isascii() and _HALF.search(item):
                 return True
-        elif isinstance(each, dict):
-            left += each.keys()
-            left += each.values()
-        elif isinstance(each, list):
-            left += each
+        elif isinstance(item, dict):
+            waiting += item.keys()
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
     return False

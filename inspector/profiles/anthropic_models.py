@@ -8,7 +8,7 @@ MOST_IMAGES, MOST_IMAGES_OF_OLD = 600, 100
 
 
 def is_old(model: str | None) -> bool | None:
-    """Whether it is Claude 4.5 or earlier; None where the name tells no version."""
+    """Whether it is Claude 4.5 or earlier; None where the name has no version."""
     version = _CLAUDE.search(model or "")
     return (int(version[1]), int(version[2] or 0)) <= _LAST_OF_OLD if version else None
 

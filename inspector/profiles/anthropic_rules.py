@@ -1,10 +1,7 @@
 """The dated table of what Anthropic's Messages API refuses, in its own words."""
 
-from typing import Any
+from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, violations_of
 
-from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, Violation
-
-_DATE = "2026-07"
 _SHAPES = "shapes sent to the production API, recorded in public on 2026-07-25"
 _EXCHANGES = "anomalyco/opencode recordings of 2026-05-05"
 _UNANSWERED = (
@@ -15,8 +12,8 @@ _CLIENT = "API Error: 400 due to tool use concurrency issues."
 _INDEX = "the number may name the message with the call or the one after it: look one message to each side"
 _PATTERN = "String should match pattern '^[a-zA-Z0-9_-]+$'"
 _IMAGE = "messages.{n}.content.{m}.image.source.base64.data: At least one of the image dimensions exceed max allowed size"
-_DECODED = "the size stands inside of the image, which is not decoded here"
-_NO_INVENTION = "thinking and its signature cannot be made up"
+_DECODED = "the size is inside of the image, which is not decoded here"
+_NO_INVENTION = "there is no placeholder for thinking and its signature"
 
 RULES = (
     ProviderRule(
@@ -24,7 +21,6 @@ RULES = (
         "a call is not answered by the results at the start of what the user sends next",
         _UNANSWERED,
         "R",
-        _DATE,
         ("anthropics/claude-code #5060", "anthropics/claude-code #5989", _SHAPES, _EXCHANGES),
         also=(_CLIENT,),
         advice=_INDEX,
@@ -36,8 +32,8 @@ RULES = (
         "messages.{n}: Did not find {count} `tool_result` block(s) at the beginning of this message. "
         "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
         "I",
-        "2025-05",
         ("anthropic-sdk-typescript #653", "langchain-aws #451"),
+        date="2025-05",
         obsolete="said until about May 2025; the same history is refused with the text of AN-1 now",
         advice="the number names the message after the call",
         repaired_by=(*UNANSWERED, "order-blocks"),
@@ -48,7 +44,6 @@ RULES = (
         "messages.{n}.content.{m}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. "
         "Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
         "IR",
-        _DATE,
         ("anthropics/claude-code #13460", "decocms/studio #1803", _SHAPES),
         also=(_CLIENT,),
         repaired_by=UNCALLED,
@@ -59,16 +54,14 @@ RULES = (
         "messages.{n}.content.{m}: unexpected `tool_use_id` found in `{kind}` blocks: {id}. "
         "Each `{kind}` block must have a corresponding `server_tool_use` block before it.",
         "I",
-        _DATE,
         ("anthropics/claude-code #64383",),
         repaired_by=("adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
     ),
     ProviderRule(
         "AN-3",
-        "something else stands before the results in what the user sends",
+        "something else is before the results in what the user sends",
         _UNANSWERED,
         "R",
-        _DATE,
         (_SHAPES, 'the page "Handle tool calls" as quoted by clawdemy.org'),
         also=(_CLIENT,),
         advice="the results are there, but any other block ends the run of results; " + _INDEX,
@@ -79,7 +72,6 @@ RULES = (
         "text follows a call in the assistant's turn",
         _UNANSWERED,
         "R",
-        _DATE,
         (_EXCHANGES,),
         also=(_CLIENT,),
         advice="the text directly after calls breaks the pair, even where the results follow; " + _INDEX,
@@ -90,10 +82,9 @@ RULES = (
         "thinking follows a call in the assistant's turn",
         _UNANSWERED,
         "I",
-        _DATE,
         ("anomalyco/opencode #7002",),
         also=(_CLIENT,),
-        advice="most often two responses run together; moving thinking is no cure, since its place may be checked (AN-16); " + _INDEX,
+        advice="most often two responses run together; moving thinking is no fix, since its place may be checked (AN-16); " + _INDEX,
         repaired_by=(*UNANSWERED, "strip-thinking"),
     ),
     ProviderRule(
@@ -101,7 +92,6 @@ RULES = (
         "a call id that an earlier call of the same turn has already",
         "messages.{n}.content.{m}: `tool_use` ids must be unique",
         "I",
-        _DATE,
         ("trycua/cua #524", "BerriAI/litellm #23510", "anthropics/claude-code #20901"),
         also=("messages: `tool_use` ids must be unique",),
         advice="every report is of one message; an id that is used again in a later turn, each time with its result, was accepted twice",
@@ -112,7 +102,6 @@ RULES = (
         "two results for one call",
         "messages.{n}.content.{m}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}",
         "C",
-        _DATE,
         ("litellm source", "vercel/eve #1246", "picoclaw #1793"),
         also=("each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}",),
         repaired_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result"),
@@ -122,7 +111,6 @@ RULES = (
         "a call id with other characters than letters, digits, _ and -, or none",
         "messages.{n}.content.{m}.tool_use.id: " + _PATTERN,
         "I",
-        _DATE,
         ("anomalyco/opencode #1279",),
         also=("messages.{n}.content.{m}.tool_result.tool_use_id: " + _PATTERN, "tool_use.id: " + _PATTERN),
         advice="a limit on the length is not known",
@@ -133,7 +121,6 @@ RULES = (
         "two messages of one role in a row",
         'messages: roles must alternate between "user" and "assistant", but found multiple "{role}" roles in a row',
         "C",
-        _DATE,
         ("public code", _SHAPES),
         obsolete="accepted on 2026-07-25: neighbors of one role count as one turn",
         repaired_by=("merge-same-role-messages",),
@@ -143,7 +130,6 @@ RULES = (
         "the first message is the assistant's",
         'first message must use the "user" role',
         "RC",
-        _DATE,
         (_EXCHANGES, _SHAPES),
         unjudged="reports differ: the recorded exchanges accept it, and the refusal is remembered from an older one",
         repaired_by=("start-with-user",),
@@ -153,7 +139,6 @@ RULES = (
         "the last message is the assistant's, and the model takes no prefill",
         "This model does not support assistant message prefill. The conversation must end with a user message.",
         "IR",
-        _DATE,
         ("copilot-api #261", "llxprt-code #3695", _SHAPES),
         advice="models up to 4.5 take a prefill, those from 4.6 on refuse it; judged only where the model's name says which it is",
         repaired_by=("end-with-user",),
@@ -164,7 +149,6 @@ RULES = (
         "a prefill that ends in white space",
         "messages: final assistant content cannot end with trailing whitespace",
         "I",
-        _DATE,
         ("tailcallhq/forgecode #1872", "anomalyco/opencode #1295"),
         repaired_by=("end-with-user",),
         at_end=True,
@@ -174,7 +158,6 @@ RULES = (
         "a user message without content",
         "messages.{n}: all messages must have non-empty content except for the optional final assistant message",
         "IR",
-        _DATE,
         ("anthropics/claude-code #6774", "autogen #6083", _SHAPES),
         also=("user messages must have non-empty content",),
         advice="empty assistant messages were refused until 2025 and are accepted now; an empty list of the user's was not measured",
@@ -185,7 +168,6 @@ RULES = (
         "an empty text block",
         "messages: text content blocks must be non-empty",
         "R",
-        _DATE,
         (_SHAPES, "hermes-agent #41985"),
         repaired_by=("drop-empty-blocks",),
     ),
@@ -194,7 +176,6 @@ RULES = (
         "a text block of nothing but white space",
         "messages: text content blocks must contain non-whitespace text",
         "R",
-        _DATE,
         (_SHAPES, "goose #7343", "anomalyco/opencode #31259"),
         advice="so a single space is no placeholder; before a call of the same message one was accepted (claude-haiku-4-5) and is not judged",
         repaired_by=("drop-empty-blocks",),
@@ -206,7 +187,6 @@ RULES = (
         "a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). "
         "We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
         "I",
-        _DATE,
         ("anomalyco/opencode #3077", "Antigravity-Manager #139"),
         also=("Expected `thinking` or `redacted_thinking`, but found `{kind}`",),
         advice=f"{_NO_INVENTION}: send the thinking that was received, or switch thinking off until the turn is over",
@@ -217,7 +197,6 @@ RULES = (
         "messages.{n}.content.{m}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
         "These blocks must remain as they were in the original response.",
         "I",
-        _DATE,
         ("anthropics/claude-code #63203", "anthropics/claude-code #25361", "anthropics/claude-code #12316"),
         advice=(
             "The thinking of the latest answer must come back as it was given. As a rule two answers were joined on the way, with nothing between them "
@@ -231,7 +210,6 @@ RULES = (
         "a signature that does not belong to its thinking",
         "messages.{n}.content.{m}: Invalid `signature` in `thinking` block",
         "I",
-        _DATE,
         ("opencode-antigravity-auth #73",),
         also=("The block is bound to a different conversation. Remove the block",),
         unjudged="whether a signature is genuine is known to the provider alone; an empty one is AN-17e",
@@ -242,7 +220,6 @@ RULES = (
         "thinking with an empty signature",
         "messages.{n}.content.{m}: Invalid `signature` in `thinking` block",
         "I",
-        _DATE,
         ("anthropics/claude-code #66204", "openclaw #45010"),
         repaired_by=("drop-unsigned-thinking", "thinking-to-text", "strip-thinking"),
     ),
@@ -251,7 +228,6 @@ RULES = (
         "thinking of which telemetry masked the words or the signature",
         "messages.{n}.content.{m}: Invalid `signature` in `thinking` block",
         "U",
-        _DATE,
         ("Claude Code 2.1.197 with OTEL_LOG_RAW_API_BODIES, run",),
         advice="The body is a copy that telemetry masked, and what was sent is unknown: take the request from where it was sent.",
         repaired_by=("strip-old-thinking", "strip-thinking"),
@@ -261,7 +237,6 @@ RULES = (
         "redacted thinking whose data the provider did not give",
         "messages.{n}.content.{m}: Invalid `data` in `redacted_thinking` block",
         "I",
-        _DATE,
         ("anthropics/claude-code #56708", "microsoft/vscode #320196"),
         advice="Data is judged only where it is a mask of telemetry; whether it is genuine is known to the provider alone.",
         repaired_by=("strip-old-thinking", "strip-thinking"),
@@ -271,7 +246,6 @@ RULES = (
         "thinking without a signature",
         "messages.{n}.content.{m}.thinking.signature: Field required",
         "I",
-        _DATE,
         ("langchain #29971",),
         also=("thinking.signature: Field required", "signature: Field required"),
         repaired_by=("drop-unsigned-thinking", "thinking-to-text", "strip-thinking"),
@@ -281,7 +255,6 @@ RULES = (
         "the last message ends in thinking",
         "messages.{n}: The final block in an assistant message cannot be `thinking`.",
         "R",
-        _DATE,
         (_SHAPES, "public code"),
         advice="only as the last message of the request",
         repaired_by=("end-with-user", "strip-thinking"),
@@ -292,7 +265,6 @@ RULES = (
         "an image of more than 8000 pixels a side",
         _IMAGE + ": 8000 pixels",
         "I",
-        _DATE,
         ("anthropics/claude-code #4778", "anthropics/claude-code #14412", "charmbracelet/crush #3810"),
         unjudged=_DECODED + '; "exceeds 5 MB maximum" was not confirmed',
     ),
@@ -301,7 +273,6 @@ RULES = (
         "an image of more than 2000 pixels a side in a request with more than 20 images",
         _IMAGE + " for many-image requests: 2000 pixels",
         "I",
-        _DATE,
         ("anthropics/claude-code #24630", "pi #401"),
         unjudged=_DECODED + "; images of earlier turns and of tool results count",
     ),
@@ -310,7 +281,6 @@ RULES = (
         "more images and documents than the model takes: 100 up to Claude 4.5, 600 since",
         "too many images and documents: {count} + {documents} > {limit}",
         "I",
-        _DATE,
         ("anthropics/claude-code #24541", "anthropics/claude-code #23392", "anthropics/claude-code #19822"),
         also=("Too much media: {documents} document pages + {count} images > {limit}",),
         advice="images of earlier turns and of tool results count; pages of documents, which count too, are not counted here. Where the model is not known, 600 are taken for allowed",
@@ -320,7 +290,6 @@ RULES = (
         "half of a surrogate pair in a string",
         "The request body is not valid JSON: no low surrogate in string: line 1 column {column} (char {char})",
         "I",
-        _DATE,
         ("anthropics/claude-code #558",),
         also=("no low surrogate in string",),
         repaired_by=("replace-surrogates",),
@@ -330,7 +299,6 @@ RULES = (
         "more tokens than the model takes",
         "prompt is too long: {count} tokens > {limit} maximum",
         "C",
-        _DATE,
         ("gbrain source, from production",),
         unjudged="tokens are counted by the provider, tools and system prompt included",
     ),
@@ -339,7 +307,6 @@ RULES = (
         "a request of more than 32 MB",
         "Request exceeds the maximum size",
         "I",
-        _DATE,
         ("anthropics/claude-code #4778",),
         also=("request_too_large",),
         unjudged="the bytes on the wire count, with tools and escapes, and the list of messages does not have them",
@@ -349,7 +316,6 @@ RULES = (
         "a thinking block without its field thinking",
         "messages.{n}.content.{m}.thinking.thinking: Field required",
         "I",
-        _DATE,
         ("anthropics/claude-code #12316",),
         also=("thinking.thinking: Field required", "each thinking block must contain thinking"),
         advice="an empty thinking with a signature is normal",
@@ -360,7 +326,6 @@ RULES = (
         "cache_control on an empty text block",
         "messages.{n}.content.{m}.text: cache_control cannot be set for empty text blocks",
         "I",
-        _DATE,
         ("anthropics/claude-code #55302", "vercel/eve #2753", "NousResearch/hermes-agent #1216"),
         also=("cache_control cannot be set for empty text blocks",),
         repaired_by=("drop-empty-blocks",),
@@ -370,7 +335,6 @@ RULES = (
         "more than four blocks with cache_control",
         "A maximum of {limit} blocks with cache_control may be provided. Found {count}.",
         "I",
-        _DATE,
         ("tghamm/Anthropic.SDK #50", "griffinmartin/opencode-claude-auth #121"),
         advice="those of system blocks and tools count too; tools are not seen here. The client sets them again for each request",
     ),
@@ -379,7 +343,6 @@ RULES = (
         "the input of a call is no object",
         "messages.{n}.content.{m}.tool_use.input: Input should be a valid dictionary",
         "I",
-        _DATE,
         ("anomalyco/opencode #2720", "openclaw #5857"),
         also=(
             "tool_use.input: Input should be a valid dictionary",
@@ -393,10 +356,9 @@ RULES = (
         "the name of a called tool is longer than 200 characters, or has others than letters, digits, _ and -",
         "messages.{n}.content.{m}.tool_use.name: String should have at most {limit} characters",
         "I",
-        _DATE,
         ("openclaw #7974", "anthropics/claude-code #94799", "anomalyco/opencode #28989"),
         also=("messages.{n}.content.{m}.tool_use.name: " + _PATTERN, "tool_use.name: String should match pattern"),
-        advice="the model made the name up; the call goes to no tool",
+        advice="the model wrote a name of its own; the call goes to no tool",
         repaired_by=("sanitize-tool-names",),
     ),
     ProviderRule(
@@ -404,16 +366,10 @@ RULES = (
         "a system message in the list",
         'messages: Unexpected role "{role}". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
         "I",
-        _DATE,
         ("cursor-claude-connector #3", "ChainForge #271", "ogx-ai/ogx #5982"),
         unjudged="refused in 2024 and 2025; a client of May 2026 sends one to Claude Opus 4.8",
         repaired_by=("system-first",),
     ),
 )
 
-_BY_ID = {rule.id: rule for rule in RULES}
-
-
-def violation(rule: str, path: str, open_ended: bool = False, **values: Any) -> Violation:
-    """One of this table, by id, in the provider's words."""
-    return Violation(rule, path, (), _BY_ID[rule].say(**values), open_ended)
+violation = violations_of(RULES)

@@ -10,7 +10,7 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TurnBlock:
     """`n` and `m` are its indexes as error texts count them; a plain string as content is a text block with the path of the content."""
 
     n: int
@@ -29,24 +29,24 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SpeakerTurn:
     role: str
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[TurnBlock] = field(default_factory=list)
 
 
-def turns(messages: Sequence[Any]) -> list[Turn]:
+def turns(messages: Sequence[Any]) -> list[SpeakerTurn]:
     """In order; a message without blocks belongs to a turn all the same, so that it keeps its neighbors of that role together."""
-    found: list[Turn] = []
+    grouped: list[SpeakerTurn] = []
     for n, message in enumerate(map(entry, messages)):
         role = word(message.get("role"))
-        if not found or found[-1].role != role:
-            found.append(Turn(role))
-        found[-1].blocks.extend(_blocks(n, message.get("content")))
-    return found
+        if not grouped or grouped[-1].role != role:
+            grouped.append(SpeakerTurn(role))
+        grouped[-1].blocks.extend(_blocks(n, message.get("content")))
+    return grouped
 
 
-def _blocks(n: int, content: Any) -> Iterator[Block]:
+def _blocks(n: int, content: Any) -> Iterator[TurnBlock]:
     if isinstance(content, str) and content:
-        yield Block(n, 0, f"messages.{n}.content", {"type": "text", "text": content})
+        yield TurnBlock(n, 0, f"messages.{n}.content", {"type": "text", "text": content})
     for m, value in enumerate(entries(content)):
-        yield Block(n, m, f"messages.{n}.content.{m}", value)
+        yield TurnBlock(n, m, f"messages.{n}.content.{m}", value)

@@ -12,7 +12,7 @@ EVIDENCE = {
     "X": "seen when the provider's own published code was run",
     "R": "recorded: an answer of the production API was kept",
     "I": "quoted in a public issue by somebody who got it",
-    "C": "stands in public code only",
+    "C": "in public code only",
     "U": "unknown: no report was found",
 }
 
@@ -21,7 +21,7 @@ UNANSWERED = ("move-results", "adopt-results", "rename-repeated-ids", "insert-in
 UNCALLED = ("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results")
 """Strategies for a result that answers no call before it, the gentlest first."""
 
-# What a placeholder of an error text may stand for; whatever is not named here is any text.
+# What a placeholder of an error text may match; whatever is not named here is any text.
 _PLACEHOLDERS = {
     "n": r"\d+",
     "m": r"\d+",
@@ -38,7 +38,7 @@ _IDS_AND_STOP = ("{ids}.", "{id}.")
 class ProviderRule:
     """`text` is the provider's own error text with placeholders: {n} message, {m} block, {id}, {ids}, {role}, and others by name.
 
-    `also` are other wordings of the same refusal. `evidence` is a key of EVIDENCE, several where reports differ. `unjudged` says why no
+    `also` are other wordings of the same refusal. `evidence` is a key of EVIDENCE, several where reports differ; `date` is when it was last seen. `unjudged` says why no
     look at the request alone can decide the rule; `obsolete` why it is no error any more. Both are recognized in error texts all the same.
     """
 
@@ -46,8 +46,8 @@ class ProviderRule:
     summary: str
     text: str
     evidence: str
-    date: str
     references: tuple[str, ...]
+    date: str = "2026-07"
     also: tuple[str, ...] = ()
     unjudged: str = ""
     obsolete: str = ""
@@ -60,21 +60,21 @@ class ProviderRule:
 
     def say(self, **values: Any) -> str:
         """The error text with its placeholders filled in; one that is not given stays as it is printed in tables (N, M, ID)."""
-        return _Told().vformat(self.text, (), values)
+        return _FilledText().vformat(self.text, (), values)
 
     def patterns(self) -> tuple[re.Pattern[str], ...]:
         """One for each wording; named groups are the placeholders."""
         return tuple(_pattern(text) for text in (self.text, *self.also))
 
 
-class _Told(string.Formatter):
+class _FilledText(string.Formatter):
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return kwargs.get(str(key), str(key).upper())
 
 
 def _pattern(text: str) -> re.Pattern[str]:
     """White space, quotes and the full stop after a last id are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
-    seen: set[str] = set()
+    used_names: set[str] = set()
     built = []
     loose = text.endswith(_IDS_AND_STOP)
     for literal, name, _, _ in string.Formatter().parse(text.removesuffix(".") if loose else text):
@@ -82,8 +82,8 @@ def _pattern(text: str) -> re.Pattern[str]:
         built.append("".join(r"\s+" if word.isspace() else r"\\*[`'\"]?" if word in "`'\"" and word else re.escape(word) for word in words))
         if name:
             inner = _PLACEHOLDERS.get(name, r".{0,200}?") + (r"(?<![.,;)\]}>])" if loose and name in ("id", "ids") else "")
-            built.append(f"(?P<{name}>{inner})" if name not in seen else inner)
-            seen.add(name)
+            built.append(f"(?P<{name}>{inner})" if name not in used_names else inner)
+            used_names.add(name)
     return re.compile("".join(built), re.IGNORECASE | re.DOTALL)
 
 
@@ -96,6 +96,16 @@ class Violation:
     seqs: tuple[int, ...]
     text: str
     open_ended: bool = False
+
+
+def violations_of(rules: Sequence[ProviderRule]) -> Callable[..., Violation]:
+    """Makes violations of these rules, by id, in the provider's words: (id, path, open_ended=False, and values of placeholders by name)."""
+    by_id = {rule.id: rule for rule in rules}
+
+    def violation(rule: str, path: str, open_ended: bool = False, **values: Any) -> Violation:
+        return Violation(rule, path, (), by_id[rule].say(**values), open_ended)
+
+    return violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +171,8 @@ class Profile:
         sources = prompt.sources()
         request = Request(prompt.values, prompt.system, model, thinking, continued)
         violations = tuple(
-            Violation(found.id, found.path, tuple(_seqs(sources, found.path)), found.text, found.open_ended)
-            for found in self.check(request)
+            Violation(violation.id, violation.path, tuple(_seqs(sources, violation.path)), violation.text, violation.open_ended)
+            for violation in self.check(request)
         )
         return Judgement(self.name, violations, self._notes(model))
 

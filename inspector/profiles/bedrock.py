@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from inspector.profiles.base import UNANSWERED, Profile, ProviderRule, Request, Violation
+from inspector.profiles.base import UNANSWERED, Profile, ProviderRule, Request, Violation, violations_of
 from inspector.profiles.bodies import by_place, entries, entry, word
 from inspector.projections.base import BEDROCK
 
-_DATE = "2026-07"
 _SERVER_RUN = "server_tool_use"
 
 RULES = (
@@ -17,7 +16,6 @@ RULES = (
         "a call is not answered in what the user sends next",
         "Expected toolResult blocks at messages.{n}.content for the following Ids: {ids}",
         "I",
-        _DATE,
         ("genkit aws plugin #664", "agno #6694"),
         also=(
             "messages.{n}: Did not find {count} `tool_result` block(s) at the beginning of this message. "
@@ -31,26 +29,24 @@ RULES = (
         "more results than the turn before has calls",
         "The number of toolResult blocks at messages.{n}.content exceeds the number of toolUse blocks of previous turn.",
         "I",
-        _DATE,
         ("strands #1435", "pydantic-ai #2327"),
         repaired_by=("move-results", "deduplicate-results", "keep-first-result", "adopt-results", "drop-orphaned-results"),
     ),
     ProviderRule(
         "BR-3",
-        "a call id that stands twice in one message",
+        "a call id that occurs twice in one message",
         "The toolUse blocks at messages.{n}.content contain duplicate Ids: {ids}",
         "I",
-        _DATE,
         ("Cyber-AutoAgent-ng #72",),
         repaired_by=("rename-repeated-ids",),
     ),
     ProviderRule(
         "BR-4",
-        "text beside results in one message",
+        "text next to results in one message",
         "messages.{n}.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
         "I",
-        "2024",
         ("langchain-aws #141",),
+        date="2024",
         unjudged="reported in 2024 only; whether it still holds, and for which models, is not known",
         repaired_by=("order-blocks",),
     ),
@@ -59,7 +55,6 @@ RULES = (
         "a message without content",
         "The content field in the Message object at messages.{n} is empty. Add a ContentBlock object to the content field and try again.",
         "I",
-        _DATE,
         ("Portkey gateway #995",),
         repaired_by=("drop-empty-blocks",),
     ),
@@ -68,7 +63,6 @@ RULES = (
         "a failed result without content",
         "The content field at messages.{n}.content.{m}.toolResult cannot be empty when status value is error.",
         "I",
-        _DATE,
         ("aws-samples agentcore chat #15",),
         advice="the result is no more than its status: give it a text that says what failed",
     ),
@@ -77,7 +71,6 @@ RULES = (
         "an empty text",
         "The text field in the ContentBlock object at messages.{n}.content.{m} is blank. Add text to the text field, and try again.",
         "I",
-        _DATE,
         ("openclaw #72899", "openclaw #73472", "openclaw #72622"),
         repaired_by=("drop-empty-blocks",),
     ),
@@ -86,26 +79,21 @@ RULES = (
         "a text of nothing but white space",
         "The model returned the following errors: messages: text content blocks must contain non-whitespace text",
         "IR",
-        _DATE,
         ("hermes-agent #63983", "hermes-agent #61318"),
-        unjudged='it is a rule of the model behind it: Claude refused " " as a whole message, and Claude Sonnet 4.5 took "\\n" between other texts with 200',
+        unjudged='it is a rule of the model itself: Claude refused " " as a whole message, and Claude Sonnet 4.5 took "\\n" between other texts with 200',
         repaired_by=("drop-empty-blocks",),
     ),
 )
 
-_BY_ID = {rule.id: rule for rule in RULES}
-
-
-def violation(rule: str, path: str, open_ended: bool = False, **values: Any) -> Violation:
-    return Violation(rule, path, (), _BY_ID[rule].say(**values), open_ended)
+violation = violations_of(RULES)
 
 
 def check(request: Request) -> Iterator[Violation]:
-    """In order of place. BR-1 is told at the message with the call, though its text counts the one after it."""
-    yield from by_place(_found([entry(message) for message in request.messages]))
+    """In order of place. BR-1 is reported at the message with the call, though its text counts the one after it."""
+    yield from by_place(_violations([entry(message) for message in request.messages]))
 
 
-def _found(messages: list[dict[str, Any]]) -> Iterator[Violation]:
+def _violations(messages: list[dict[str, Any]]) -> Iterator[Violation]:
     for n, message in enumerate(messages):
         yield from _blocks(n, message)
     groups = _turns(messages)
@@ -142,7 +130,7 @@ def _role(messages: list[dict[str, Any]], turn: list[int]) -> str:
 
 
 def _ids(messages: list[dict[str, Any]], turn: list[int], kind: str) -> list[tuple[int, str]]:
-    """Without calls that the provider runs itself: Nova's, whose results stand in the same message of the assistant."""
+    """Without calls that the provider runs itself: Nova's, whose results are in the same message of the assistant."""
     blocks = (
         (n, entry(block[kind]))
         for n in turn
@@ -160,7 +148,7 @@ def _over(answered: list[tuple[int, str]], calls: int) -> int:
 def _blocks(n: int, message: dict[str, Any]) -> Iterator[Violation]:
     if message.get("content") in ("", [], None):
         yield violation("BR-5", f"messages.{n}", n=n)
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     twice: dict[str, None] = {}
     for m, block in enumerate(entries(message.get("content"))):
         text = block.get("text")
@@ -171,9 +159,9 @@ def _blocks(n: int, message: dict[str, Any]) -> Iterator[Violation]:
             yield violation("BR-6", f"messages.{n}.content.{m}.toolResult", n=n, m=m)
         if "toolUse" in block:
             call = word(entry(block["toolUse"]).get("toolUseId"))
-            if call in seen:
+            if call in seen_ids:
                 twice[call] = None
-            seen.add(call)
+            seen_ids.add(call)
     if twice:
         yield violation("BR-3", f"messages.{n}", n=n, ids=", ".join(twice))
 
@@ -181,7 +169,7 @@ def _blocks(n: int, message: dict[str, Any]) -> Iterator[Violation]:
 BEDROCK_PROFILE = Profile(
     "bedrock",
     "Amazon Bedrock Converse",
-    "Rules of the model behind it (signatures, order of blocks, the last role, names and ids) are not judged: only what Converse itself was seen to refuse.",
+    "Rules of the model itself (signatures, order of blocks, the last role, names and ids) are not judged: only what Converse itself was seen to refuse.",
     RULES,
     check,
     wire=BEDROCK,

@@ -25,5 +25,5 @@ def word(value: Any) -> str:
 
 
 def by_place(violations: Iterable[Violation]) -> list[Violation]:
-    """In the order of the indexes in their paths: what is only known at the end of the list is told where it began."""
-    return sorted(violations, key=lambda found: [int(number) for number in _NUMBER.findall(found.path)])
+    """In the order of the indexes in their paths: what is only known at the end of the list is reported where it began."""
+    return sorted(violations, key=lambda violation: [int(number) for number in _NUMBER.findall(violation.path)])

@@ -23,7 +23,7 @@ class UnknownProfile(UnknownName):
 
 
 def profile(name: str) -> Profile:
-    for found in PROFILES:
-        if found.name == name:
-            return found
+    for candidate in PROFILES:
+        if candidate.name == name:
+            return candidate
     raise UnknownProfile(name)

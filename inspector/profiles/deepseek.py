@@ -13,7 +13,6 @@ OV_1 = ProviderRule(
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
     "(insufficient tool messages following tool_calls message)",
     "I",
-    "2026-07",
     ("agno #3105", "OpenManus #744"),
     also=("insufficient tool messages following tool_calls message",),
     repaired_by=UNANSWERED,
@@ -23,7 +22,6 @@ OV_1R = ProviderRule(
     "a tool message without its call before it",
     "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
     "I",
-    "2026-07",
     ("agno #3105", "OpenManus #744"),
     repaired_by=UNCALLED,
 )
@@ -32,7 +30,6 @@ OV_4 = ProviderRule(
     "an answer without its reasoning, in a turn in which a tool was called",
     "The `reasoning_content` in the thinking mode must be passed back to the API.",
     "I",
-    "2026-07",
     ("https://api-docs.deepseek.com/guides/thinking_mode", "openclaw #73417", "kimi-cli #2141", "aider-desk #529"),
     also=("Missing `reasoning_content` field in the assistant message at message index {n}.",),
     advice="an empty string is accepted as reasoning; V3.2 names the index of the message, V4 does not. Between two messages of the user without a call "
@@ -45,13 +42,13 @@ RULES = (OV_1, OV_1R, OV_4)
 
 def check(request: Request) -> Iterator[Violation]:
     """In order of place. OV-4 is silent where thinking is known to be off."""
-    yield from by_place(_found(request))
+    yield from by_place(_violations(request))
 
 
-def _found(request: Request) -> Iterator[Violation]:
-    for found in unpaired(request.messages):
-        rule = OV_1 if found.fault is Fault.UNANSWERED else OV_1R
-        yield Violation(rule.id, f"messages.{found.n}", (), rule.say(), found.open_ended)
+def _violations(request: Request) -> Iterator[Violation]:
+    for pairing_fault in unpaired(request.messages):
+        rule = OV_1 if pairing_fault.fault is Fault.UNANSWERED else OV_1R
+        yield Violation(rule.id, f"messages.{pairing_fault.n}", (), rule.say(), pairing_fault.open_ended)
     if request.thinking is not False:
         yield from _without_reasoning([entry(message) for message in request.messages])
 

@@ -23,10 +23,10 @@ _LISTED = frozenset({"system", "system_1", "assistant", "developer", "context", 
 
 def check(signed: bool, request: Request) -> Iterator[Violation]:
     """One pass over the contents. `signed`: calls of the current turn must bear signatures, as Gemini 3 wants them."""
-    yield from by_place(_found(signed, request))
+    yield from by_place(_violations(signed, request))
 
 
-def _found(signed: bool, request: Request) -> Iterator[Violation]:
+def _violations(signed: bool, request: Request) -> Iterator[Violation]:
     strict = is_strict(request.model) if signed else False
     roles = _roles(signed, strict)
     waiting: tuple[int, int] | None = None
@@ -77,8 +77,8 @@ def _waiting(waiting: tuple[int, int] | None, index: int, calls: int) -> tuple[i
 def is_strict(model: str | None) -> bool | None:
     """Whether the model refuses a request that ends with a model turn, and roles other than user and model; None where the name does not say."""
     name = (model or "").rpartition("/")[2]
-    found = _VERSION.search(name)
-    return (int(found[1]), int(found[2] or 0)) >= _STRICT_SINCE or name.startswith(_FIRST_STRICT) if found else None
+    version = _VERSION.search(name)
+    return (int(version[1]), int(version[2] or 0)) >= _STRICT_SINCE or name.startswith(_FIRST_STRICT) if version else None
 
 
 def _roles(signed: bool, strict: bool | None) -> frozenset[str]:

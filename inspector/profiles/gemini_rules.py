@@ -11,7 +11,6 @@ GE_1 = ProviderRule(
     "a history that starts with calls",
     "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
     "I",
-    "2026-07",
     ("gemini-cli #26486", "gemini-cli #11814", "adk-python #1581"),
     advice="Model contents in a row are one turn: gemini-3 took a call in each of two, with both results after them, four times.",
     repaired_by=("move-results", "start-with-user", "merge-same-role-messages"),
@@ -21,7 +20,6 @@ GE_2 = ProviderRule(
     "responses that do not directly follow the calls",
     "Please ensure that function response turn comes immediately after a function call turn.",
     "I",
-    "2026-07",
     ("langchain #27799",),
     repaired_by=UNCALLED,
 )
@@ -30,7 +28,6 @@ GE_3 = ProviderRule(
     "not as many responses as calls",
     "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
     "I",
-    "2026-07",
     ("gemini-cli #17208", "gemini-cli #15568", "vertesia/llumiverse #620", "archestra-ai/archestra #7585"),
     advice="Calls of model contents in a row are counted together. Results of one turn that are split over contents are refused (2.5-flash, 3.1-flash-lite, 3.7-flash).",
     repaired_by=(*UNANSWERED, "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
@@ -40,7 +37,6 @@ GE_4 = ProviderRule(
     "a content without parts",
     "* GenerateContentRequest.contents[{n}].parts: contents.parts must not be empty.",
     "I",
-    "2026-07",
     ("goose #1458", "vercel/ai #3775", "envoy ai-gateway #2686"),
     also=("Unable to submit request because it must include at least one parts field, which describes the prompt input.",),
     repaired_by=("drop-empty-blocks",),
@@ -50,7 +46,6 @@ GE_5 = ProviderRule(
     "a part without data: neither text, call, result nor file, and no signature",
     "* GenerateContentRequest.contents[{n}].parts[{m}].data: required oneof field 'data' must have one initialized field",
     "I",
-    "2026-07",
     ("CLIProxyAPI #1292", "envoy ai-gateway #2686"),
     also=("Unable to submit request because Model input cannot be empty.",),
     advice='{"text": ""} was accepted nine times (2.5-flash, 3-flash-preview), a thought of a signature alone by AI Studio and Vertex. '
@@ -62,8 +57,8 @@ GE_6 = ProviderRule(
     "the list ends with a model turn, and the model does not continue one",
     "Requests ending with a model turn are not supported.",
     "IR",
-    "2026-10",
     ("envoy ai-gateway #2686", _SWEEP),
+    date="2026-10",
     also=("Please ensure that multiturn requests ends with a user role or a function response.",),
     advice="Refused by 3.5-flash-lite and by 3.6 and later; 3-flash-preview, 3.1-flash-lite and 3.5-flash go on with the turn, and so do models of 2.5. "
     "Judged only where the model's name says which it is. The second text is of 2023.",
@@ -75,7 +70,6 @@ GE_7 = ProviderRule(
     "a response and user text in one content",
     "(status 400 without a known text: function response and other parts in one content)",
     "I",
-    "2026-07",
     ("envoy ai-gateway #2686",),
     unjudged="one report, of Vertex only and without its text; a body does not say to which endpoint it goes",
     repaired_by=("order-blocks",),
@@ -86,21 +80,19 @@ GE_8 = ProviderRule(
     "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing "
     "thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}`, position {n}.",
     "I",
-    "2026-07",
     ("Antigravity-Manager #139", "google/adk-js #149", "https://ai.google.dev/gemini-api/docs/thought-signatures"),
     also=(
         "Function call is missing a thought_signature in functionCall parts.",
         "Unable to submit request because function call `{name}` in the {n}. content block is missing a `thought_signature`.",
     ),
     advice="Of parallel calls only the first bears one, of sequential steps each; turns before the last user text are not asked. "
-    "A signature cannot be made up. With a long history the same fault was seen as: Request contains an invalid argument.",
+    "There is no placeholder for a signature. With a long history the same fault was seen as: Request contains an invalid argument.",
 )
 GE_9 = ProviderRule(
     "GE-9",
     "a thought signature of another model or route",
     "Invalid thought signature.",
     "C",
-    "2026-07",
     ("docs.apiyi.com",),
     also=("Corrupted thought signature.",),
     unjudged="whether a signature is genuine is known to the provider alone",
@@ -110,8 +102,8 @@ GE_10 = ProviderRule(
     "two contents of one role in a row",
     "Please ensure that multiturn requests alternate between user and model.",
     "IR",
-    "2026-10",
     ("hermes-agent #55125", _SWEEP),
+    date="2026-10",
     obsolete="accepted by every model of Gemini 3 that was asked, and the model saw both",
     repaired_by=("merge-same-role-messages",),
 )
@@ -120,8 +112,8 @@ GE_11 = ProviderRule(
     "a role that is neither user nor model",
     "Please use a valid role: user, model.",
     "IR",
-    "2026-10",
     ("one-api #1385", "openagent #1666", "frigate #24013", _SWEEP),
+    date="2026-10",
     also=("Role '{role}' is not supported. Please use a valid role:",),
     advice="`function`, for results, is refused from 3.6 on; `system` was accepted by 3-flash-preview, 3.1-flash-lite and 3.5-flash, and is refused by "
     "3.5-flash-lite and by 3.6 and later. Where the model's name does not say, only a role that no model takes is claimed.",

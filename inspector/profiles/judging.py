@@ -31,13 +31,13 @@ def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) 
     """
     thinking = THINKING.get(conversation.fact("thinking") or "")
     judge = profile(profile_name)
-    found = judge.judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)
+    judgement = judge.judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)
     own, why = own_profile(conversation, ANTHROPIC_PROFILE.name)
     if why and own == profile_name:
-        found = replace(found, notes=(why, *found.notes))
+        judgement = replace(judgement, notes=(why, *judgement.notes))
     if wire_of(conversation.format):
         masked = [chunk.seq for chunk, _ in masked_thinking(conversation.chunks)]
         about = f"telemetry masked the thinking at seq {span_text(masked)}: what was sent is unknown, and this verdict is of the masks"
-        return replace(found, notes=(*found.notes, about)) if masked else found
+        return replace(judgement, notes=(*judgement.notes, about)) if masked else judgement
     at_end = {rule.id for rule in judge.rules if rule.at_end}
-    return replace(found, violations=tuple(violation for violation in found.violations if violation.id not in at_end))
+    return replace(judgement, violations=tuple(violation for violation in judgement.violations if violation.id not in at_end))

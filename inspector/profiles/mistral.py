@@ -55,10 +55,10 @@ _TAKES_NOW = _TAKES | {"system": _WORDS | {"input_audio"}, "tool": _SEEN_AND_HEA
 
 def check(strict: bool, request: Request) -> Iterator[Violation]:
     """One pass over the messages. `strict`: as mistral-common 1.11.0 serves tokenizer v11, else as 1.13.1 serves v13."""
-    yield from by_place(_found(strict, request))
+    yield from by_place(_violations(strict, request))
 
 
-def _found(strict: bool, request: Request) -> Iterator[Violation]:
+def _violations(strict: bool, request: Request) -> Iterator[Violation]:
     count = len(request.messages)
     if count == 0:
         yield Violation("MI-9", "messages", (), MI_9.text)

@@ -14,7 +14,6 @@ MI_1 = ProviderRule(
     "not as many results as calls before the next assistant message or the end",
     "Not the same number of function calls and responses",
     "IX",
-    "2026-07",
     ("mistralai/client-ts #106", "mistral-common"),
     repaired_by=UNANSWERED,
 )
@@ -23,7 +22,6 @@ MI_2 = ProviderRule(
     "a role that may not follow the one before it",
     "Unexpected role '{role}' after role '{previous}'",
     "IX",
-    "2026-07",
     ("datapizza-ai #98", "crush #279", "hermes-agent #20154", "mistral-common"),
     advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to. The live API answers such a request with 200 now, "
     "and mistral-common 1.12.0 and later allow it: for what is sent to the API, the profile mistral is right.",
@@ -34,7 +32,6 @@ MI_3 = ProviderRule(
     "the list ends with an assistant message",
     "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got assistant",
     "IX",
-    "2026-07",
     ("0xPlaygrounds/rig #1130", "mistral-common"),
     also=(
         "Expected last role User or Tool (or Assistant with prefix) for serving but got",
@@ -49,7 +46,6 @@ MI_4 = ProviderRule(
     "a tool call id that is not nine letters and digits (tokenizer v3 to v11)",
     "Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.",
     "X",
-    "2026-07",
     ("mistral-common",),
     # An id with white space in it is no {id}.
     also=(
@@ -64,7 +60,6 @@ MI_5 = ProviderRule(
     "text and calls in one assistant message, or neither (tokenizer v3)",
     "Assistant message must have either content or tool_calls, but not both.",
     "X",
-    "2026-07",
     ("mistral-common",),
     unjudged="only tokenizer v3 asks it, and models of v7 and later are judged here",
 )
@@ -73,7 +68,6 @@ MI_6 = ProviderRule(
     "a result of no call, a second result, or a call id twice in one message (tokenizer v11 and later)",
     UNEXPECTED_ID,
     "X",
-    "2026-07",
     ("mistral-common",),
     also=(ID_ANSWERED_TWICE, ID_CALLED_TWICE),
     repaired_by=(
@@ -91,7 +85,6 @@ MI_7 = ProviderRule(
     "a system message after an assistant or tool message",
     "Unexpected role 'system' after role '{previous}'",
     "X",
-    "2026-07",
     ("mistral-common",),
     also=("Unexpected role 'Roles.system' after role '{previous}'",),
     repaired_by=("system-first",),
@@ -101,7 +94,6 @@ MI_8 = ProviderRule(
     "a name of a function with other characters, or longer than 64",
     "Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64.",
     "X",
-    "2026-07",
     ("mistral-common",),
     repaired_by=("sanitize-tool-names",),
 )
@@ -110,7 +102,6 @@ MI_9 = ProviderRule(
     "no message at all, or a single one that is neither the user's nor the system's",
     "Conversation must have at least one message",
     "X",
-    "2026-07",
     ("mistral-common",),
     also=("Conversation must start with a user message or system message",),
     repaired_by=("start-with-user",),
@@ -120,7 +111,6 @@ MI_10 = ProviderRule(
     "a role that is not known",
     "Unknown message role: {role}",
     "X",
-    "2026-07",
     ("mistral-common",),
 )
 MI_11 = ProviderRule(
@@ -128,7 +118,6 @@ MI_11 = ProviderRule(
     "a tool call id that is empty or `null` (tokenizer v13 and later)",
     "Tool call id must be a non-empty string other than 'null' for tokenizer version 13 or newer.",
     "X",
-    "2026-07",
     ("mistral-common",),
     repaired_by=("rename-invalid-ids", "shorten-ids"),
 )
@@ -138,7 +127,6 @@ MI_12 = ProviderRule(
     "a message of the user, the system or a tool whose content is missing or null",
     "Input should be a valid string",
     "X",
-    "2026-07",
     ("mistral-common",),
     also=("'NoneType' object is not iterable",),
     advice="The texts are those of the libraries below the validator, so that other faults may say them too.",
@@ -150,7 +138,6 @@ MI_13 = ProviderRule(
     "a chunk of a type that its role does not have: thinking of the user, an image of the assistant or in the system prompt",
     "{chunk} cannot be used in {role} message.",
     "X",
-    "2026-07",
     ("mistral-common",),
     also=("Input should be a valid string",),
     advice="The second text is that of 1.11.0, for other faults too. Types that mistral-common does not know, such as documents, are the API's own and are not judged.",

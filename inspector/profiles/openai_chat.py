@@ -17,13 +17,13 @@ _NAMES = ((bool, "a boolean"), (dict, "an object"), (list, "an array"), (int, "a
 
 def check(request: Request) -> Iterator[Violation]:
     """In order of place."""
-    yield from by_place(_found(request))
+    yield from by_place(_violations(request))
 
 
-def _found(request: Request) -> Iterator[Violation]:
-    for found in unpaired(request.messages):
-        ids = ", ".join(found.ids)
-        yield violation(_RULE[found.fault], f"messages.{found.n}", found.open_ended, ids=ids, id=ids)
+def _violations(request: Request) -> Iterator[Violation]:
+    for pairing_fault in unpaired(request.messages):
+        ids = ", ".join(pairing_fault.ids)
+        yield violation(_RULE[pairing_fault.fault], f"messages.{pairing_fault.n}", pairing_fault.open_ended, ids=ids, id=ids)
     for n, message in enumerate(map(entry, request.messages)):
         role = word(message.get("role"))
         if role in _NEED_CONTENT and message.get("content") is None and not (role == "assistant" and _instead(message)):

@@ -1,10 +1,7 @@
 """The dated table of what OpenAI Chat Completions refuses, and the same refusals in the words of others that speak its wire shape."""
 
-from typing import Any
+from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, violations_of
 
-from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, Violation
-
-_DATE = "2026-07"
 _UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
 _ELSEWHERE = "another provider's words for {}, by which it is judged"
 
@@ -14,7 +11,6 @@ RULES = (
         "a call is not answered directly after its message",
         _UNANSWERED + " The following tool_call_ids did not have response messages: {ids}",
         "I",
-        _DATE,
         ("CLIProxyAPI #2798", "ellmer #459", "litellm #10083"),
         repaired_by=UNANSWERED,
     ),
@@ -23,7 +19,6 @@ RULES = (
         "a tool message without calls before it",
         "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
         "I",
-        _DATE,
         ("morphic #136", "open-chat-studio #1659"),
         repaired_by=UNCALLED,
     ),
@@ -32,7 +27,6 @@ RULES = (
         "a tool message whose id is not among the calls before it",
         "Invalid parameter: 'tool_call_id' of '{id}' not found in 'tool_calls' of previous message.",
         "C",
-        _DATE,
         ("several public repositories",),
         repaired_by=UNCALLED,
     ),
@@ -42,7 +36,6 @@ RULES = (
         "Invalid 'messages[{n}].tool_calls[{m}].id': string too long. Expected a string with maximum length {limit}, "
         "but got a string with length {length} instead.",
         "I",
-        _DATE,
         ("vercel/ai #8132", "camel #2215", "anomalyco/opencode #12653", "openclaw #875"),
         advice="limits of 40 and of 64 were reported; ids of 41 to 64 characters could be sent in July 2026 and are not held against a history",
         repaired_by=("rename-invalid-ids", "shorten-ids"),
@@ -52,7 +45,6 @@ RULES = (
         "an empty list of calls",
         "Invalid 'messages[{n}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.",
         "I",
-        _DATE,
         ("openai-node #1341",),
         repaired_by=("drop-empty-blocks",),
     ),
@@ -61,7 +53,6 @@ RULES = (
         "a message without content, and without calls in its stead",
         "Invalid value for 'content': expected a string, got null.",
         "I",
-        _DATE,
         ("docker-agent #63",),
         also=("Invalid value for 'messages[{n}].content': expected a string, got null.",),
         repaired_by=("drop-empty-blocks",),
@@ -71,8 +62,8 @@ RULES = (
         "one role twice in a row, another first or last role, two results for one call",
         "(no text is known: order of roles, two results for one call)",
         "R",
-        "2026-10",
         ("turn structures sent to every model, recorded in public on 2026-10-03",),
+        date="2026-10",
         unjudged="any order of roles, and any last one, was accepted by all 26 models that were asked; no report of a refusal of two results was found",
     ),
     ProviderRule(
@@ -80,7 +71,6 @@ RULES = (
         "the arguments of a call are no string",
         "Invalid type for 'messages[{n}].tool_calls[{m}].function.arguments': expected a string, but got {kind} instead.",
         "I",
-        _DATE,
         ("aaif-goose/goose-mobile #20",),
         repaired_by=("sanitize-arguments",),
     ),
@@ -93,7 +83,6 @@ ELSEWHERE = (
         "DashScope (Qwen): a call is not answered directly after its message",
         "<400> InternalError.Algo.InvalidParameter: " + _UNANSWERED,
         "I",
-        _DATE,
         ("qwen-code #606",),
         also=("InternalError.Algo.InvalidParameter: {what}tool_calls",),
         unjudged=_ELSEWHERE.format("OC-1"),
@@ -104,7 +93,6 @@ ELSEWHERE = (
         "Moonshot: a call is not answered directly after its message",
         "an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'",
         "I",
-        _DATE,
         ("kimi-cli #2405",),
         unjudged=_ELSEWHERE.format("OC-1"),
         repaired_by=UNANSWERED,
@@ -114,7 +102,6 @@ ELSEWHERE = (
         "Moonshot: a tool message whose id is not among the calls before it",
         "tool_call_id {id} is not found",
         "C",
-        _DATE,
         ("public code",),
         also=("tool_call_id is not found",),
         unjudged=_ELSEWHERE.format("OC-3"),
@@ -122,8 +109,4 @@ ELSEWHERE = (
     ),
 )
 
-_BY_ID = {rule.id: rule for rule in RULES}
-
-
-def violation(rule: str, path: str, open_ended: bool = False, **values: Any) -> Violation:
-    return Violation(rule, path, (), _BY_ID[rule].say(**values), open_ended)
+violation = violations_of(RULES)

@@ -13,15 +13,14 @@ from inspector.projections.openai_responses import CALL_TYPES, FUNCTION, OUTPUT_
 LONGEST_CALL_ID = 64
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _PREFIX = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
-_WORDS_OF_OUTPUT = {each.output: f"{each.words} output" for each in CALL_TYPES.values()}
-_OTHERS = [each.words for kind, each in CALL_TYPES.items() if kind != FUNCTION]
+_WORDS_OF_OUTPUT = {call_type.output: f"{call_type.words} output" for call_type in CALL_TYPES.values()}
+_OTHERS = [call_type.words for kind, call_type in CALL_TYPES.items() if kind != FUNCTION]
 
 OR_1 = ProviderRule(
     "OR-1",
     "a call that the client runs (of a function, a custom tool, a shell, a patch, a search for tools, a computer) without its output",
     "No tool output found for function call {id}.",
     "I",
-    "2026-07",
     (
         "CLIProxyAPI #2368",
         "frontman #1592",
@@ -38,10 +37,9 @@ OR_2 = ProviderRule(
     "an output without its call",
     "No tool call found for function call output with call_id {id}.",
     "I",
-    "2026-07",
     ("continue #10092", "microsoft/vscode #320060", "Codex-Manager #476"),
     also=tuple(f"No tool call found for {words} output with call_id {{id}}." for words in _OTHERS),
-    advice="With previous_response_id or an item_reference the call may stand in what the provider stored: such an output is not judged here.",
+    advice="With previous_response_id or an item_reference the call may be in what the provider stored: such an output is not judged here.",
     repaired_by=UNCALLED,
 )
 OR_3 = ProviderRule(
@@ -49,7 +47,6 @@ OR_3 = ProviderRule(
     "a reasoning item without the item that it led to",
     "Item '{id}' of type 'reasoning' was provided without its required following item.",
     "I",
-    "2026-07",
     ("continue #8933", "vercel/ai #7099", "openai-node #1567", "mastra-ai/mastra #11103", "OpenHands/software-agent-sdk #1754"),
     advice="The item that followed is known by its own id: an assistant message without one is not it. Reasoning without an id, with its "
     "encrypted content, asks for no item.",
@@ -60,7 +57,6 @@ OR_4 = ProviderRule(
     "an item without the reasoning that led to it",
     "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{other}'.",
     "I",
-    "2026-07",
     ("continue #11994", "continue #12620"),
     unjudged="which reasoning item an item was made with is known to the provider alone; of function_call items the refusal is not confirmed",
     advice="A client dropped reasoning and kept the ids of the items after it: send both, or the items without their ids.",
@@ -71,7 +67,6 @@ OR_5 = ProviderRule(
     "the same item twice",
     "Duplicate item found with id {id}. Remove duplicate items from your input and try again.",
     "C",
-    "2026-07",
     ("several public repositories",),
 )
 OR_6 = ProviderRule(
@@ -79,7 +74,6 @@ OR_6 = ProviderRule(
     "an item's id starts as those of another kind do",
     "Invalid 'input[{n}].id': '{id}'. Expected an ID that begins with '{prefix}'.",
     "I",
-    "2026-07",
     ("openai/codex #33176", "nodetool #4252", "cockpit-tools #2090"),
 )
 OR_7 = ProviderRule(
@@ -88,7 +82,6 @@ OR_7 = ProviderRule(
     "Invalid 'input[{n}].id': '{id}'. Expected an ID that contains letters, numbers, underscores, or dashes, "
     "but this value contained additional characters.",
     "I",
-    "2026-07",
     ("langchainjs #11044",),
     # An id with white space in it is no {id}.
     also=("Invalid 'input[{n}].id': '{given}'. Expected an ID that contains letters, numbers, underscores, or dashes",),
@@ -98,7 +91,6 @@ OR_8 = ProviderRule(
     f"a call id longer than {LONGEST_CALL_ID} characters",
     "Invalid 'input[{n}].call_id': string too long. Expected a string with maximum length {limit}, but got a string with length {length} instead.",
     "I",
-    "2026-07",
     ("AnswerDotAI/fastllm #45",),
     repaired_by=("rename-invalid-ids",),
 )
@@ -107,7 +99,6 @@ OR_9 = ProviderRule(
     "a reference to an item that was not stored",
     "Item with id '{id}' not found. Items are not persisted when `store` is set to false",
     "I",
-    "2026-07",
     ("opencode #7724",),
     unjudged="what the provider has stored cannot be seen in a request",
     repaired_by=("strip-thinking",),
@@ -118,7 +109,6 @@ OR_10 = ProviderRule(
     "a call or output with an empty call id",
     "Invalid 'input[{n}].call_id': empty string. Expected a string with minimum length 1, but got an empty string instead.",
     "I",
-    "2026-07",
     ("earendil-works/pi #2917", "hermes-studio #328", "CodexPlusPlus #315"),
     repaired_by=("rename-invalid-ids",),
 )
@@ -127,17 +117,17 @@ RULES = (OR_1, OR_2, OR_3, OR_4, OR_5, OR_6, OR_7, OR_8, OR_9, OR_10)
 
 
 def check(request: Request) -> Iterator[Violation]:
-    """One pass over the items; what only the end of the list decides is told where it began."""
-    yield from by_place(_found(request))
+    """One pass over the items; what only the end of the list decides is reported where it began."""
+    yield from by_place(_violations(request))
 
 
-def _found(request: Request) -> Iterator[Violation]:
+def _violations(request: Request) -> Iterator[Violation]:
     calls: dict[str, tuple[int, str]] = {}
     answered: set[str] = set()
     run_by_provider: set[str] = set()
     continued = request.continued
-    seen: set[str] = set()
-    last_said = -1
+    seen_ids: set[str] = set()
+    last_message = -1
     reasoning: tuple[int, str] | None = None
     for index, item in enumerate(map(entry, request.messages)):
         kind = word(item.get("type")) or ("message" if "role" in item else "")
@@ -146,7 +136,7 @@ def _found(request: Request) -> Iterator[Violation]:
         item_id = word(item.get("id"))
         reasoning = (index, item_id) if kind == "reasoning" and item_id else None
         if kind == "message":
-            last_said = index
+            last_message = index
         call = word(item.get("call_id"))
         continued = continued or refers_to_call(item)
         if (kind in CALL_TYPES or kind in OUTPUT_TYPES) and len(call) > LONGEST_CALL_ID:
@@ -161,12 +151,12 @@ def _found(request: Request) -> Iterator[Violation]:
             answered.add(call)
         elif kind in OUTPUT_TYPES and not continued and call not in run_by_provider and item.get("execution") != "server":
             yield Violation("OR-2", f"input.{index}", (), _in_words(OR_2, _WORDS_OF_OUTPUT[kind], call))
-        yield from _of_ids(index, item, kind, seen)
+        yield from _of_ids(index, item, kind, seen_ids)
     if reasoning is not None:
         yield _led_nowhere(*reasoning, open_ended=True)
     for call, (index, words) in calls.items():
         if call not in answered:
-            yield Violation("OR-1", f"input.{index}", (), _in_words(OR_1, words, call), index > last_said)
+            yield Violation("OR-1", f"input.{index}", (), _in_words(OR_1, words, call), index > last_message)
 
 
 def _in_words(rule: ProviderRule, words: str, call: str) -> str:
@@ -186,7 +176,7 @@ def _led_nowhere(index: int, item_id: str, open_ended: bool) -> Violation:
     return Violation("OR-3", f"input.{index}", (), OR_3.say(id=item_id), open_ended)
 
 
-def _of_ids(index: int, item: dict[str, Any], kind: str, seen: set[str]) -> Iterator[Violation]:
+def _of_ids(index: int, item: dict[str, Any], kind: str, seen_ids: set[str]) -> Iterator[Violation]:
     """Only what the model put out bears an id of the provider; a client's own message has none."""
     item_id = item.get("id")
     if kind not in _PREFIX or not isinstance(item_id, str):
@@ -195,9 +185,9 @@ def _of_ids(index: int, item: dict[str, Any], kind: str, seen: set[str]) -> Iter
         yield Violation("OR-7", f"input.{index}", (), OR_7.say(n=index, id=item_id))
     elif not item_id.startswith(_PREFIX[kind]):
         yield Violation("OR-6", f"input.{index}", (), OR_6.say(n=index, id=item_id, prefix=_PREFIX[kind]))
-    if item_id and item_id in seen:
+    if item_id and item_id in seen_ids:
         yield Violation("OR-5", f"input.{index}", (), OR_5.say(id=item_id))
-    seen.add(item_id)
+    seen_ids.add(item_id)
 
 
 OPENAI_RESPONSES_PROFILE = Profile(

@@ -14,7 +14,6 @@ TE_1 = ProviderRule(
     "messages of the user and of the assistant do not take turns (calls and results aside)",
     "After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.",
     "X",
-    "2026-07",
     _SOURCE,
     also=(
         "Conversation roles must alternate user/assistant/user/assistant/...",
@@ -38,7 +37,6 @@ TE_2 = ProviderRule(
     "a tool message without a call before it",
     "Message has tool role, but there was no previous assistant message with a tool call!",
     "X",
-    "2026-07",
     ("templates of gpt-oss and MiniMax M2",),
     unjudged="the template of Ministral 3 does not ask it; those of gpt-oss and MiniMax M2 do",
     repaired_by=UNCALLED,
@@ -48,7 +46,6 @@ TE_3 = ProviderRule(
     "several calls in one message",
     "This model only supports single tool-calls at once!",
     "X",
-    "2026-07",
     ("templates of Llama 3.1 to 3.3",),
     unjudged="the template of Ministral 3 does not ask it; those of Llama 3.1 to 3.3 do",
 )
@@ -57,7 +54,6 @@ TE_4 = ProviderRule(
     "an assistant message with neither content, thinking nor calls",
     "Assistant message must have a string or a list of chunks in content or a list of tool calls.",
     "X",
-    "2026-07",
     _SOURCE,
     repaired_by=("drop-empty-blocks", "thinking-to-text"),
 )
@@ -66,7 +62,6 @@ TE_5 = ProviderRule(
     "a role that the template does not know, or a system message that is not the first",
     "Only user, assistant and tool roles are supported, got {role}.",
     "X",
-    "2026-07",
     _SOURCE,
     repaired_by=("system-first", "merge-same-role-messages"),
 )
@@ -75,7 +70,6 @@ TE_6 = ProviderRule(
     "a user message without content, or with a chunk that is neither text nor image",
     "User message must have a string or a list of chunks in content",
     "X",
-    "2026-07",
     _SOURCE,
     also=("Only text, image and image_url chunks are supported in user message content.",),
     repaired_by=("drop-empty-blocks",),
@@ -85,7 +79,6 @@ TE_7 = ProviderRule(
     "a chunk of an assistant or system message that is neither text nor thinking",
     "Only text and thinking chunks are supported in assistant message contents.",
     "X",
-    "2026-07",
     _SOURCE,
     also=("Only text and thinking chunks are supported in system message contents.",),
 )
@@ -94,7 +87,6 @@ TE_8 = ProviderRule(
     "a call id that is not nine characters long",
     "Tool call IDs should be alphanumeric strings with length 9!",
     "X",
-    "2026-07",
     ("templates of Mistral Nemo and Mistral Small 3.2",),
     unjudged="the template of Ministral 3 does not ask it; the profile mistral-strict does",
     repaired_by=("shorten-ids",),
@@ -104,7 +96,7 @@ RULES = (TE_1, TE_2, TE_3, TE_4, TE_5, TE_6, TE_7, TE_8)
 
 
 def check(request: Request) -> Iterator[Violation]:
-    """One pass. A violation of turns is told once: what follows is judged from the turn that was wrong."""
+    """One pass. A violation of turns is reported once: what follows is judged from the turn that was wrong."""
     awaited = "user"
     for index, message in enumerate(map(entry, request.messages)):
         role, content = word(message.get("role")), message.get("content")
@@ -130,17 +122,17 @@ def check(request: Request) -> Iterator[Violation]:
             yield Violation("TE-5", f"messages.{index}", (), TE_5.say(role=role))
 
 
-def _chunks(index: int, content: Any, allowed: tuple[str, ...], found: Violation) -> Iterator[Violation]:
+def _chunks(index: int, content: Any, allowed: tuple[str, ...], violation: Violation) -> Iterator[Violation]:
     """The template reads a list chunk by chunk, and anything else as text."""
     for place, chunk in enumerate(content if isinstance(content, list) else []):
         if word(entry(chunk).get("type")) not in allowed:
-            yield Violation(found.id, f"messages.{index}.content.{place}", (), found.text)
+            yield Violation(violation.id, f"messages.{index}.content.{place}", (), violation.text)
 
 
 ALTERNATING_TEMPLATE = Profile(
     "alternating-template",
     "The chat template of Ministral 3 14B Reasoning 2512 (open models whose templates want alternating turns)",
-    "One template is judged as it stands: others ask less (alternation of calls) or more (nine-character ids, one call a turn). "
+    "One template is judged as it is: others ask less (alternation of calls) or more (nine-character ids, one call a turn). "
     "A content of null is read as an empty text, and reasoning as a chunk of thinking, as servers hand them to templates. "
     "llama.cpp makes chunks of texts too, and so renders an empty answer, which others refuse (TE-4).",
     RULES,

@@ -68,12 +68,13 @@ def wire_of(format_name: str) -> str:
 
 
 def members(package: str, attribute: str) -> list[Any]:
-    """The `attribute` of every module of a package that has one, by the names of the modules; nothing where there is no such package."""
+    """The `attribute` of every module of a package that has one, by the names of the modules; of a tuple its items. Nothing where there is no such package."""
     spec = find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
         return []
     modules = [import_module(f"{package}.{info.name}") for info in iter_modules(spec.submodule_search_locations)]
-    return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
+    values = [getattr(module, attribute, ()) for module in modules]
+    return [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
 
 
 def registered(package: str, attribute: str) -> list[Any]:

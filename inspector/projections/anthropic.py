@@ -1,4 +1,4 @@
-"""Anthropic Messages: neighbors of one role are one message, as the clients and the API make them, and the system prompt stands outside.
+"""Anthropic Messages: neighbors of one role are one message, as the clients and the API make them, and the system prompt is outside.
 
 The content is a list of blocks, a single text too; as-sent puts a plain string back where the payload says so (see `assembling`).
 Thinking without a signature keeps its block, since a rule judges it. The argument of a call that is broken text is that text.
@@ -10,13 +10,13 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections import assembling as a
-from inspector.projections.base import ANTHROPIC, AS_SENT, Projection, Prompt
+from inspector.projections.base import ANTHROPIC, Prompt, with_as_sent
 
 ROLES = {"tool": "user"}
 
 
 def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
-    draft = a.Draft(name, ANTHROPIC, as_sent=as_sent)
+    draft = a.PromptDraft(name, ANTHROPIC, as_sent=as_sent)
     outside, inside = a.split_system(draft, messages)
     blocks, chunks, empty = a.system_blocks(draft, outside)
     typed = [block if a.is_verbatim(draft, chunk) else {"type": "text", **block} for block, chunk in zip(blocks, chunks, strict=True)]
@@ -30,7 +30,7 @@ def same_speaker(unit: a.Unit, message: Message) -> bool:
     return ROLES.get(unit.role, unit.role) == ROLES.get(message.role, message.role)
 
 
-def _block(draft: a.Draft, chunk: Chunk) -> a.Made:
+def _block(draft: a.PromptDraft, chunk: Chunk) -> a.EncodedBlock:
     payload = chunk.payload
     if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
         return {"type": "text", "text": payload.get("text", "")}
@@ -48,7 +48,7 @@ def _block(draft: a.Draft, chunk: Chunk) -> a.Made:
     return _source(draft, chunk)
 
 
-def _source(draft: a.Draft, chunk: Chunk) -> a.Made:
+def _source(draft: a.PromptDraft, chunk: Chunk) -> a.EncodedBlock:
     url = a.address(chunk)
     source: dict[str, Any] = {}
     if bytes_ := a.data_url(url):
@@ -63,21 +63,11 @@ def _source(draft: a.Draft, chunk: Chunk) -> a.Made:
     return {"type": "document", "source": source, **({"title": title} if title else {})}
 
 
-def variants() -> tuple[Projection, ...]:
-    return (
-        Projection(
-            ANTHROPIC,
-            "Anthropic Messages",
-            "Neighbors of one role are one message, results of a batch one user message; the system prompt stands outside the list.",
-            partial(convert, ANTHROPIC, False),
-            ((AS_SENT, "nothing merged: indexes are those of the body"),),
-            ANTHROPIC,
-        ),
-        Projection(
-            f"{ANTHROPIC}+{AS_SENT}",
-            "Anthropic Messages, as sent",
-            "Nothing is merged: one message for each of the body.",
-            partial(convert, f"{ANTHROPIC}+{AS_SENT}", True),
-            wire=ANTHROPIC,
-        ),
-    )
+PROJECTIONS = with_as_sent(
+    ANTHROPIC,
+    "Anthropic Messages",
+    "Neighbors of one role are one message, results of a batch one user message; the system prompt is outside the list.",
+    convert,
+    "nothing merged: indexes are those of the body",
+    "Nothing is merged: one message for each of the body.",
+)

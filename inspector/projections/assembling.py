@@ -1,10 +1,10 @@
 """How a projection puts a request together: which messages form one of the wire, blocks in the order given, and what is left out.
 
-How a payload says what its own wire had beside the canonical fields (read only where `wire` is the wire of the projection):
-`extra` is laid over the block that is made of the payload, an object inside it member by member, with some spellings of its own:
+How a payload says what its own wire had in addition to the canonical fields (read only where `wire` is the wire of the projection):
+`extra` is laid over the block that is made of the payload, an object inside it member by member, with some encodings of its own:
 `{"string": true}` the block was a plain string as the content of its message (anthropic, openai-responses, ai-sdk; as-sent only);
 `{"list": true}` the text was a list of blocks where a plain string is usual (openai-chat, mistral);
-`{"message": {...}}` fields of the message that the block stands in (name, id, status, providerOptions, a role such as `developer`);
+`{"message": {...}}` fields of the message that contains the block (name, id, status, providerOptions, a role such as `developer`);
 `{"field": "reasoning_content"}` the field of the message that held this thinking, or `tool_calls` of a call that cannot be read (openai-chat, mistral);
 `{"bare": true}` the message of this result had no content, `{"null": true}` that of this reasoning null, `{"object": true}` the arguments of this call were
 an object where text is usual (openai-chat, mistral; as-sent only).
@@ -19,13 +19,13 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.edits import MOVED
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
-from inspector.projections.base import Part, Prompt, WireMessage
+from inspector.projections.base import Prompt, PromptPart, WireMessage
 
-Made = dict[str, Any] | str
+EncodedBlock = dict[str, Any] | str
 """A block, or the sentence that says why its chunk is left out."""
 
 Placed = tuple[str, Message, Chunk]
-"""Where a chunk stands inside its wire message (`content.2`; "" = the message as a whole), and the message that held it."""
+"""Where a chunk is inside its wire message (`content.2`; "" = the message as a whole), and the message that contained it."""
 
 _SPELLINGS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: value is True,
@@ -51,43 +51,45 @@ class Unit:
                 yield message, chunk
 
 
-class Draft:
+class PromptDraft:
     """A prompt while it is made."""
 
     def __init__(self, name: str, wire: str, root: str = "messages", as_sent: bool = False) -> None:
         self.name, self.wire, self.root, self.as_sent = name, wire, root, as_sent
         self.system: Any = None
-        self._made: list[WireMessage] = []
-        self._system_parts: list[Part] = []
+        self._messages: list[WireMessage] = []
+        self._system_parts: list[PromptPart] = []
         self._lost: dict[str, list[Chunk]] = {}
 
     def lose(self, chunk: Chunk, why: str) -> None:
         self._lost.setdefault(why, []).append(chunk)
 
     def add(self, value: dict[str, Any], placed: Iterable[Placed]) -> None:
-        """A message of the wire; what a reader made up beside real chunks has no parts, since it has no record to lead back to."""
+        """A message of the wire; what a reader added to real chunks has no parts, since it has no record to lead back to."""
         placed = list(placed)
         sources = list({id(message): message for _, message, _ in placed}.values())
         real = [message for message in sources if not message.synthetic] or sources
-        kept = {id(message) for message in real}
-        place = f"{self.root}.{len(self._made)}"
+        kept_messages = {id(message) for message in real}
+        place = f"{self.root}.{len(self._messages)}"
         parts = tuple(
-            Part(f"{place}.{path}" if path else place, chunk, words(chunk)) for path, message, chunk in placed if id(message) in kept
+            PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk))
+            for path, message, chunk in placed
+            if id(message) in kept_messages
         )
         source = real[0] if len(real) == 1 else Message(real[0].role, tuple(chunk for message in real for chunk in message.chunks))
-        self._made.append(WireMessage(value, parts, source))
+        self._messages.append(WireMessage(value, parts, source))
 
     def outside(self, chunk: Chunk, index: int) -> None:
-        """The chunk stands in the system prompt that is kept outside the list."""
-        self._system_parts.append(Part(f"system.{index}", chunk, words(chunk)))
+        """The chunk is in the system prompt that is kept outside the list."""
+        self._system_parts.append(PromptPart(f"system.{index}", chunk, words(chunk)))
 
-    def laid(self, chunk: Chunk, made: dict[str, Any]) -> dict[str, Any]:
-        """The block with what its own wire had beside."""
-        block = dict(made)
+    def laid(self, chunk: Chunk, block_of_payload: dict[str, Any]) -> dict[str, Any]:
+        """The block with what its own wire had in addition."""
+        block = dict(block_of_payload)
         for name, value in self.own(chunk).items():
             if name in _SPELLINGS and _SPELLINGS[name](value):
                 continue
-            before = made.get(name)
+            before = block_of_payload.get(name)
             block[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
         return block
 
@@ -96,17 +98,17 @@ class Draft:
         extra = chunk.payload.get("extra")
         return extra if isinstance(extra, Mapping) and chunk.payload.get("wire") == self.wire else {}
 
-    def beside(self, chunks: Iterable[Chunk], role: str) -> dict[str, Any]:
-        """The message's fields beside its blocks; of two that differ the first counts."""
-        given: dict[str, Any] = {}
+    def message_fields(self, chunks: Iterable[Chunk], role: str) -> dict[str, Any]:
+        """The message's fields next to its blocks; of two that differ the first counts."""
+        fields: dict[str, Any] = {}
         for chunk in chunks:
-            said = self.own(chunk).get("message")
-            for name, value in said.items() if isinstance(said, Mapping) else ():
-                # What a repair moved speaks for the message that it stands in now.
+            message_fields = self.own(chunk).get("message")
+            for name, value in message_fields.items() if isinstance(message_fields, Mapping) else ():
+                # What a repair moved speaks for the message that contains it now.
                 if name != "role" or not chunk.key.startswith(MOVED):
-                    given.setdefault(name, value)
-        said_role = given.pop("role", role)
-        return {"role": said_role if isinstance(said_role, str) else role, **given}
+                    fields.setdefault(name, value)
+        stored_role = fields.pop("role", role)
+        return {"role": stored_role if isinstance(stored_role, str) else role, **fields}
 
     def blocks(self, chunk: Chunk) -> Any:
         """The content of a result as this wire had it; None where it was a plain string or came by another wire."""
@@ -114,7 +116,7 @@ class Draft:
 
     def prompt(self) -> Prompt:
         lost = tuple(Dropped(tuple(chunks), why) for why, chunks in self._lost.items())
-        return Prompt(self.name, tuple(self._made), lost, self.root, self.system, tuple(self._system_parts))
+        return Prompt(self.name, tuple(self._messages), lost, self.root, self.system, tuple(self._system_parts))
 
 
 def words(chunk: Chunk) -> str:
@@ -137,11 +139,7 @@ def arguments(chunk: Chunk, as_sent: bool) -> Any:
     """The arguments of a call as a value. Text that does parse is parsed, but for a request as it was sent, which held a string."""
     value = chunk.payload.get("input")
     if isinstance(value, str) and not as_sent:
-        try:
-            parsed = jsontext.parse(value)
-        except jsontext.Unreadable:
-            return value
-        return parsed if isinstance(parsed, dict) else value
+        return jsontext.object_or_text(value)
     return {} if value is None else value
 
 
@@ -171,11 +169,11 @@ def _one_body_message(head: Unit, last: Message, message: Message) -> bool:
 
 
 def place(message: Message) -> int | None:
-    """The index of the message in the list that it was read from; -1 for what stood outside the list."""
+    """The index of the message in the list that it was read from; -1 for what was outside the list."""
     return message.chunks[0].msg_idx if message.chunks else None
 
 
-def known(draft: Draft, messages: Iterable[Message]) -> Iterator[Message]:
+def of_known_roles(draft: PromptDraft, messages: Iterable[Message]) -> Iterator[Message]:
     """Messages of roles that exist; a request as it was sent may hold any."""
     for message in messages:
         if message.role in _ROLES or draft.as_sent:
@@ -185,18 +183,18 @@ def known(draft: Draft, messages: Iterable[Message]) -> Iterator[Message]:
                 draft.lose(chunk, "its message has no role that a provider knows")
 
 
-def split_system(draft: Draft, messages: Iterable[Message]) -> tuple[list[Message], list[Message]]:
+def split_system(draft: PromptDraft, messages: Iterable[Message]) -> tuple[list[Message], list[Message]]:
     """What goes into the system prompt outside the list, and the rest. As sent, a system message of the list stays there."""
     outside: list[Message] = []
     inside: list[Message] = []
-    for message in known(draft, messages):
+    for message in of_known_roles(draft, messages):
         hoisted = message.role == "system" and (not draft.as_sent or place(message) in (None, -1))
         (outside if hoisted else inside).append(message)
     return outside, inside
 
 
-def system_blocks(draft: Draft, messages: Iterable[Message]) -> tuple[list[Any], list[Chunk], Any]:
-    """Canonical `{"text": ...}` blocks of the system prompt with their chunks, and the empty value that stood there instead of any."""
+def system_blocks(draft: PromptDraft, messages: Iterable[Message]) -> tuple[list[Any], list[Chunk], Any]:
+    """Canonical `{"text": ...}` blocks of the system prompt with their chunks, and the empty value that was there instead of any."""
     blocks: list[Any] = []
     chunks: list[Chunk] = []
     empties: list[Chunk] = []
@@ -221,18 +219,18 @@ def system_blocks(draft: Draft, messages: Iterable[Message]) -> tuple[list[Any],
 
 
 def block_messages(
-    draft: Draft,
-    made_of: Sequence[Unit],
+    draft: PromptDraft,
+    all_units: Sequence[Unit],
     roles: Mapping[str, str],
-    spell: Callable[[Chunk], Made],
+    encode: Callable[[Chunk], EncodedBlock],
     field: str = "content",
     texts: bool = True,
 ) -> None:
-    """Messages whose blocks are one list. `spell` makes a block of a chunk; a message of which nothing gets through is not sent.
+    """Messages whose blocks are one list. `encode` makes a block of a chunk; a message of which nothing gets through is not sent.
 
     `texts`: the list may be a plain string instead; where it may not, the empty string is a block with an empty text.
     """
-    for unit in made_of:
+    for unit in all_units:
         blocks: list[Any] = []
         placed: list[Placed] = []
         empties: list[Placed] = []
@@ -241,15 +239,15 @@ def block_messages(
                 empties.append((field, message, chunk))
                 continue
             if is_verbatim(draft, chunk):
-                made = chunk.payload["block"]
-            elif isinstance(spelled := unsent(chunk) or spell(chunk), str):
-                draft.lose(chunk, spelled)
+                block = chunk.payload["block"]
+            elif isinstance(encoded := unsent(chunk) or encode(chunk), str):
+                draft.lose(chunk, encoded)
                 continue
             else:
-                made = draft.laid(chunk, spelled)
+                block = draft.laid(chunk, encoded)
             placed.append((f"{field}.{len(blocks)}", message, chunk))
-            blocks.append(made)
-        value = draft.beside((chunk for _, _, chunk in placed or empties), roles.get(unit.role, unit.role))
+            blocks.append(block)
+        value = draft.message_fields((chunk for _, _, chunk in placed or empties), roles.get(unit.role, unit.role))
         if blocks:
             for _, _, chunk in empties:
                 draft.lose(chunk, "an empty message adds nothing to its neighbors when they are merged")
@@ -259,8 +257,8 @@ def block_messages(
             else:
                 draft.add({**value, field: blocks}, placed)
         elif empties:
-            held = empty_field(empties[0][2], field, texts or draft.as_sent)
-            draft.add({**value, **held}, empties if held else [("", message, chunk) for _, message, chunk in empties])
+            empty_value = empty_field(empties[0][2], field, texts or draft.as_sent)
+            draft.add({**value, **empty_value}, empties if empty_value else [("", message, chunk) for _, message, chunk in empties])
 
 
 def empty_field(chunk: Chunk, field: str, texts: bool = True) -> dict[str, Any]:
@@ -275,7 +273,7 @@ def is_empty(chunk: Chunk) -> bool:
     return chunk.kind is Kind.CONTROL and isinstance(chunk.payload.get("empty"), str) and "block" not in chunk.payload
 
 
-def is_verbatim(draft: Draft, chunk: Chunk) -> bool:
+def is_verbatim(draft: PromptDraft, chunk: Chunk) -> bool:
     """Whether the chunk is a block of a kind or types that are not known, which came by this wire and goes back as it is, whatever it is."""
     payload = chunk.payload
     return chunk.kind in (Kind.CONTROL, Kind.UNREADABLE) and "block" in payload and payload.get("wire") == draft.wire
@@ -313,10 +311,10 @@ def address(chunk: Chunk) -> Any:
 
 
 def media_type(chunk: Chunk) -> str:
-    found = chunk.payload.get("mediaType", chunk.payload.get("mimeType"))
-    return found if isinstance(found, str) else ""
+    value = chunk.payload.get("mediaType", chunk.payload.get("mimeType"))
+    return value if isinstance(value, str) else ""
 
 
 def file_name(chunk: Chunk) -> str:
-    found = chunk.payload.get("filename", chunk.payload.get("name"))
-    return found if isinstance(found, str) else ""
+    value = chunk.payload.get("filename", chunk.payload.get("name"))
+    return value if isinstance(value, str) else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Message
@@ -20,7 +21,7 @@ AS_SENT = "as-sent"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PromptPart:
     """A piece of the prompt and the chunk that it came from; `path` counts inside the request (`messages.5.content`)."""
 
     path: str
@@ -30,10 +31,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class WireMessage:
-    """One element of the request's list. `source` is the message that it was made of; None for one that the projection made up."""
+    """One element of the request's list. `source` is the message that it was made of; None for one that the projection added."""
 
     value: dict[str, Any]
-    parts: tuple[Part, ...]
+    parts: tuple[PromptPart, ...]
     source: Message | None
 
 
@@ -41,7 +42,7 @@ class WireMessage:
 class Prompt:
     """`root` is the name of the request's list (`messages`, `contents`, `input`), with which every path starts.
 
-    `system` is what the wire shape keeps outside the list, as it is sent; its chunks stand in `system_parts`, paths `system.0` and on.
+    `system` is what the wire shape keeps outside the list, as it is sent; its chunks are in `system_parts`, paths `system.0` and on.
     """
 
     projection: str
@@ -49,14 +50,14 @@ class Prompt:
     lost: tuple[Dropped, ...]
     root: str = "messages"
     system: Any = None
-    system_parts: tuple[Part, ...] = ()
+    system_parts: tuple[PromptPart, ...] = ()
 
     @property
     def values(self) -> list[dict[str, Any]]:
         return [message.value for message in self.messages]
 
     def sources(self) -> dict[str, list[int]]:
-        """Path -> seqs of the chunks that stand there; a message's own path names all of its chunks. Synthetic chunks have none."""
+        """Path -> seqs of the chunks at that place; a message's own path names all of its chunks. Synthetic chunks have none."""
         paths: dict[str, dict[int, None]] = {}
         for part in self.system_parts:
             paths.setdefault("system", {})[part.chunk.seq] = None
@@ -80,3 +81,14 @@ class Projection:
     project: Callable[[Sequence[Message]], Prompt]
     variants: tuple[tuple[str, str], ...] = ()
     wire: str = OPENAI_CHAT
+
+
+def with_as_sent(
+    wire: str, title: str, note: str, convert: Callable[[str, bool, Sequence[Message]], Prompt], as_sent: str, as_sent_note: str
+) -> tuple[Projection, Projection]:
+    """The projection of a wire shape, and its variant that merges nothing. `convert` gets the name, and whether it is the variant."""
+    name = f"{wire}+{AS_SENT}"
+    return (
+        Projection(wire, title, note, partial(convert, wire, False), ((AS_SENT, as_sent),), wire),
+        Projection(name, f"{title}, as sent", as_sent_note, partial(convert, name, True), wire=wire),
+    )

@@ -1,4 +1,4 @@
-"""Bedrock Converse: neighbors of one role are one message, results stand in user messages, the system prompt outside the list.
+"""Bedrock Converse: neighbors of one role are one message, results are in user messages, the system prompt outside the list.
 
 Broken argument text is sent as that text, which a rule judges. Images and documents go by bytes or an `s3://` address only.
 """
@@ -10,11 +10,11 @@ from typing import Any
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections import assembling as a
 from inspector.projections.anthropic import ROLES, same_speaker
-from inspector.projections.base import AS_SENT, BEDROCK, Projection, Prompt
+from inspector.projections.base import BEDROCK, Prompt, with_as_sent
 
 
 def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
-    draft = a.Draft(name, BEDROCK, as_sent=as_sent)
+    draft = a.PromptDraft(name, BEDROCK, as_sent=as_sent)
     outside, inside = a.split_system(draft, messages)
     blocks, _, empty = a.system_blocks(draft, outside)
     draft.system = blocks or empty
@@ -22,13 +22,13 @@ def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
     return draft.prompt()
 
 
-def _block(draft: a.Draft, chunk: Chunk) -> a.Made:
+def _block(draft: a.PromptDraft, chunk: Chunk) -> a.EncodedBlock:
     payload = chunk.payload
     if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
         return {"text": payload.get("text", "")}
     if chunk.kind is Kind.THINKING:
-        said = {"text": payload.get("text", "")} | {k: payload[k] for k in ("signature",) if k in payload}
-        return {"reasoningContent": {"reasoningText": said}}
+        reasoning = {"text": payload.get("text", "")} | {k: payload[k] for k in ("signature",) if k in payload}
+        return {"reasoningContent": {"reasoningText": reasoning}}
     if chunk.kind is Kind.REDACTED_THINKING:
         return {"reasoningContent": {"redactedContent": payload.get("data", "")}}
     if chunk.kind is Kind.TOOL_CALL:
@@ -41,7 +41,7 @@ def _block(draft: a.Draft, chunk: Chunk) -> a.Made:
     return _media(draft, chunk)
 
 
-def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
+def _media(draft: a.PromptDraft, chunk: Chunk) -> a.EncodedBlock:
     field = "image" if chunk.kind is Kind.IMAGE else "document"
     url = a.address(chunk)
     source: dict[str, Any]
@@ -58,21 +58,11 @@ def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
     return {field: {"format": kind.rpartition("/")[2], **named, "source": source}}
 
 
-def variants() -> tuple[Projection, ...]:
-    return (
-        Projection(
-            BEDROCK,
-            "Bedrock Converse",
-            "Neighbors of one role are one message, results of a batch one user message; the system prompt stands outside the list.",
-            partial(convert, BEDROCK, False),
-            ((AS_SENT, "nothing merged: indexes are those of the body"),),
-            BEDROCK,
-        ),
-        Projection(
-            f"{BEDROCK}+{AS_SENT}",
-            "Bedrock Converse, as sent",
-            "Nothing is merged: one message for each of the body.",
-            partial(convert, f"{BEDROCK}+{AS_SENT}", True),
-            wire=BEDROCK,
-        ),
-    )
+PROJECTIONS = with_as_sent(
+    BEDROCK,
+    "Bedrock Converse",
+    "Neighbors of one role are one message, results of a batch one user message; the system prompt is outside the list.",
+    convert,
+    "nothing merged: indexes are those of the body",
+    "Nothing is merged: one message for each of the body.",
+)

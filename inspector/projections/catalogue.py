@@ -10,16 +10,9 @@ from inspector.text.unknown import UnknownName
 
 @cache
 def all_projections() -> tuple[Projection, ...]:
-    return (
-        *anthropic.variants(),
-        *openai_chat.variants(),
-        *openai_responses.variants(),
-        *gemini.variants(),
-        *bedrock.variants(),
-        *mistral.variants(),
-        *ai_sdk.variants(),
-        *(each for program in programs() for each in program.projections),
-    )
+    own = (anthropic, openai_chat, openai_responses, gemini, bedrock, mistral, ai_sdk)
+    lists = (*(module.PROJECTIONS for module in own), *(program.projections for program in programs()))
+    return tuple(projection for projections in lists for projection in projections)
 
 
 class UnknownProjection(UnknownName):
@@ -28,9 +21,9 @@ class UnknownProjection(UnknownName):
 
 
 def projection(name: str) -> Projection:
-    for found in all_projections():
-        if found.name == name:
-            return found
+    for candidate in all_projections():
+        if candidate.name == name:
+            return candidate
     raise UnknownProjection(name)
 
 

@@ -1,4 +1,4 @@
-"""Gemini contents: results of one batch are one content, nothing else is merged; the system instruction stands outside the list.
+"""Gemini contents: results of one batch are one content, nothing else is merged; the system instruction is outside the list.
 
 A result without a name takes the name of its call. `blocks` of a result is a list of its one `response`.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections import assembling as a
-from inspector.projections.base import AS_SENT, GEMINI, Projection, Prompt
+from inspector.projections.base import GEMINI, Prompt, with_as_sent
 
 UNNAMED = "unnamed-"
 """Starts the ids that the reading of a body gives to calls and results without one."""
@@ -18,7 +18,7 @@ _ROLES = {"tool": "user", "assistant": "model"}
 
 
 def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
-    draft = a.Draft(name, GEMINI, "contents", as_sent)
+    draft = a.PromptDraft(name, GEMINI, "contents", as_sent)
     outside, inside = a.split_system(draft, messages)
     blocks, _, empty = a.system_blocks(draft, outside)
     draft.system = {"parts": blocks} if blocks else empty
@@ -31,7 +31,7 @@ def _one_batch(unit: a.Unit, message: Message) -> bool:
     return unit.role == message.role == "tool"
 
 
-def _part(draft: a.Draft, names: dict[str, str], chunk: Chunk) -> a.Made:
+def _part(draft: a.PromptDraft, names: dict[str, str], chunk: Chunk) -> a.EncodedBlock:
     payload = chunk.payload
     if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
         return {"text": payload.get("text", "")} | _signed(chunk)
@@ -59,7 +59,7 @@ def _id(chunk: Chunk) -> dict[str, Any]:
     return {"id": chunk.payload["toolCallId"]} if chunk.payload.get("toolCallId") and not chunk.call_id.startswith(UNNAMED) else {}
 
 
-def _response(draft: a.Draft, chunk: Chunk) -> Any:
+def _response(draft: a.PromptDraft, chunk: Chunk) -> Any:
     """The field names are the ones that Google's reference says Gemini takes for output and error details."""
     blocks = draft.blocks(chunk)
     if isinstance(blocks, list) and len(blocks) == 1:
@@ -69,7 +69,7 @@ def _response(draft: a.Draft, chunk: Chunk) -> Any:
     return {"error" if chunk.is_error else "output": chunk.payload.get("content", "")}
 
 
-def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
+def _media(draft: a.PromptDraft, chunk: Chunk) -> a.EncodedBlock:
     url = a.address(chunk)
     if bytes_ := a.data_url(url):
         return {"inlineData": {"mimeType": bytes_[0], "data": bytes_[1]}}
@@ -81,21 +81,11 @@ def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
     return f"{a.kind_words(chunk)} without an address"
 
 
-def variants() -> tuple[Projection, ...]:
-    return (
-        Projection(
-            GEMINI,
-            "Gemini contents",
-            "Results of a batch are one content, nothing else is merged; the system instruction stands outside the list.",
-            partial(convert, GEMINI, False),
-            ((AS_SENT, "nothing merged: indexes are those of the body"),),
-            GEMINI,
-        ),
-        Projection(
-            f"{GEMINI}+{AS_SENT}",
-            "Gemini contents, as sent",
-            "Nothing is merged: one content for each of the body.",
-            partial(convert, f"{GEMINI}+{AS_SENT}", True),
-            wire=GEMINI,
-        ),
-    )
+PROJECTIONS = with_as_sent(
+    GEMINI,
+    "Gemini contents",
+    "Results of a batch are one content, nothing else is merged; the system instruction is outside the list.",
+    convert,
+    "nothing merged: indexes are those of the body",
+    "Nothing is merged: one content for each of the body.",
+)

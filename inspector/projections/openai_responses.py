@@ -1,18 +1,17 @@
 """OpenAI Responses: a list of items, each call, output and reasoning one of its own; the first system prompts are the instructions.
 
 Reasoning goes back as the item that it came as, which is the thinking's signature as JSON text (rollouts keeps it so) or its `extra`;
-thinking that has neither is lost, since an item cannot be made up. An id `call_x|fc_x` is the call's and its item's in one.
+thinking that has neither is lost, since there is no placeholder for an item. An id `call_x|fc_x` is the call's and its item's in one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections import assembling as a
-from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, Projection, Prompt, WireMessage
+from inspector.projections.base import OPENAI_RESPONSES, Prompt, WireMessage, with_as_sent
 
 _PARTS = frozenset(
     {"text", "input_text", "output_text", "input_image", "input_file", "input_audio", "refusal", "reasoning_text", "summary_text"}
@@ -23,12 +22,12 @@ _PARTS = frozenset(
 class CallType:
     """A type of items that ask the client to run something. `words` are those of the provider's errors; `name` and `given` are the tool and the
     member with its arguments, where the item itself names no tool. A synthetic result is of the type `synthetic`: tools that a search
-    did not find, and a screenshot, cannot be made up, and for a search the API took a function's output."""
+    did not find, and a screenshot, have no placeholder, and for a search the API took a function's output."""
 
     output: str
     words: str
     name: str = ""
-    given: str = ""
+    argument_member: str = ""
     other_synthetic: str = ""
 
     @property
@@ -49,14 +48,14 @@ CALL_TYPES: Mapping[str, CallType] = {
     "computer_call": CallType("computer_call_output", "computer call", "computer", "action", _FUNCTIONS),
 }
 """By the type of the item. All other tools (web search, code interpreter, MCP and so on) the provider runs itself: call and result are one item, or no result is asked for."""
-OUTPUT_TYPES = frozenset(each.output for each in CALL_TYPES.values())
-_KEPT_WHOLE = frozenset(each.output for each in CALL_TYPES.values() if each.name)
+OUTPUT_TYPES = frozenset(call_kind.output for call_kind in CALL_TYPES.values())
+_KEPT_WHOLE = frozenset(call_kind.output for call_kind in CALL_TYPES.values() if call_kind.name)
 _WITHOUT_ITEM = "thinking without its reasoning item, which alone can be sent back to this provider"
 
 
 def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
-    draft = a.Draft(name, OPENAI_RESPONSES, "input", as_sent)
-    inside = _instructions(draft, list(a.known(draft, messages)))
+    draft = a.PromptDraft(name, OPENAI_RESPONSES, "input", as_sent)
+    inside = _instructions(draft, list(a.of_known_roles(draft, messages)))
     calls = {chunk.call_id: call_type(chunk) for message in inside for chunk in message.chunks if chunk.kind is Kind.TOOL_CALL}
     for unit in a.units(inside, as_sent, lambda unit, message: False):
         _items(draft, unit, calls)
@@ -74,8 +73,8 @@ def _without_lone_ids(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
         yield message
 
 
-def _instructions(draft: a.Draft, messages: list[Message]) -> list[Message]:
-    """Makes the instructions of the system messages at the front; one further back is an item as others. As sent, what stood outside."""
+def _instructions(draft: a.PromptDraft, messages: list[Message]) -> list[Message]:
+    """Makes the instructions of the system messages at the front; one further back is an item as others. As sent, what was outside."""
     count = 0
     while count < len(messages) and messages[count].role == "system" and (not draft.as_sent or a.place(messages[count]) in (None, -1)):
         count += 1
@@ -86,7 +85,7 @@ def _instructions(draft: a.Draft, messages: list[Message]) -> list[Message]:
 
 
 def refers_to_call(item: Any) -> bool:
-    """Whether the item stands for a stored one that may be a call; messages and reasoning are told by their ids."""
+    """Whether the item refers to a stored one that may be a call; messages and reasoning are recognized by their ids."""
     if not isinstance(item, dict) or item.get("type") != "item_reference":
         return False
     name = item.get("id")
@@ -121,7 +120,7 @@ def call_type(chunk: Chunk) -> str:
     return kind if isinstance(kind, str) and kind in CALL_TYPES else FUNCTION
 
 
-def _items(draft: a.Draft, unit: a.Unit, calls: Mapping[str, str]) -> None:
+def _items(draft: a.PromptDraft, unit: a.Unit, calls: Mapping[str, str]) -> None:
     parts: list[tuple[Message, Chunk, Any]] = []
     empties: list[a.Placed] = []
 
@@ -136,41 +135,41 @@ def _items(draft: a.Draft, unit: a.Unit, calls: Mapping[str, str]) -> None:
             empties.append(("content", message, chunk))
             continue
         if a.is_verbatim(draft, chunk):
-            made = chunk.payload["block"]
-            kind = made.get("type") if isinstance(made, dict) else "text"
+            block = chunk.payload["block"]
+            kind = block.get("type") if isinstance(block, dict) else "text"
             is_part = isinstance(kind, str) and kind in _PARTS
-        elif isinstance(spelled := a.unsent(chunk) or _spelled(draft, unit.role, chunk, calls), str):
-            draft.lose(chunk, spelled)
+        elif isinstance(encoded := a.unsent(chunk) or _encoded(draft, unit.role, chunk, calls), str):
+            draft.lose(chunk, encoded)
             continue
         else:
-            made, is_part = draft.laid(chunk, spelled), spelled["type"] in _PARTS
+            block, is_part = draft.laid(chunk, encoded), encoded["type"] in _PARTS
         sent = True
         if is_part:
-            parts.append((message, chunk, made))
+            parts.append((message, chunk, block))
         else:
             say()
-            draft.add(dict(made), [("", message, chunk)])
+            draft.add(dict(block), [("", message, chunk)])
     say()
     if sent:
         for _, _, chunk in empties:
             draft.lose(chunk, "an empty message adds nothing to its neighbors when they are one message")
     elif empties:
-        held = a.empty_field(empties[0][2], "content")
-        value = {"type": "message", **draft.beside([chunk for _, _, chunk in empties], unit.role), **held}
-        draft.add(value, [(path if held else "", message, chunk) for path, message, chunk in empties])
+        empty_value = a.empty_field(empties[0][2], "content")
+        value = {"type": "message", **draft.message_fields([chunk for _, _, chunk in empties], unit.role), **empty_value}
+        draft.add(value, [(path if empty_value else "", message, chunk) for path, message, chunk in empties])
 
 
-def _message(draft: a.Draft, role: str, parts: list[tuple[Message, Chunk, Any]]) -> None:
-    value = {"type": "message", **draft.beside((chunk for _, chunk, _ in parts), "user" if role == "tool" else role)}
+def _message(draft: a.PromptDraft, role: str, parts: list[tuple[Message, Chunk, Any]]) -> None:
+    value = {"type": "message", **draft.message_fields((chunk for _, chunk, _ in parts), "user" if role == "tool" else role)}
     message, chunk, _ = parts[0]
     if draft.as_sent and len(parts) == 1 and draft.own(chunk).get("string") is True and isinstance(chunk.payload.get("text"), str):
         draft.add({**value, "content": chunk.text}, [("content", message, chunk)])
     else:
         placed = [(f"content.{index}", message, chunk) for index, (message, chunk, _) in enumerate(parts)]
-        draft.add({**value, "content": [made for _, _, made in parts]}, placed)
+        draft.add({**value, "content": [block for _, _, block in parts]}, placed)
 
 
-def _spelled(draft: a.Draft, role: str, chunk: Chunk, calls: Mapping[str, str]) -> a.Made:
+def _encoded(draft: a.PromptDraft, role: str, chunk: Chunk, calls: Mapping[str, str]) -> a.EncodedBlock:
     """`calls` are the types of calls by their id, each of which has a type of output."""
     payload = chunk.payload
     if chunk.kind in (Kind.TEXT, Kind.SYSTEM):
@@ -184,7 +183,7 @@ def _spelled(draft: a.Draft, role: str, chunk: Chunk, calls: Mapping[str, str]) 
         kind = call_type(chunk)
         call = {"type": kind, **({"id": item_id} if item_id else {}), "call_id": call_id}
         if kind != FUNCTION:
-            # What it runs stands in members of its own type, which the payload keeps.
+            # What it runs is in members of its own type, which the payload keeps.
             return call if CALL_TYPES[kind].name else {**call, **a.named(chunk, name="toolName")}
         return {**call, **a.named(chunk, name="toolName"), "arguments": a.argument_text(payload.get("input"))}
     if chunk.kind is Kind.TOOL_RESULT:
@@ -192,7 +191,7 @@ def _spelled(draft: a.Draft, role: str, chunk: Chunk, calls: Mapping[str, str]) 
     return _media(draft, chunk)
 
 
-def _output(draft: a.Draft, chunk: Chunk, usual: str) -> dict[str, Any]:
+def _output(draft: a.PromptDraft, chunk: Chunk, usual: str) -> dict[str, Any]:
     own = draft.own(chunk)
     kind = own.get("type", usual)
     call_id = split_id(chunk.payload.get("toolCallId", ""))[0]
@@ -218,21 +217,17 @@ def split_id(value: Any) -> tuple[Any, str]:
     return (call_id, item_id) if item_id.startswith("fc") else (value, "")
 
 
-def _reasoning(draft: a.Draft, chunk: Chunk) -> a.Made:
+def _reasoning(draft: a.PromptDraft, chunk: Chunk) -> a.EncodedBlock:
     signature = chunk.payload.get("signature")
-    if isinstance(signature, str):
-        try:
-            item = jsontext.parse(signature)
-        except jsontext.Unreadable:
-            item = None
-        if isinstance(item, dict) and item.get("type") == "reasoning":
-            return item
+    item = jsontext.object_of(signature) if isinstance(signature, str) else {}
+    if item.get("type") == "reasoning":
+        return item
     if draft.as_sent or draft.own(chunk):
         return {"type": "reasoning", "summary": [{"type": "summary_text", "text": chunk.payload.get("text", "")}]}
     return _WITHOUT_ITEM
 
 
-def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
+def _media(draft: a.PromptDraft, chunk: Chunk) -> a.EncodedBlock:
     url = a.address(chunk)
     extra = draft.own(chunk)
     if url is None and not {"image_url", "file_url", "file_data", "file_id"} & extra.keys():
@@ -240,22 +235,15 @@ def _media(draft: a.Draft, chunk: Chunk) -> a.Made:
     if chunk.kind is Kind.IMAGE:
         return {"type": "input_image", **({} if url is None else {"image_url": url})}
     name = a.file_name(chunk)
-    held = {} if url is None else {"file_data" if a.data_url(url) else "file_url": url}
-    return {"type": "input_file", **held, **({"filename": name} if name else {})}
+    source = {} if url is None else {"file_data" if a.data_url(url) else "file_url": url}
+    return {"type": "input_file", **source, **({"filename": name} if name else {})}
 
 
-def variants() -> tuple[Projection, ...]:
-    sent = f"{OPENAI_RESPONSES}+{AS_SENT}"
-    return (
-        Projection(
-            OPENAI_RESPONSES,
-            "OpenAI Responses items",
-            "Each call, output and reasoning is an item of its own; the first system prompts are the instructions.",
-            partial(convert, OPENAI_RESPONSES, False),
-            ((AS_SENT, "one item for each of the body"),),
-            OPENAI_RESPONSES,
-        ),
-        Projection(
-            sent, "OpenAI Responses items, as sent", "One item for each of the body.", partial(convert, sent, True), wire=OPENAI_RESPONSES
-        ),
-    )
+PROJECTIONS = with_as_sent(
+    OPENAI_RESPONSES,
+    "OpenAI Responses items",
+    "Each call, output and reasoning is an item of its own; the first system prompts are the instructions.",
+    convert,
+    "one item for each of the body",
+    "One item for each of the body.",
+)

@@ -21,7 +21,7 @@ class Reader:
     proposed: bool = False
     """Nobody runs it: it says what a proposal would have made of the history."""
     is_universal: bool = False
-    """It reads conversations of every format, as they stand."""
+    """It reads conversations of every format, as they are stored."""
     is_sent: bool = False
     """It goes on to what the client sends: of the readers that people compare, one is the same client."""
     path: Callable[[Conversation], Conversation] | None = None

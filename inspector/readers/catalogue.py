@@ -30,20 +30,20 @@ class OtherProgram(UnknownReader):
 
 
 def reader(name: str) -> Reader:
-    found = next((each for each in all_readers() if each.name == name), None)
-    if found is None:
-        found = next((made for program in programs() if (made := program.variant(name))), None)
-    if found is None:
+    match = next((known_reader for known_reader in all_readers() if known_reader.name == name), None)
+    if match is None:
+        match = next((variant for program in programs() if (variant := program.variant(name))), None)
+    if match is None:
         raise UnknownReader(name)
-    return found
+    return match
 
 
 def reader_of(name: str, format_name: str) -> Reader:
     """The reader `name`, for a conversation of this format. Raises UnknownReader, OtherProgram."""
-    found = reader(name)
+    named = reader(name)
     if not fits(name, format_name):
         raise OtherProgram(name, format_name)
-    return found
+    return named
 
 
 def fits(name: str, format_name: str) -> bool:

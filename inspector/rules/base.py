@@ -16,7 +16,7 @@ from inspector.traces import observe
 from inspector.traces.model import Trace
 
 SHOWN_SEQS = 50
-_HELD_UNTIL = ("lockUntil", "leaseUntil")
+_LOCKED_UNTIL = ("lockUntil", "leaseUntil")
 """Facts that say until when a worker holds a job: epoch milliseconds."""
 # A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
 RUNNING_MS = 15 * 60 * 1000
@@ -56,7 +56,7 @@ class Case:
     archive: Conversation | None = None
     bleeding: tuple[str, ...] = ()
     tree: Conversation | None = None
-    """The whole file, where `conversation` is one path through a tree: where a missing thing may stand."""
+    """The whole file, where `conversation` is one path through a tree: where something missing may be."""
     cached: dict[Callable[["Case"], Any], Any] = field(init=False, default_factory=dict, repr=False, compare=False)
     """What `cached_per_case` keeps; another case starts with nothing."""
 
@@ -81,10 +81,10 @@ class Case:
     @property
     def running(self) -> bool:
         """Whether a turn seems to be under way: its open tail is no damage."""
-        held = self.held_until
-        if held is not None and self.taken_at is not None:
+        locked_until = self.locked_until
+        if locked_until is not None and self.taken_at is not None:
             # A lease is a call in flight, whatever the status says; a lock that has run out is that of a worker that is gone.
-            return held > self.taken_at
+            return locked_until > self.taken_at
         if self.conversation.fact("status") != self.program.liveness.running or self.conversation.fact("crashes"):
             return False
         last = self.conversation.fact("lastActivityAt")
@@ -94,10 +94,10 @@ class Case:
         return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS) + self.program.liveness.unknown_ms
 
     @property
-    def held_until(self) -> int | None:
+    def locked_until(self) -> int | None:
         """When the lock or lease of the worker that holds it ends or ended (epoch ms); None where the store notes none."""
-        found = [value for name in _HELD_UNTIL if (value := self.conversation.fact(name)) is not None]
-        return max((int(value) for value in found if len(value) < 20 and value.removeprefix("-").isdecimal()), default=None)
+        values = [value for name in _LOCKED_UNTIL if (value := self.conversation.fact(name)) is not None]
+        return max((int(value) for value in values if len(value) < 20 and value.removeprefix("-").isdecimal()), default=None)
 
 
 T = TypeVar("T")
@@ -107,12 +107,12 @@ def cached_per_case(work: Callable[[Case], T]) -> Callable[[Case], T]:
     """`work`, done once for each case however many rules and strategies ask. What it gives is shared: nobody changes it."""
 
     @wraps(work)
-    def asked(case: Case) -> T:
+    def cached_work(case: Case) -> T:
         if work not in case.cached:
             case.cached[work] = work(case)
         return cast(T, case.cached[work])
 
-    return asked
+    return cached_work
 
 
 @cached_per_case
@@ -137,7 +137,7 @@ def answered_together(case: Case) -> frozenset[str]:
         return frozenset()
     pairs = pairing.answered(joined)
     return frozenset(
-        key for found in pairs for result in found.results if result.key in found.batch for key in (found.call.key, result.key)
+        key for answer in pairs for result in answer.results if result.key in answer.batch for key in (answer.call.key, result.key)
     )
 
 
@@ -189,17 +189,17 @@ def passed_over(conversation: Conversation, reading: Reading) -> frozenset[str]:
 
 
 def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages, where each item of an answer stands alone in the list (Responses) put together to answers: their calls are one batch."""
+    """The messages, where each item of an answer is an element of the list (Responses) joined to answers: their calls are one batch."""
     program = program_of(conversation.format)
     if program is None or conversation.format not in program.single_items:
         return tuple(messages)
-    found: list[Message] = []
+    joined: list[Message] = []
     for message in messages:
-        if found and message.role == found[-1].role == "assistant":
-            found[-1] = Message(message.role, found[-1].chunks + message.chunks)
+        if joined and message.role == joined[-1].role == "assistant":
+            joined[-1] = Message(message.role, joined[-1].chunks + message.chunks)
         else:
-            found.append(message)
-    return tuple(found)
+            joined.append(message)
+    return tuple(joined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,24 +290,24 @@ def at_least(severity: Severity, threshold: Severity) -> bool:
 
 def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
     """All findings of `rules` on the case, most dangerous first."""
-    found = [
+    reported = [
         Finding(
             rule.code,
             rule.name,
-            hit.severity or rule.severity,
+            match.severity or rule.severity,
             rule.silent,
-            hit.origin or rule.origin,
-            hit.message,
-            tuple(chunk.seq for chunk in hit.chunks[:SHOWN_SEQS]),
-            len(hit.chunks),
-            hit.chunks[0].key if hit.chunks else "",
-            rule.repaired_by if hit.repaired_by is None else hit.repaired_by,
-            hit.evidence,
-            hit.ruled_out,
-            hit.no_repair_reason or rule.no_repair_reason,
+            match.origin or rule.origin,
+            match.message,
+            tuple(chunk.seq for chunk in match.chunks[:SHOWN_SEQS]),
+            len(match.chunks),
+            match.chunks[0].key if match.chunks else "",
+            rule.repaired_by if match.repaired_by is None else match.repaired_by,
+            match.evidence,
+            match.ruled_out,
+            match.no_repair_reason or rule.no_repair_reason,
         )
         for rule in rules
         if rule.applies_to(case.conversation.format)
-        for hit in rule.check(case)
+        for match in rule.check(case)
     ]
-    return sorted(found, key=rank)
+    return sorted(reported, key=rank)

@@ -11,24 +11,24 @@ _WORDS = (Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING)
 
 
 def check(case: Case) -> Iterator[Match]:
-    other = case.program.sent_to(case) not in ("anthropic", "")
+    is_other_provider = case.program.sent_to(case) not in ("anthropic", "")
     for message in case.messages:
-        behind = list(_behind(message)) if message.role == "assistant" else []
-        if behind:
-            kinds = " and ".join(dict.fromkeys(chunk.kind.value for chunk in behind))
+        chunks = list(_after_call(message)) if message.role == "assistant" else []
+        if chunks:
+            kinds = " and ".join(dict.fromkeys(chunk.kind.value for chunk in chunks))
             yield Match(
-                behind,
-                f"{kinds.capitalize()} at seq {span_text([chunk.seq for chunk in behind])} follows a call in the same answer: "
+                chunks,
+                f"{kinds.capitalize()} at seq {span_text([chunk.seq for chunk in chunks])} follows a call in the same answer: "
                 + (
                     "the provider of this session does not mind."
-                    if other
+                    if is_other_provider
                     else "Anthropic answers with the text of a missing result (AN-4)."
                 ),
-                severity=Severity.NOTE if other else None,
+                severity=Severity.NOTE if is_other_provider else None,
             )
 
 
-def _behind(message: Message) -> Iterator[Chunk]:
+def _after_call(message: Message) -> Iterator[Chunk]:
     called = False
     for chunk in message.chunks:
         if chunk.kind is Kind.TOOL_CALL:

@@ -1,4 +1,4 @@
-"""The notation of a whole case: a conversation, and lines for what stands beside it (archive, stranded messages, metrics, trace).
+"""The notation of a whole case: a conversation, and lines for what is next to it (archive, stranded messages, metrics, trace).
 
 archive 1 user 0.0 text hello                        a row of what it was compacted from, in the notation
 stranded 0 {"role":"user","chunks":[...]}            a whole-message row of the older generation, as stored
@@ -8,14 +8,14 @@ step turn-1782600000000-a#0 tokens=900/20            an observed step; also: unc
 prompt turn-1782600000000-a#0 1 user 0.0 text go     a row of the prompt that this step was given, in the notation
 
 `@format NAME` says of which format the conversation is; outside of Dispatch that format's own reader reads it, and of several
-versions that which `@reader NAME` names. Runs of a ledger stand in the notation itself (`@execution`). Instead of chunks in
+versions that which `@reader NAME` names. Runs of a ledger are in the notation itself (`@execution`). Instead of chunks in
 the notation a rollouts session may be given as its files hold it:
 
 line {"role":"user","content":"go"}                  a line of messages.jsonl, byte for byte
 session {"status":"pending"}                         members of session.json that differ from those of a clean one; null takes one away
 
 A session that is a tree (`@format pi`, `openclaw`) is given in the notation, and its reader takes its path. A chunk line may then say
-`entry=ID`, `parent=ID` and `about={...}` (what the entry keeps beside the message); `-` stands for none. Where it does not, the entry is `eN` by
+`entry=ID`, `parent=ID` and `about={...}` (what the entry keeps next to the message); `-` means none. Where it does not, the entry is `eN` by
 its line and the child of the one before it. A line that is no message has an index without a block: `4 - 4.- control about={"type":"label"}`.
 """
 
@@ -34,68 +34,68 @@ from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time
 
-BESIDE = ("archive", "stranded", "bleeding", "metrics", "step", "prompt", "line", "session")
+LINE_KINDS = ("archive", "stranded", "bleeding", "metrics", "step", "prompt", "line", "session")
 _OF_ENTRY = re.compile(r" (entry|parent)=(\S+)")
 _ROLES = {"tool": "toolResult"}
 STEP_MS = 1000
 """Steps of a turn start this far apart, the first one a millisecond after the turn."""
 
 
-def apart(text: str) -> tuple[str, dict[str, list[str]]]:
-    """The lines of the conversation, and those of each kind beside it without the word that names the kind."""
-    beside: dict[str, list[str]] = {name: [] for name in BESIDE}
+def split_lines(text: str) -> tuple[str, dict[str, list[str]]]:
+    """The lines of the conversation, and those of each other kind without the word that names the kind."""
+    lines_of: dict[str, list[str]] = {name: [] for name in LINE_KINDS}
     own: list[str] = []
     for line in text.split("\n"):
-        word, _, rest = line.partition(" ")
-        beside.get(word, own).append(rest if word in beside else line)
-    return "\n".join(own), beside
+        word, _, text_of_line = line.partition(" ")
+        lines_of.get(word, own).append(text_of_line if word in lines_of else line)
+    return "\n".join(own), lines_of
 
 
 def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
     """Raises NotationError, UnknownReader."""
-    own, beside = apart(text)
-    program = next((each for each in programs() for of in each.formats if f"@format {of.name}" in own.split("\n")), None)
+    own, lines_of = split_lines(text)
+    program = next((candidate for candidate in programs() for of in candidate.formats if f"@format {of.name}" in own.split("\n")), None)
     conversation = tree_in(own) if program and program.numbering.by_place else notation.load(own)[0]
     facts = dict(conversation.facts)
-    named, asked = facts.pop("format", None), facts.pop("reader", None)
-    format_name = (named.value if named else None) or conversation.format
-    whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(beside["metrics"]))
+    named_format, named_reader = facts.pop("format", None), facts.pop("reader", None)
+    format_name = (named_format.value if named_format else None) or conversation.format
+    whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(lines_of["metrics"]))
     program = program_or_default(format_name)
-    whole = replace(whole, stranded=tuple(program.stranded(beside["stranded"])))
-    if beside["line"] or beside["session"]:
-        session_of = next(each.session_of for each in programs() if each.session_of is not None)
-        whole = session_of(beside["line"], beside["session"], whole)
-    archive = archive_in(beside["archive"], whole.format)
+    whole = replace(whole, stranded=tuple(program.stranded(lines_of["stranded"])))
+    if lines_of["line"] or lines_of["session"]:
+        session_of = next(candidate.session_of for candidate in programs() if candidate.session_of is not None)
+        whole = session_of(lines_of["line"], lines_of["session"], whole)
+    archive = archive_in(lines_of["archive"], whole.format)
     # Of a program with several versions: the one that the case names.
-    used = (asked.value if asked else None) or reader_name
+    chosen_reader = (named_reader.value if named_reader else None) or reader_name
     offered = names(whole.format)
-    used = used if used in offered or not offered else format_named(whole.format).default_reader
-    return case_of(whole, used, trace_in(beside), taken_at, archive, tuple(beside["bleeding"]))
+    chosen_reader = chosen_reader if chosen_reader in offered or not offered else format_named(whole.format).default_reader
+    return case_of(whole, chosen_reader, trace_in(lines_of), taken_at, archive, tuple(lines_of["bleeding"]))
 
 
 def tree_in(text: str) -> Conversation:
     """The whole tree of the notation; chunks of one line are one entry. Raises NotationError."""
-    lines, said = [], []
+    lines, entry_words = [], []
     for line in text.split("\n"):
         body, _, about = line.partition(" about=")
         if body and not body.startswith(("@", "#")):
-            said.append((dict(_OF_ENTRY.findall(body)), jsontext.parse(about) if about else {}))
+            entry_words.append((dict(_OF_ENTRY.findall(body)), jsontext.parse(about) if about else {}))
             body = _OF_ENTRY.sub("", body)
             body += ' payload={"type":"control"}' if body.endswith(" control") else ""
         lines.append(body)
     conversation, _ = notation.load("\n".join(lines))
-    return replace(conversation, chunks=tuple(_entries(conversation.chunks, said)))
+    return replace(conversation, chunks=tuple(_entries(conversation.chunks, entry_words)))
 
 
-def _entries(chunks: Iterable[Chunk], said: Iterable[tuple[dict[str, str], Mapping[str, Any]]]) -> Iterator[Chunk]:
+def _entries(chunks: Iterable[Chunk], entry_words: Iterable[tuple[dict[str, str], Mapping[str, Any]]]) -> Iterator[Chunk]:
     counts: dict[str, int] = {}
     entry: dict[str, Any] = {}
     key, line, before = "", None, None
-    for chunk, (words, about) in zip(chunks, said, strict=True):
+    for chunk, (words, about) in zip(chunks, entry_words, strict=True):
         if chunk.kind is Kind.UNREADABLE and not words and not about:
             yield replace(chunk, key=f"line:{chunk.msg_idx}.0")
             continue
-        # Records that share a line are told apart by their ids.
+        # Records that share a line are distinguished by their ids.
         if line is None or chunk.msg_idx != line or words.get("entry", entry.get("id")) != entry.get("id"):
             line, id_ = chunk.msg_idx, words.get("entry", f"e{chunk.msg_idx}")
             parent = words.get("parent", before or "-")
@@ -119,13 +119,13 @@ def metrics_in(lines: Iterable[str]) -> tuple[TurnMetrics, ...]:
     return tuple(TurnMetrics(f"metrics-{turn}", turn, tuple(f"{turn}#{at}" for at in range(int(count)))) for turn, count in rows)
 
 
-def trace_in(beside: Mapping[str, Iterable[str]], native_id: str = "case") -> Trace | None:
+def trace_in(lines_of: Mapping[str, Iterable[str]], native_id: str = "case") -> Trace | None:
     """The trace of the `step` and `prompt` lines; None where there are none. Turns last from their first step to their last."""
-    steps = [line.split() for line in beside["step"]]
+    steps = [line.split() for line in lines_of["step"]]
     if not steps:
         return None
     prompts: dict[str, list[str]] = {}
-    for line in beside["prompt"]:
+    for line in lines_of["prompt"]:
         step, _, row = line.partition(" ")
         prompts.setdefault(step, []).append(row)
     bodies = {step: _body(rows) for step, rows in prompts.items()}
@@ -144,23 +144,23 @@ def trace_in(beside: Mapping[str, Iterable[str]], native_id: str = "case") -> Tr
 
 def _body(rows: Iterable[str]) -> bytes:
     messages = queries.true_messages(notation.load("\n".join(rows))[0].chunks)
-    said = [{"role": message.role, "chunks": [dict(chunk.payload) for chunk in message.chunks]} for message in messages]
-    return jsontext.encode(jsontext.compact({"messages": said, "tools": []}))
+    values = [{"role": message.role, "chunks": [dict(chunk.payload) for chunk in message.chunks]} for message in messages]
+    return jsontext.encode(jsontext.compact({"messages": values, "tools": []}))
 
 
 def _records(step: str, turn: str, start: int, options: Mapping[str, str], body: str | None, native_id: str) -> list[TraceRecord]:
-    asked, _, answered = options.get("tokens", "0/0").partition("/")
+    input_tokens, _, output_tokens = options.get("tokens", "0/0").partition("/")
     closing = {
         "finishReason": options.get("finish", "tool_calls"),
-        "usage.inputTokens": int(asked),
-        "usage.outputTokens": int(answered or 0),
+        "usage.inputTokens": int(input_tokens),
+        "usage.outputTokens": int(output_tokens or 0),
     }
     opened, closed = _span(step, "step", turn, turn, start, start + STEP_MS - 1, native_id)
-    found = [opened] * ("unopened" not in options) + [replace(closed, attributes=closing)] * ("unclosed" not in options)
+    records = [opened] * ("unopened" not in options) + [replace(closed, attributes=closing)] * ("unclosed" not in options)
     if body is not None:
         inner, done = _span(f"{step} prompt", "prompt", turn, step, start, start, native_id)
-        found += [replace(inner, body=body), done]
-    return found
+        records += [replace(inner, body=body), done]
+    return records
 
 
 def _span(span: str, name: str, turn: str, parent: str, start: int, end: int, native_id: str) -> list[TraceRecord]:

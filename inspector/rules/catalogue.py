@@ -14,7 +14,7 @@ class UnknownRule(UnknownName):
 
 def rule(code: str) -> Rule:
     """By code or by name."""
-    for found in RULES:
-        if code.upper() == found.code or code == found.name:
-            return found
+    for candidate in RULES:
+        if code.upper() == candidate.code or code == candidate.name:
+            return candidate
     raise UnknownRule(code)

@@ -1,4 +1,4 @@
-"""MSG401: two messages of the assistant stand next to each other."""
+"""MSG401: two messages of the assistant in a row."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def check(case: Case) -> Iterator[Match]:
         pending = [call for message in run[:-1] for call in queries.calls(message) if call.key not in together]
         yield Match(
             [chunk for message in run for chunk in message.chunks],
-            f"{len(run)} messages of the assistant stand in a row (seq {seqs}), with nothing between them. {_becomes(run, pending, parted)}",
+            f"{len(run)} messages of the assistant are in a row (seq {seqs}), with nothing between them. {_becomes(run, pending, parted)}",
             evidence=tuple(
                 (f"seq {queries.span_text(message.seqs)}", ", ".join(chunk.kind for chunk in message.chunks)[:120]) for message in run[:8]
             ),
@@ -66,7 +66,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     silent=True,
     origin=Origin.STORE,
-    summary="messages of the assistant stand in a row, with nothing between them",
+    summary="messages of the assistant are in a row, with nothing between them",
     why=(
         "An interrupted turn leaves its answer without results, and the resumed one writes the next answer after it. Clients that merge neighbors then send one message "
         "that no model ever gave: a session of rollouts was refused permanently by it."

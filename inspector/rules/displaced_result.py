@@ -1,4 +1,4 @@
-"""TOOL207: a real result that stands elsewhere than after the message of its call."""
+"""TOOL207: a real result that is elsewhere than after the message of its call."""
 
 from collections.abc import Iterator
 
@@ -9,38 +9,38 @@ from inspector.rules.synthetic_texts import is_synthetic
 
 
 def _displaced(case: Case) -> Iterator[tuple[Answered, Chunk]]:
-    """Only one result of a call has a place: the first real one. One that a program made up in that place does not keep it."""
-    for found in answered(case):
-        real = [result for result in found.results if not is_synthetic(result)]
-        if not any(result.key in found.batch for result in real or found.results):
-            yield from ((found, result) for result in (real or list(found.results))[:1])
+    """Only one result of a call has a place: the first real one. A synthetic one in that place does not keep it."""
+    for answer in answered(case):
+        real = [result for result in answer.results if not is_synthetic(result)]
+        if not any(result.key in answer.batch for result in real or answer.results):
+            yield from ((answer, result) for result in (real or list(answer.results))[:1])
 
 
 def displaced(case: Case) -> list[tuple[str, Chunk]]:
     """Results that are not where their call's results belong, each with the key after which it belongs."""
-    return [(found.batch_end, result) for found, result in _displaced(case)]
+    return [(answer.batch_end, result) for answer, result in _displaced(case)]
 
 
 def check(case: Case) -> Iterator[Match]:
     place = {chunk.key: number for number, message in enumerate(case.messages) for chunk in message.chunks}
     in_place = answered_together(case)
-    for found, result in _displaced(case):
+    for answer, result in _displaced(case):
         # What is in no place of its own for one provider is in place for the one that the body is for.
         if result.key in in_place:
             continue
         own = place[result.key]
-        if own <= found.message:
-            where = "stands before its call" if own < found.message or case.messages[own].role == "assistant" else "stands beside its call"
+        if own <= answer.message:
+            where = "is before its call" if own < answer.message or case.messages[own].role == "assistant" else "is next to its call"
         elif case.messages[own].role != "tool":
-            where = f"stands in a message of the {case.messages[own].role or 'unknown role'}"
+            where = f"is in a message of the {case.messages[own].role or 'unknown role'}"
         else:
-            between = list(dict.fromkeys(message.role for message in case.messages[found.message + 1 : own] if message.role != "tool"))
+            between = list(dict.fromkeys(message.role for message in case.messages[answer.message + 1 : own] if message.role != "tool"))
             where = f"comes late, after a message of the {' and the '.join(between) or 'unknown role'}"
         yield Match(
             (result,),
-            f"The result at seq {result.seq} {where}: it belongs directly after the message of its call (seq {found.call.seq}).",
+            f"The result at seq {result.seq} {where}: it belongs directly after the message of its call (seq {answer.call.seq}).",
             evidence=(
-                ("call", f"{found.call.tool_name[:60]} {found.call.call_id[:60]!r} at seq {found.call.seq}"),
+                ("call", f"{answer.call.tool_name[:60]} {answer.call.call_id[:60]!r} at seq {answer.call.seq}"),
                 *case.program.effects("displaced"),
             ),
         )
@@ -53,10 +53,10 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,
-    summary="a tool result stands elsewhere than directly after the message of its call",
+    summary="a tool result is elsewhere than directly after the message of its call",
     why=(
         "Providers take results only directly after the message with their calls. A result that came late, early, or after words of the user is refused; "
-        "programs that make up a result for the call then leave two for it, and the real one in the wrong place."
+        "programs that add a synthetic result for the call then leave two for it, and the real one in the wrong place."
     ),
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 user 2.0 text and?\n4 tool 3.0 tool-result a f",
     check=check,

@@ -35,7 +35,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.REQUEST,
     summary="thinking of another provider than the one that the conversation goes to",
-    why="A signature holds for the provider that gave it. Clients turn such thinking into text, which the model then reads as if it had been said aloud; sent as thinking, it is refused.",
+    why="A signature holds for the provider that gave it. Clients turn such thinking into text, which the model then reads as if it were part of the answer; sent as thinking, it is refused.",
     example=(
         "@format rollouts\n@provider anthropic\n1 user 0.0 text go\n"
         '2 assistant 1.0 thinking payload={"type":"thinking","text":"hm","signature":"S","stored":{"provider":"google"}}\n3 assistant 1.1 text done'

@@ -12,20 +12,20 @@ def check(case: Case) -> Iterator[Match]:
     """Of the reading an error; where only synthetic results of the reader part the answers, what its versions without these send."""
     if case.program.sent_to(case) not in ("anthropic", ""):
         return
-    merged = latest(case.reading.messages)
-    stored = merged or latest(case.messages)
+    merged_messages = latest(case.reading.messages)
+    stored = merged_messages or latest(case.messages)
     if not stored:
         return
     chunks = [chunk for message in stored for chunk in message.chunks if _is_thinking(chunk)]
-    where = f"{len(stored)} answers with thinking (seq {span_text([chunk.seq for chunk in chunks])}) stand in a row"
-    if merged or case.reading.failure:
+    where = f"{len(stored)} answers with thinking (seq {span_text([chunk.seq for chunk in chunks])}) are in a row"
+    if merged_messages or case.reading.failure:
         text = f"{where}, and become one message when they are sent: no model ever gave this thinking in one answer, and Anthropic refuses the latest answer so (AN-16)."
     else:
-        text = f"{where}. Only the results that this reader makes up part them: a version without these sends them as one message, which Anthropic refuses (AN-16)."
+        text = f"{where}. Only the synthetic results of this reader separate them: a version without these sends them as one message, which Anthropic refuses (AN-16)."
     yield Match(
         chunks,
         text,
-        severity=None if merged or case.reading.failure else Severity.WARNING,
+        severity=None if merged_messages or case.reading.failure else Severity.WARNING,
         evidence=tuple(
             (f"seq {span_text(message.seqs)}", ", ".join(chunk.kind for chunk in message.chunks)[:120]) for message in stored[:8]
         ),
@@ -45,8 +45,8 @@ def latest(messages: Sequence[Message]) -> list[Message]:
         if ended:
             run, ended = [], False
         run.append(message)
-    found = [message for message in run if any(_is_thinking(chunk) for chunk in message.chunks)]
-    return found if len(found) > 1 else []
+    with_thinking = [message for message in run if any(_is_thinking(chunk) for chunk in message.chunks)]
+    return with_thinking if len(with_thinking) > 1 else []
 
 
 def _is_thinking(chunk: Chunk) -> bool:

@@ -27,44 +27,46 @@ def check(case: Case) -> Iterator[Match]:
 
 
 def _missing(case: Case, turn: str, witnesses: dict[str, int], shown: dict[int, Chunk]) -> Iterator[Match]:
-    known = max(witnesses.values())
-    answers = _answers(case.messages, shown, _said_between(case, turn))
+    step_count = max(witnesses.values())
+    answers = _answers(case.messages, shown, _texts_between(case, turn))
     # Every step but the last called a tool, or the turn would have ended there: its rows carry its number.
-    inner = [number for number in range(min(known, MAX_STEPS) - 1) if number not in shown]
-    gone = inner if inner and answers < known else []
-    last = known - 1
-    is_last_gone = last not in shown and answers < known - len(gone)
-    if not gone and not is_last_gone:
+    inner = [number for number in range(min(step_count, MAX_STEPS) - 1) if number not in shown]
+    missing_inner = inner if inner and answers < step_count else []
+    last_number = step_count - 1
+    is_last_missing = last_number not in shown and answers < step_count - len(missing_inner)
+    if not missing_inner and not is_last_missing:
         return
-    missing = [*gone, *([last] if is_last_gone else [])]
+    missing = [*missing_inner, *([last_number] if is_last_missing else [])]
     before = [chunk for number, chunk in sorted(shown.items()) if number < missing[0]] or list(shown.values())[:1]
     names = ", ".join(f"{turn[:60]}#{number}" for number in missing[:5])
-    told = ", ".join(f"{who} {count}" for who, count in witnesses.items())
+    counted_by = ", ".join(f"{who} {count}" for who, count in witnesses.items())
     yield Match(
         before[-1:],
-        f"{turn[:60]} took {known} steps (counted by {told}), and its rows show {known - len(missing)}: {names} left no row.",
-        severity=None if gone else Severity.NOTE,
+        f"{turn[:60]} took {step_count} steps (counted by {counted_by}), and its rows show {step_count - len(missing)}: {names} left no row.",
+        severity=None if missing_inner else Severity.NOTE,
         evidence=tuple((who, f"{count} steps") for who, count in witnesses.items()),
-        ruled_out=() if gone else (EMPTY,),
+        ruled_out=() if missing_inner else (EMPTY,),
     )
 
 
 def _witnessed(case: Case) -> dict[str, dict[str, int]]:
     """Turn id -> how many steps each witness saw."""
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for row in case.conversation.metrics:
         if row.step_ids and not row.reason:
-            found.setdefault(row.turn_id, {})["metrics"] = len(set(row.step_ids))
+            counts.setdefault(row.turn_id, {})["metrics"] = len(set(row.step_ids))
     for turn in case.trace.turns if case.trace else ():
         if turn.steps and (case.taken_at is None or turn.steps[-1].span.start <= case.taken_at):
-            found.setdefault(turn.turn_id, {})["trace"] = len(turn.steps)
-    return found
+            counts.setdefault(turn.turn_id, {})["trace"] = len(turn.steps)
+    return counts
 
 
-def _said_between(case: Case, turn: str) -> frozenset[str]:
+def _texts_between(case: Case, turn: str) -> frozenset[str]:
     """What the user said while the turn ran, where the trace shows it: rows of these words do not end the turn."""
     witnesses = turn_witnesses(case.trace) if case.trace else ()
-    return frozenset(text for each in witnesses if each.turn_id == turn for said in each.between for text in said.texts)
+    return frozenset(
+        text for witness in witnesses if witness.turn_id == turn for prompt_text in witness.between for text in prompt_text.texts
+    )
 
 
 def _answers(messages: tuple[Message, ...], shown: dict[int, Chunk], between: frozenset[str]) -> int:
@@ -73,13 +75,13 @@ def _answers(messages: tuple[Message, ...], shown: dict[int, Chunk], between: fr
     places = [index for index, message in enumerate(messages) if any(chunk.key in mine for chunk in message.chunks)]
     if not places:
         return 0
-    asked = [
+    user_indexes = [
         index
         for index, message in enumerate(messages)
         if message.role == "user" and not all(chunk.kind is Kind.TEXT and chunk.text in between for chunk in message.chunks)
     ]
-    start = next((index for index in reversed(asked) if index < places[0]), 0)
-    end = next((index for index in asked if index > places[-1]), len(messages))
+    start = next((index for index in reversed(user_indexes) if index < places[0]), 0)
+    end = next((index for index in user_indexes if index > places[-1]), len(messages))
     return sum(message.role == "assistant" for message in messages[start:end])
 
 
@@ -92,7 +94,7 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="a turn took more steps than its rows show",
     why=(
-        "A metrics row lists every step of a turn, and the trace holds a span for each: two witnesses beside the rows. "
+        "A metrics row lists every step of a turn, and the trace holds a span for each: two witnesses next to the rows. "
         "Fewer steps in the rows means that an append failed or rows were deleted, and the model will not remember what it did there."
     ),
     example=(

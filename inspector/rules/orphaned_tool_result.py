@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Match]:
             text = f"The result at seq {chunk.seq} has no id; it follows the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
             yield Match((chunk,), text, evidence=program.effects("orphan"))
             continue
-        where = f"its call stands at seq {call.seq}, not in the message before" if call else "no call has its id"
+        where = f"its call is at seq {call.seq}, not in the message before" if call else "no call has its id"
         yield Match(
             (chunk,),
             f"The result at seq {chunk.seq} answers no call of the message before it: {where}.",
@@ -45,9 +45,9 @@ def check(case: Case) -> Iterator[Match]:
 
 
 def _explained(case: Case) -> set[str]:
-    """Keys of results of which another rule says how they came to stand there: TOOL203, TOOL204 (of Dispatch), TOOL206, TOOL207 to TOOL209, TREE105."""
+    """Keys of results of which another rule says how they came to be there: TOOL203, TOOL204 (of Dispatch), TOOL206, TOOL207 to TOOL209, TREE105."""
     repeated = [chunk for chunks in superfluous(case) for chunk in chunks]
-    several = [chunk for kept, others in differing(case) for chunk in (kept, *others)]
+    several = [chunk for first_result, others in differing(case) for chunk in (first_result, *others)]
     chunks = [*repeated, *several, *(chunk for _, chunk in displaced(case))]
     chunks += case.program.explained_results(case)
     return {chunk.key for chunk in chunks}
@@ -68,8 +68,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,
-    summary="a tool result stands without its call",
-    why="OpenAI and its kin answer 400 to a tool message without a call before it; others ignore it, and the model cannot tell what it is the result of.",
+    summary="a tool result is without its call",
+    why="OpenAI and its kin answer 400 to a tool message without a call before it; others ignore it, and the model does not know what it is the result of.",
     example='1 user 0.0 text go\n2 tool 1.0 tool-result a "f" name=ls',
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),

@@ -1,4 +1,4 @@
-"""TOOL402: results, and in sessions whole turns, that a program or a repair made up, in the words of which it is known."""
+"""TOOL402: results, and in sessions whole turns, that a program or a repair added, known by their words."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def check(case: Case) -> Iterator[Match]:
         what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"
         yield Match(
             chunks,
-            f"{what} made up by {program} (seq {queries.span_text([chunk.seq for chunk in chunks])}): no tool said it.",
+            f"{what} synthetic, added by {program} (seq {queries.span_text([chunk.seq for chunk in chunks])}): no tool returned it.",
             evidence=(("text", chunks[0].text[:160]),),
         )
 
@@ -32,8 +32,8 @@ RULE = Rule(
     severity=Severity.NOTE,
     silent=True,
     origin=Origin.STORE,
-    summary="a result was made up by a program, not given by a tool",
-    why="It stands in for the result of an interrupted call, which is in order; it is no evidence that the tool ran and failed.",
+    summary="a result was added by a program, not returned by a tool",
+    why="It takes the place of the result of an interrupted call, which is in order; it is no evidence that the tool ran and failed.",
     example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a "[interrupted]"',
     check=check,
     trait=Trait.PLACEHOLDERS,
@@ -41,6 +41,6 @@ RULE = Rule(
         "rollouts cd8a0c9 and transform_messages.py",
         "the texts that pi, OpenClaw, gbrain, litellm, pydantic-ai and strands write",
     ),
-    no_repair_reason="The real result is nowhere in the history; where one stands elsewhere in it, TOOL207 or TOOL208 says so.",
-    fixed_in_code="Mark a synthetic result as such beside its text, so that it can be told from one of a tool.",
+    no_repair_reason="The real result is nowhere in the history; where one is elsewhere in it, TOOL207 or TOOL208 says so.",
+    fixed_in_code="Mark a synthetic result as such next to its text, so that it can be distinguished from one of a tool.",
 )

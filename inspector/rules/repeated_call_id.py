@@ -1,4 +1,4 @@
-"""TOOL205: calls that share an id, or have none, so that a result cannot be told to be one's own."""
+"""TOOL205: calls that share an id, or have none, so that the call of a result is not certain."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 IN_ONE_MESSAGE = "repeated-call-id in one message"
 _OF_ALL = "one result counts as the answer of all of them."
-_THEN = "which of them it answers cannot be told."
+_THEN = "which of them it answers is not known."
 
 
 def check(case: Case) -> Iterator[Match]:
@@ -31,9 +31,10 @@ def check(case: Case) -> Iterator[Match]:
                 twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: {case.program.consequences.get(IN_ONE_MESSAGE, _OF_ALL)}"
             )
         elif 0 < results[call_id] < len(chunks) and not case.running and not case.program.settles_calls:
-            held = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
+            result_count = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
             yield Match(
-                chunks, f"{_calls(chunks)} the id {call_id[:60]!r}, which has {held}: {case.program.consequences.get(RULE.name, _THEN)}"
+                chunks,
+                f"{_calls(chunks)} the id {call_id[:60]!r}, which has {result_count}: {case.program.consequences.get(RULE.name, _THEN)}",
             )
 
 
@@ -52,7 +53,7 @@ RULE = Rule(
     summary="calls share an id or have none, so one result answers several",
     why=(
         "Dispatch's loader matches calls and results by id alone, in the whole history: a call whose id another result has counts as answered, no interrupted result "
-        "is made up for it, and the model is told the wrong outcome. Anthropic refuses a turn with a repeated id (AN-5)."
+        "is added for it, and the model gets the wrong outcome. Anthropic refuses a turn with a repeated id (AN-5)."
     ),
     example="1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 tool-call a pwd {}\n4 tool 2.0 tool-result a f name=ls",
     check=check,
@@ -60,6 +61,6 @@ RULE = Rule(
         "derived from stream.ts 4a71e06 of Dispatch: a missing id becomes an empty one, a second finish reason emits the calls again",
     ),
     repaired_by=(),
-    no_repair_reason="Results that share an id cannot be told apart again from the rows alone.",
+    no_repair_reason="Results that share an id cannot be distinguished by the rows alone.",
     fixed_in_code="Give a call without an id, or with one that the step has already seen, a fresh id when the stream is read; emit the calls of a step once.",
 )

@@ -17,12 +17,12 @@ def repeats(case: Case) -> list[list[Chunk]]:
     for message in case.messages:
         for result in queries.results(message):
             if result.call_id and results[result.call_id] > 1 and calls[result.call_id] < 2:
-                groups.setdefault((message.role, _said(result)), []).append(result)
+                groups.setdefault((message.role, _content(result)), []).append(result)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _said(result: Chunk) -> str:
-    """Without what the line keeps beside the message: its own id, and its time."""
+def _content(result: Chunk) -> str:
+    """Without what the line keeps next to the message: its own id, and its time."""
     return compact({name: value for name, value in result.payload.items() if name != "entry"})
 
 
@@ -30,11 +30,11 @@ def _said(result: Chunk) -> str:
 def superfluous(case: Case) -> list[list[Chunk]]:
     """Of each group of equal results all but the one that follows its call, or but the first where none does."""
     misplaced = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
-    found = []
+    groups = []
     for group in repeats(case):
-        kept = next((chunk for chunk in group if chunk.key not in misplaced), group[0])
-        found.append([chunk for chunk in group if chunk is not kept])
-    return found
+        kept_result = next((chunk for chunk in group if chunk.key not in misplaced), group[0])
+        groups.append([chunk for chunk in group if chunk is not kept_result])
+    return groups
 
 
 def check(case: Case) -> Iterator[Match]:

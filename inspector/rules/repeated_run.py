@@ -1,4 +1,4 @@
-"""MSG404: a stretch of the history stands in it a second time."""
+"""MSG404: a stretch of the history occurs in it a second time."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,10 +14,10 @@ SHORTEST = 3
 
 def check(case: Case) -> Iterator[Match]:
     messages = case.messages
-    for first, second, length in runs([_said(message) for message in messages]):
-        again = messages[second : second + length]
-        if {"user", "assistant"} <= {message.role for message in again}:
-            chunks = [chunk for message in again for chunk in message.chunks]
+    for first, second, length in runs([_message_content(message) for message in messages]):
+        repetition = messages[second : second + length]
+        if {"user", "assistant"} <= {message.role for message in repetition}:
+            chunks = [chunk for message in repetition for chunk in message.chunks]
             before = [chunk.seq for message in messages[first : first + length] for chunk in message.chunks]
             yield Match(
                 chunks,
@@ -26,14 +26,14 @@ def check(case: Case) -> Iterator[Match]:
             )
 
 
-def runs(said: Sequence[object]) -> Iterator[tuple[int, int, int]]:
-    """Start, start of the repetition, and length; each run is compared with the first place where its first message stands, so that it takes one pass."""
+def runs(contents: Sequence[object]) -> Iterator[tuple[int, int, int]]:
+    """Start, start of the repetition, and length; each run is compared with the first place of its first message, so that it takes one pass."""
     first_at: dict[object, int] = {}
     at = 0
-    while at < len(said):
-        start = first_at.setdefault(said[at], at)
+    while at < len(contents):
+        start = first_at.setdefault(contents[at], at)
         length = 0
-        while start < at and at + length < len(said) and start + length < at and said[start + length] == said[at + length]:
+        while start < at and at + length < len(contents) and start + length < at and contents[start + length] == contents[at + length]:
             length += 1
         if length >= SHORTEST:
             yield start, at, length
@@ -42,7 +42,7 @@ def runs(said: Sequence[object]) -> Iterator[tuple[int, int, int]]:
             at += 1
 
 
-def _said(message: Message) -> object:
+def _message_content(message: Message) -> object:
     return message.role, tuple(_content(chunk) for chunk in message.chunks)
 
 

@@ -48,13 +48,13 @@ def _round(step: Step, chunks: Sequence[Chunk]) -> Round:
 def _runs(rounds: Sequence[Round]) -> Iterator[list[Round]]:
     """Neighbors that called the same, at least LEAST of them."""
     run: list[Round] = []
-    for each in [*rounds, None]:
-        if each is not None and each.called and (not run or run[-1].called == each.called):
-            run.append(each)
+    for step_round in [*rounds, None]:
+        if step_round is not None and step_round.called and (not run or run[-1].called == step_round.called):
+            run.append(step_round)
             continue
         if len(run) >= LEAST:
             yield run
-        run = [each] if each is not None and each.called else []
+        run = [step_round] if step_round is not None and step_round.called else []
 
 
 def _unbroken(trace: Trace, run: Sequence[Round]) -> Iterator[list[Round]]:
@@ -92,29 +92,29 @@ def _messages(trace: Trace, step: Step) -> list[Any] | None:
 
 def _match(trace: Trace, run: Sequence[Round]) -> Match:
     first, last = run[0].step, run[-1].step
-    chunks = [chunk for each in run for chunk in each.chunks]
-    same = len({each.results for each in run}) == 1
-    asked, answered = _tokens(run, "usage.inputTokens"), _tokens(run, "usage.outputTokens")
-    took = max(0, (last.span.end or last.span.start) - first.span.start)
-    tokens = f", {asked:,} tokens in and {answered:,} out" if asked or answered else ""
+    chunks = [chunk for step_round in run for chunk in step_round.chunks]
+    same = len({step_round.results for step_round in run}) == 1
+    input_tokens, output_tokens = _tokens(run, "usage.inputTokens"), _tokens(run, "usage.outputTokens")
+    milliseconds = max(0, (last.span.end or last.span.start) - first.span.start)
+    tokens = f", {input_tokens:,} tokens in and {output_tokens:,} out" if input_tokens or output_tokens else ""
     called = next((chunk for chunk in chunks if chunk.kind is Kind.TOOL_CALL), chunks[0])
-    got = "and got the same result each time" if same else "and got different results: it may be waiting for something"
+    results_text = "and got the same result each time" if same else "and got different results: it may be waiting for something"
     return Match(
         chunks,
-        f"{len(run)} requests in a row ({first.step_id[:60]} to #{last.index}) made the same call of {called.tool_name[:60] or 'a tool'} {got}: "
-        f"{took / 1000:,.0f} s{tokens}.",
+        f"{len(run)} requests in a row ({first.step_id[:60]} to #{last.index}) made the same call of {called.tool_name[:60] or 'a tool'} {results_text}: "
+        f"{milliseconds / 1000:,.0f} s{tokens}.",
         severity=None if same else Severity.NOTE,
         evidence=(
             ("call", run[0].called[:200]),
-            *(((f"result of {each.step.step_id[:60]}"), " | ".join(each.results)[:120]) for each in run[:5]),
+            *(((f"result of {step_round.step.step_id[:60]}"), " | ".join(step_round.results)[:120]) for step_round in run[:5]),
         ),
         ruled_out=(("each prompt was another question", "each is the one before, or the one before with more at its end"),),
     )
 
 
 def _tokens(run: Sequence[Round], name: str) -> int:
-    found = [each.step.span.attributes.get(name) for each in run]
-    return sum(count for count in found if isinstance(count, int) and not isinstance(count, bool) and count > 0)
+    counts = [step_round.step.span.attributes.get(name) for step_round in run]
+    return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool) and count > 0)
 
 
 _TURN = "turn-1782590000000-a"

@@ -33,15 +33,15 @@ def check(case: Case) -> Iterator[Match]:
                     chunks,
                     f"{len(chunks)} thinking blocks of one answer (seq {span_text([chunk.seq for chunk in chunks])}) carry one and the same signature: "
                     "their signatures were put after one another, and none of them holds any more.",
-                    evidence=(("signature", f"{signature[:60]} ({len(signature):,} characters)"), ("parts", _parts(signature))),
+                    evidence=(("signature", f"{signature[:60]} ({len(signature):,} characters)"), ("parts", _boundary(signature))),
                 )
 
 
-def _parts(signature: str) -> str:
-    found = _TWO.fullmatch(signature)
-    if found is None:
-        return "where one ends and the next begins cannot be told"
-    return f"the first may end after character {len(found[1])}, which nothing here can prove"
+def _boundary(signature: str) -> str:
+    match = _TWO.fullmatch(signature)
+    if match is None:
+        return "where one ends and the next begins is not known"
+    return f"the first may end after character {len(match[1])}, which nothing here can prove"
 
 
 RULE = Rule(

@@ -5,7 +5,7 @@ from inspector.programs.registry import programs
 
 OURS = "The tool call was interrupted before a result was recorded."
 # Text -> the library that writes it, whose stores Inspector does not read.
-_KNOWN = {
+_LIBRARY_OF_TEXT = {
     OURS: "Inspector",
     "The tool call was interrupted before a result was produced.": "pydantic-ai",
     "Tool was interrupted.": "strands",
@@ -19,7 +19,7 @@ def written_by(result: Chunk) -> str:
     text = result.text.strip()
     if text.startswith(_LITELLM):
         return "litellm"
-    return _KNOWN.get(text) or next((name for program in programs() if (name := program.placeholder_author(result))), "")
+    return _LIBRARY_OF_TEXT.get(text) or next((name for program in programs() if (name := program.placeholder_author(result))), "")
 
 
 def is_placeholder(text: str) -> bool:

@@ -46,8 +46,8 @@ def answer_part(chunk: Chunk) -> AnswerPart:
         case Kind.TEXT:
             return AnswerPart("content", chunk.text)
         case Kind.TOOL_CALL:
-            given = chunk.payload.get("input")
-            return AnswerPart("call", name=chunk.tool_name, arguments=given if isinstance(given, dict) else None)
+            arguments = chunk.payload.get("input")
+            return AnswerPart("call", name=chunk.tool_name, arguments=arguments if isinstance(arguments, dict) else None)
     return AnswerPart("other")
 
 
@@ -71,23 +71,23 @@ def declared(case: Case, turn: Sequence[Message]) -> Tools:
 
 
 def _offered(trace: Trace, step: Step) -> Tools:
-    known = trace.worked_out.setdefault("tools", {})
-    if step.step_id not in known:
+    tools_of_step = trace.worked_out.setdefault("tools", {})
+    if step.step_id not in tools_of_step:
         request, prompt = observe.parsed_request(trace, step), observe.prompt_body(trace, step)
         body = request if request is not None else prompt
-        found = request_facts({"tools": body.get("tools")} if body is not None else None)
-        known[step.step_id] = None if found.open or not found.tools else found.tools
-    tools: Tools = known[step.step_id]
+        asked_tools = request_facts({"tools": body.get("tools")} if body is not None else None)
+        tools_of_step[step.step_id] = None if asked_tools.open or not asked_tools.tools else asked_tools.tools
+    tools: Tools = tools_of_step[step.step_id]
     return tools
 
 
 def leaks(case: Case, turn: Sequence[Message]) -> list[tuple[Chunk, TextCall]]:
-    """The calls that the last answer of a turn made as text, each with its chunk; of forms that only a declared tool tells from text, those of declared tools."""
+    """The calls that the last answer of a turn made as text, each with its chunk; of forms that only a declared tool distinguishes from text, those of declared tools."""
     chunks = [chunk for chunk in ending(turn) if chunk.kind is not Kind.ERROR]
     if not any(sign in chunk.text for chunk in chunks if chunk.kind in (Kind.TEXT, Kind.THINKING) for sign in _SIGNS):
         return []
     parts, finish = answer_of(ending(turn))
-    return [(chunks[number], found) for number, found in leaked(parts, declared(case, turn), finish)]
+    return [(chunks[number], call) for number, call in leaked(parts, declared(case, turn), finish)]
 
 
 def check(case: Case) -> Iterator[Match]:
@@ -96,12 +96,12 @@ def check(case: Case) -> Iterator[Match]:
         leaked_calls = leaks(case, turn)
         if not leaked_calls:
             continue
-        chunk, found = leaked_calls[0]
-        marker = marker_of(chunk.text, found.start)
+        chunk, first_call = leaked_calls[0]
+        marker = marker_of(chunk.text, first_call.start)
         text = f"Turn {number} ends at seq {chunk.seq} with a tool call written as {chunk.kind}: {marker}... No structured call arrived, so nothing was run and the turn ended."
-        syntax = (f"{found.syntax}, {BY_ID[found.syntax].title}", " ".join(found.reasons))
+        syntax = (f"{first_call.syntax}, {BY_ID[first_call.syntax].title}", " ".join(first_call.reasons))
         evidence = (("text", chunk.text[:200]), ("call syntax", syntax[0]), ("taken for a call", syntax[1]))
-        chunks = tuple({each.key: each for each, _ in leaked_calls}.values())
+        chunks = tuple({leak_chunk.key: leak_chunk for leak_chunk, _ in leaked_calls}.values())
         yield Match(
             chunks, text, evidence=evidence, ruled_out=case.program.ruled_out(case), repaired_by=_repairs(ending(turn), leaked_calls)
         )
@@ -109,12 +109,12 @@ def check(case: Case) -> Iterator[Match]:
 
 def _repairs(chunks: Sequence[Chunk], leaked_calls: Sequence[tuple[Chunk, TextCall]]) -> tuple[str, ...] | None:
     """None: any of the rule's own. A call that is cut off, or that words follow, cannot be made a structured one."""
-    last, found = leaked_calls[-1]
+    last, last_call = leaked_calls[-1]
     keys = [chunk.key for chunk in chunks]
-    is_last = all(is_silent(chunk) for chunk in chunks[keys.index(last.key) + 1 :]) and not last.text[found.end :].strip()
-    if not is_last or any(each.confidence == "low" for _, each in leaked_calls):
+    is_last = all(is_silent(chunk) for chunk in chunks[keys.index(last.key) + 1 :]) and not last.text[last_call.end :].strip()
+    if not is_last or any(call.confidence == "low" for _, call in leaked_calls):
         return ("drop-leaked-call",)
-    return ("promote-guessed-call", "drop-leaked-call") if any(each.guessed for _, each in leaked_calls) else None
+    return ("promote-guessed-call", "drop-leaked-call") if any(call.guessed for _, call in leaked_calls) else None
 
 
 RULE = Rule(

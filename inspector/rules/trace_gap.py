@@ -25,7 +25,7 @@ def check(case: Case) -> Iterator[Match]:
 
 
 def _unmatched(case: Case, trace: Trace, rows: dict[str, list[Chunk]]) -> Iterator[Match]:
-    """Halves of spans inside of turns. An aborted probe beside the conversation says nothing about its turns."""
+    """Halves of spans inside of turns. An aborted probe outside of the conversation says nothing about its turns."""
     halves: list[Span] = []
     chunks: list[Chunk] = []
     for turn in trace.turns[:-1] if case.running else trace.turns:
@@ -34,12 +34,12 @@ def _unmatched(case: Case, trace: Trace, rows: dict[str, list[Chunk]]) -> Iterat
         chunks += rows.get(turn.turn_id, []) if broken else []
     if halves:
         unclosed = sum(span.closed is None for span in halves)
-        said = [f"{unclosed} opened and never closed"] * bool(unclosed) + [f"{len(halves) - unclosed} closed without an open record"] * (
+        counts = [f"{unclosed} opened and never closed"] * bool(unclosed) + [f"{len(halves) - unclosed} closed without an open record"] * (
             len(halves) > unclosed
         )
         yield Match(
             chunks or case.conversation.chunks[-1:],
-            f"Of the spans of its turns the trace holds only half: {' and '.join(said)}. What the other half said is unknown.",
+            f"Of the spans of its turns the trace holds only half: {' and '.join(counts)}. What the other half said is unknown.",
             evidence=tuple((span.name[:60], f"{span.state}, {span.span_id[:60]}") for span in halves[:_SHOWN]),
             ruled_out=UNKNOWN,
         )
@@ -48,8 +48,8 @@ def _unmatched(case: Case, trace: Trace, rows: dict[str, list[Chunk]]) -> Iterat
 def _unseen(trace: Trace, rows: dict[str, list[Chunk]]) -> Iterator[Match]:
     """Turns whose rows carry a time inside of what the trace covers, and of which it holds no record."""
     times = _times(trace)
-    seen = {turn.turn_id for turn in trace.turns}
-    turns = [turn for turn in rows if turn not in seen and _covered(turn_time(turn), times)]
+    traced_turns = {turn.turn_id for turn in trace.turns}
+    turns = [turn for turn in rows if turn not in traced_turns and _covered(turn_time(turn), times)]
     if turns:
         chunks = [chunk for turn in turns for chunk in rows[turn]]
         yield Match(

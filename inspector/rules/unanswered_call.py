@@ -35,7 +35,7 @@ RULE = Rule(
     summary="a tool call in the middle of the history has no result",
     why=(
         "Providers want each call answered directly after its message. Dispatch's loader appends its synthetic result at the end of the history instead, "
-        "and a request body is sent as it stands, so every request is refused, permanently."
+        "and a request body is sent as it is, so every request is refused, permanently."
     ),
     example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}\n3 user 0.0 text and?",
     check=check,

@@ -7,11 +7,11 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity, cached_per
 
 def is_tail(case: Case, index: int) -> bool:
     """Whether nothing but results of its own calls follows the message at `index`."""
-    return index >= _last_beside_results(case)
+    return index >= _last_without_results(case)
 
 
 @cached_per_case
-def _last_beside_results(case: Case) -> int:
+def _last_without_results(case: Case) -> int:
     """Index of the last message that is no result; -1 where all are. Asked once: of many calls each would look at all that follows it."""
     return next((at for at in range(len(case.messages) - 1, -1, -1) if case.messages[at].role != "tool"), -1)
 

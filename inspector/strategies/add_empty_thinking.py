@@ -24,7 +24,7 @@ def propose(case: Case) -> Iterator[Edit]:
         if message.role == "assistant" and not any(chunk.kind is Kind.THINKING for chunk in message.chunks):
             payload = {"type": "thinking", "text": ""}
             if is_tree(case) and first.kind is Kind.CONTROL and "empty" in first.payload:
-                # A list of blocks holds nothing beside them: the mark that it is empty goes.
+                # A list of blocks has nothing next to them: the mark that it is empty goes.
                 inserts.append(Replace(first, replace(first, kind=Kind.THINKING, payload={**payload, **entry_of(first)})))
                 continue
             chunk = Chunk(f"new:thinking:{first.key}", 0, "assistant", Kind.THINKING, payload, first.msg_idx, 0)
@@ -37,7 +37,7 @@ STRATEGY = Strategy(
     name="add-empty-thinking",
     safety=frozenset({Safety.INVENTED}),
     summary="puts empty thinking at the start of each answer that has none",
-    cost="No words are made up: only that there was thinking, and that it is not known.",
+    cost="No words are added: only that there was thinking, and that it is not known.",
     user_visible_effect="Nothing: empty thinking is not shown.",
     pros="DeepSeek wants the reasoning of each answer back and accepts an empty one, as several clients send it.",
     cons="The model goes on without what it thought; where a trace still has the reasoning, that is better. Anthropic refuses it, for want of a signature.",

@@ -12,14 +12,14 @@ from inspector.strategies.rename_repeated_ids import with_id
 
 def adopted(case: Case) -> Iterator[tuple[Chunk, Chunk]]:
     """(result, call) where the results in a batch that answer nothing are as many as its open calls, and no name speaks against it."""
-    held = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
+    call_ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
     by_message: dict[int, list[Chunk]] = {}
     batches: dict[int, frozenset[str]] = {}
-    for found in answered(case):
-        batches[found.message] = found.batch
-        if not found.results:
-            by_message.setdefault(found.message, []).append(found.call)
-    strays = {result.key: result for _, result in queries.orphaned_results(case.messages) if result.call_id not in held}
+    for answer in answered(case):
+        batches[answer.message] = answer.batch
+        if not answer.results:
+            by_message.setdefault(answer.message, []).append(answer.call)
+    strays = {result.key: result for _, result in queries.orphaned_results(case.messages) if result.call_id not in call_ids}
     for index, calls in by_message.items():
         results = [result for key, result in strays.items() if key in batches[index]]
         pairs = list(zip(results, calls, strict=False))

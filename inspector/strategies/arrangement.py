@@ -15,8 +15,8 @@ from inspector.strategies.insertion import inserted
 from inspector.strategies.numbering import renumbered
 
 _BATCHED = (ANTHROPIC, BEDROCK, GEMINI, AI_SDK)
-"""Wire shapes in which the results of one batch stand in one message."""
-_BESIDE_USER_TEXT = (ANTHROPIC, BEDROCK)
+"""Wire shapes in which the results of one batch are in one message."""
+_WITH_USER_TEXT = (ANTHROPIC, BEDROCK)
 """Of these, the ones in which the user's words may follow results in the same message."""
 
 
@@ -55,21 +55,21 @@ def _moved(before: Sequence[Chunk], after: Sequence[Chunk]) -> set[str]:
             last.append(number)
         else:
             ends[length], last[length] = at, number
-    kept: set[int] = set()
+    kept_places: set[int] = set()
     number = last[-1] if last else -1
     while number >= 0:
-        kept.add(order[number])
+        kept_places.add(order[number])
         number = previous[number]
-    return {before[at].key for at in order if at not in kept}
+    return {before[at].key for at in order if at not in kept_places}
 
 
 def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[str, Chunk]) -> Iterator[Edit]:
-    """`results`, each after the chunk with the key beside it, in messages as the shape of the conversation wants them; `without` goes first.
+    """`results`, each after the chunk with the key next to it, in messages as the shape of the conversation wants them; `without` goes first.
 
-    Several results after one chunk keep their order. Keys of `results` must be new. Where the chunk itself goes, what stands before it counts:
-    two results may each stand in the other's place.
+    Several results after one chunk keep their order. Keys of `results` must be new. Where the chunk itself goes, what is before it counts:
+    two results may each be in the other's place.
     """
-    results = list(_behind_what_stays(case, results, without))
+    results = list(_after_stored(case, results, without))
     if by_message(case):
         base = case.conversation
         cleared = case.with_conversation(apply(base, [Remove(chunk) for chunk in without.values()]))
@@ -80,29 +80,29 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
         yield from case.program.place_results(case, results, without)
         return
     wire = wire_of(case.conversation.format)
-    behind: dict[str, list[Chunk]] = {}
+    results_after: dict[str, list[Chunk]] = {}
     for after, chunk in results:
-        behind.setdefault(after, []).append(chunk)
-    held = [chunk for chunk in case.conversation.chunks if chunk.key not in without]
-    spare = max((chunk.msg_idx or 0 for chunk in (*held, *(case.tree.chunks if case.tree else ()))), default=0)
+        results_after.setdefault(after, []).append(chunk)
+    remaining = [chunk for chunk in case.conversation.chunks if chunk.key not in without]
+    spare = max((chunk.msg_idx or 0 for chunk in (*remaining, *(case.tree.chunks if case.tree else ()))), default=0)
     edits: list[Edit] = [Remove(chunk) for chunk in without.values()]
-    for number, chunk in enumerate(held):
-        new = behind.get(chunk.key, [])
-        following = held[number + 1] if number + 1 < len(held) else None
+    for number, chunk in enumerate(remaining):
+        new = results_after.get(chunk.key, [])
+        following = remaining[number + 1] if number + 1 < len(remaining) else None
         shared = _shared_number(wire, chunk, following)
         spare += 1
         for at, result in enumerate(new):
-            own: int | None = shared if shared is not None else spare
+            number_of_message: int | None = shared if shared is not None else spare
             if is_tree(case) and is_stored(result):
                 # What moves is still the line that it was.
-                own = result.msg_idx
+                number_of_message = result.msg_idx
             if wire not in _BATCHED:
                 spare += 1
-            edits.append(Insert(chunk.key if at == 0 else new[at - 1].key, replace(result, msg_idx=own)))
+            edits.append(Insert(chunk.key if at == 0 else new[at - 1].key, replace(result, msg_idx=number_of_message)))
     yield from between(case.conversation, renumbered(apply(case.conversation, edits)))
 
 
-def _behind_what_stays(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[str, Chunk]) -> Iterator[tuple[str, Chunk]]:
+def _after_stored(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[str, Chunk]) -> Iterator[tuple[str, Chunk]]:
     stays: dict[str, str] = {}
     last = ""
     for chunk in case.conversation.chunks:
@@ -119,12 +119,12 @@ def _shared_number(wire: str, before: Chunk, following: Chunk | None) -> int | N
         return before.msg_idx
     if wire in _BATCHED and following is not None and following.role == "tool":
         return following.msg_idx
-    if wire in _BESIDE_USER_TEXT and following is not None and following.role == "user":
+    if wire in _WITH_USER_TEXT and following is not None and following.role == "user":
         return following.msg_idx
     return None
 
 
 def speaker(case: Case, chunk: Chunk) -> str:
-    """Whose message the chunk stands in, as its shape sees it: to Anthropic and Bedrock a result is said by the user."""
+    """Whose message the chunk is in, as its shape sees it: to Anthropic and Bedrock a result is part of the user's message."""
     wire = wire_of(case.conversation.format)
-    return "user" if chunk.role == "tool" and wire in _BESIDE_USER_TEXT else chunk.role
+    return "user" if chunk.role == "tool" and wire in _WITH_USER_TEXT else chunk.role

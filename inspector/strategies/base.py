@@ -10,7 +10,7 @@ from inspector.rules.base import Case
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """`write_kind` is the kind of write-back in the store: W1 suffixes, W2 removes rows, W3 inserts rows, `content` rewrites what a row says,
-    `counter` and `id` the one beside the rows. `manual_only`: one of several ways, or not everywhere possible, so that a person picks it.
+    `counter` and `id` those next to the rows. `manual_only`: one of several ways, or not everywhere possible, so that a person picks it.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Strategy:
     """Formats of the program in whose folder it is, filled in when it is registered; () for a generic strategy."""
     manual_only: bool = False
     beyond_dispatch: bool = False
-    """It changes nothing in Dispatch, whose messages are told apart by other numbers."""
+    """It changes nothing in Dispatch, whose messages are distinguished by other numbers."""
 
     def edits(self, case: Case) -> Iterator[Edit]:
         """What it would change; nothing in conversations of other programs."""

@@ -13,7 +13,7 @@ class UnknownStrategy(UnknownName):
 
 
 def strategy(name: str) -> Strategy:
-    for found in STRATEGIES:
-        if found.name == name:
-            return found
+    for candidate in STRATEGIES:
+        if candidate.name == name:
+            return candidate
     raise UnknownStrategy(name)

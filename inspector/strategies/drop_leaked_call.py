@@ -27,8 +27,8 @@ def leaked(case: Case) -> Iterator[Chunk]:
             ]
             yield from removed
             keys = {chunk.key for chunk in removed}
-            left = [replace(message, chunks=tuple(chunk for chunk in message.chunks if chunk.key not in keys)) for message in turn]
-            turn = [message for message in left if message.chunks]
+            shortened = [replace(message, chunks=tuple(chunk for chunk in message.chunks if chunk.key not in keys)) for message in turn]
+            turn = [message for message in shortened if message.chunks]
 
 
 STRATEGY = Strategy(

@@ -10,12 +10,12 @@ from inspector.strategies.base import Strategy
 
 
 def without_call(case: Case) -> Iterator[Chunk]:
-    """Results with an id that no call has, in a message of any role, and that no unreadable row mentions: the call may stand in it."""
-    held = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.UNREADABLE)}
+    """Results with an id that no call has, in a message of any role, and that no unreadable row mentions: the call may be in it."""
+    call_ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.UNREADABLE)}
     hidden = [chunk.raw for chunk in (case.tree or case.conversation).chunks if chunk.kind is Kind.UNREADABLE]
     for _, result in queries.orphaned_results(case.messages):
         call_id = result.call_id.encode("utf-8", "surrogatepass")
-        if result.call_id not in held and not any(call_id in raw for raw in hidden):
+        if result.call_id not in call_ids and not any(call_id in raw for raw in hidden):
             yield result
 
 

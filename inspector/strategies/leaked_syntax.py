@@ -1,4 +1,4 @@
-"""The tool calls that a text ends with, as their syntax spells them: exactly or not at all."""
+"""The tool calls that a text ends with, as their call syntax encodes them: exactly or not at all."""
 
 import re
 from dataclasses import dataclass
@@ -23,32 +23,32 @@ class Leaked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """`before` is the text in front of the calls, without a closing think tag."""
+class LeakedEnding:
+    """`before` is the text before the calls, without a closing think tag."""
 
     before: str
     calls: tuple[Leaked, ...]
 
 
-def recovered(text: str, inside: Where | None = None, tools: Tools = None) -> Ending | None:
+def recovered(text: str, inside: Where | None = None, tools: Tools = None) -> LeakedEnding | None:
     """The calls that `text` ends with, with nothing but blanks between them. None where one is cut off, is of no declared tool, has words after it, or could be read in two ways."""
-    found = list(calls_in(text, tools, inside or Where()))
-    ends = [*(each.start for each in found[1:]), len(text)]
-    if not found or any(text[each.end : end].strip() for each, end in zip(found, ends, strict=True)):
+    leaked_calls = list(calls_in(text, tools, inside or Where()))
+    ends = [*(leak.start for leak in leaked_calls[1:]), len(text)]
+    if not leaked_calls or any(text[leak.end : end].strip() for leak, end in zip(leaked_calls, ends, strict=True)):
         return None
-    before = text[: found[0].start].rstrip(" \t")
-    # What stands before them in their line would be parted from them.
+    before = text[: leaked_calls[0].start].rstrip(" \t")
+    # What is before them in their line would be separated from them.
     if before and not before.endswith(("\n", "</think>")):
         return None
-    calls = [_leaked(each) for each in found]
-    return Ending(_without_mark(before), tuple(call for call in calls if call)) if all(calls) else None
+    calls = [_leaked(leak) for leak in leaked_calls]
+    return LeakedEnding(_without_mark(before), tuple(call for call in calls if call)) if all(calls) else None
 
 
 def _leaked(call: TextCall) -> Leaked | None:
     if call.arguments is None or call.confidence == "low":
         return None
     try:
-        # As the program that reads it again spells numbers.
+        # As the program that reads it again writes numbers.
         return Leaked(call.name, jsontext.parse(js_json.stringify(call.arguments)), call.call_id, call.guessed)
     except (Unreadable, ValueError):
         return None

@@ -11,7 +11,7 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Results that stand in messages of their own are no neighbors of this kind. Dispatch tells messages apart by other numbers.
+    """Results that are in messages of their own are no neighbors of this kind. Dispatch distinguishes messages by other numbers.
 
     Rows between two messages that no program sends follow the joined message as they are. Nothing is joined to an answer that programs leave out as failed
     or that another model gave, and nothing across the place at which a compaction cuts: what is read and what is not would become one message.

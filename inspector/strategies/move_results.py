@@ -1,4 +1,4 @@
-"""Moves every result that stands elsewhere directly after the message of its call."""
+"""Moves every result that is elsewhere directly after the message of its call."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +24,7 @@ STRATEGY = Strategy(
     name="move-results",
     safety=frozenset(),
     summary="moves each tool result that came late, early or in between directly after the message of its call",
-    cost="No content changes: only where the result stands.",
+    cost="No content changes: only where the result is.",
     user_visible_effect="The output of a tool is shown where it was called instead of where it arrived.",
     pros="The real output is kept. Synthetic results, which programs put in such a place, throw it away or leave it as a second answer that providers refuse.",
     cons="What the model said between the call and the late result was said without knowing it; afterwards it reads as if it had known.",

@@ -19,8 +19,8 @@ def propose(case: Case) -> Iterator[Edit]:
     if by_message(case):
         return
     chunks: list[Chunk] = []
-    for _, held in groupby(case.conversation.chunks, key=lambda chunk: chunk.msg_idx):
-        chunks += sorted(held, key=_rank)
+    for _, message_chunks in groupby(case.conversation.chunks, key=lambda chunk: chunk.msg_idx):
+        chunks += sorted(message_chunks, key=_rank)
     if any(new is not old for new, old in zip(chunks, case.conversation.chunks, strict=True)):
         yield from arranged(case, chunks)
 
@@ -30,9 +30,9 @@ STRATEGY = Strategy(
     safety=frozenset(),
     summary="puts results before the user's words, and calls after the assistant's, inside of one message",
     cost="No content changes: only the order of blocks in a message.",
-    user_visible_effect="Words that stood after a call in an answer are shown before it.",
+    user_visible_effect="Words that were after a call in an answer are shown before it.",
     pros="Anthropic wants results first and calls last, and answers with the text of a missing result where they are not.",
-    cons="Where thinking stood after a call, its place in the latest answer changes, which the provider may notice.",
+    cons="Where thinking was after a call, its place in the latest answer changes, which the provider may notice.",
     write_kind="content",
     propose=propose,
     manual_only=True,

@@ -1,4 +1,4 @@
-"""Makes tool calls that arrived as text at the end of a turn the calls that they spell, with the results that are recorded of them."""
+"""Makes tool calls that arrived as text at the end of a turn the calls that they encode, with the results that are recorded of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,32 +14,27 @@ from inspector.rules.synthetic_texts import written_by
 from inspector.rules.tool_call_in_thinking import answer_of, declared, ending, is_silent
 from inspector.strategies.arrangement import entry_of, placed
 from inspector.strategies.base import Strategy
-from inspector.strategies.insert_interrupted_result import interrupted
-from inspector.strategies.leaked_syntax import Ending, recovered
+from inspector.strategies.insert_results import interrupted
+from inspector.strategies.leaked_syntax import LeakedEnding, recovered
 from inspector.strategies.numbering import renumbered
-from inspector.strategies.recorded_runs import Recorded
+from inspector.strategies.recorded_runs import RecordedRuns
 from inspector.streams.call_syntax.base import Tools
 from inspector.streams.leaked_calls import where_of
 
 OWN_ID = "insp-"
 
 
-def propose(case: Case) -> Iterator[Edit]:
-    """Only what is spelled out whole. Messages are renumbered with it: an inserted row must not share a msgIdx."""
-    return promoted(case, guesses=False)
-
-
 def promoted(case: Case, guesses: bool) -> Iterator[Edit]:
-    """With `guesses`, parameters of which the text does not tell whether they are text are taken for it."""
+    """With `guesses`, parameters for which the text does not say whether they are text are taken for text."""
     base, tree = case.conversation, case.tree or case.conversation
-    taken = {chunk.call_id for chunk in (*base.chunks, *tree.chunks) if chunk.call_id}
+    used_ids = {chunk.call_id for chunk in (*base.chunks, *tree.chunks) if chunk.call_id}
     spare = max((chunk.msg_idx or 0 for chunk in (*base.chunks, *tree.chunks)), default=0)
-    recorded = Recorded(case, taken)
+    recorded = RecordedRuns(case, used_ids)
     edits: list[Edit] = []
     results: list[tuple[str, Chunk]] = []
     all_turns = turns(case.messages)
     for turn in all_turns[:-1] if case.running else all_turns:
-        made: list[tuple[Chunk, Chunk]] = []
+        pairs: list[tuple[Chunk, Chunk]] = []
         chunks = ending(turn)
         endings, blanks = _endings(chunks, declared(case, turn), guesses) if chunks else ([], [])
         edits += [Remove(chunk) for chunk in blanks]
@@ -48,8 +43,8 @@ def promoted(case: Case, guesses: bool) -> Iterator[Edit]:
             for number, leaked in enumerate(leaking.calls):
                 run = recorded.take(leaked.name, leaked.input, chunk)
                 # An id that the program knows the run by is the only one under which it finds that again.
-                call_id = run.call_id if run else leaked.call_id if leaked.call_id not in taken | {""} else _free_id(chunk, taken)
-                taken.add(call_id)
+                call_id = run.call_id if run else leaked.call_id if leaked.call_id not in used_ids | {""} else _free_id(chunk, used_ids)
+                used_ids.add(call_id)
                 payload = {"type": "tool-call", "toolCallId": call_id, "toolName": leaked.name, "input": leaked.input, **entry_of(chunk)}
                 call = replace(chunk, kind=Kind.TOOL_CALL, payload=payload, raw=b"")
                 if number == 0 and not _is_kept(chunk, leaking):
@@ -66,24 +61,24 @@ def promoted(case: Case, guesses: bool) -> Iterator[Edit]:
                     )
                     edits.append(Insert(at.key, call))
                 at = call
-                made.append((call, run.result(call) if run else interrupted(case, call)))
+                pairs.append((call, run.result(call) if run else interrupted(case, call)))
         results += [
-            (made[-1][0].key, replace(result, key=result.key if result.key.startswith("ledger:") else f"new:{call.key}:result"))
-            for call, result in made
+            (pairs[-1][0].key, replace(result, key=result.key if result.key.startswith("ledger:") else f"new:{call.key}:result"))
+            for call, result in pairs
         ]
     if edits:
         with_calls = case.with_conversation(renumbered(apply(base, edits)))
         yield from between(base, apply(with_calls.conversation, placed(with_calls, results, {})))
 
 
-def _endings(chunks: Sequence[Chunk], tools: Tools, guesses: bool) -> tuple[list[tuple[Chunk, Ending]], list[Chunk]]:
+def _endings(chunks: Sequence[Chunk], tools: Tools, guesses: bool) -> tuple[list[tuple[Chunk, LeakedEnding]], list[Chunk]]:
     """The chunks that end an answer with calls, in order, and the blank text after them, which would come after the calls.
 
     A call that a later chunk has again is a draft of that, and stays text.
     """
     parts, finish = answer_of(chunks)
     texts = [chunk for chunk in chunks if chunk.kind is not Kind.ERROR]
-    endings: list[tuple[Chunk, Ending]] = []
+    endings: list[tuple[Chunk, LeakedEnding]] = []
     blanks: list[Chunk] = []
     blanks_since: list[Chunk] = []
     if any(chunk.kind is Kind.TOOL_CALL for chunk in texts):
@@ -92,15 +87,15 @@ def _endings(chunks: Sequence[Chunk], tools: Tools, guesses: bool) -> tuple[list
         if is_silent(chunk):
             blanks_since.append(chunk)
             continue
-        later = tuple((call.name, call.input) for _, each in endings for call in each.calls)
+        later = tuple((call.name, call.input) for _, later_ending in endings for call in later_ending.calls)
         is_text = chunk.kind in (Kind.TEXT, Kind.THINKING)
-        found = recovered(chunk.text, replace(where_of(parts, number, finish), structured=later), tools) if is_text else None
-        if found is None or (any(call.guessed for call in found.calls) and not guesses):
+        ending = recovered(chunk.text, replace(where_of(parts, number, finish), structured=later), tools) if is_text else None
+        if ending is None or (any(call.guessed for call in ending.calls) and not guesses):
             break
-        endings.append((chunk, found))
+        endings.append((chunk, ending))
         blanks += blanks_since
         blanks_since = []
-        if found.before.strip():
+        if ending.before.strip():
             break
     return endings[::-1], blanks
 
@@ -109,15 +104,15 @@ def _is_signed(chunk: Chunk) -> bool:
     return bool(chunk.payload.get("signature"))
 
 
-def _is_kept(chunk: Chunk, ending: Ending) -> bool:
+def _is_kept(chunk: Chunk, ending: LeakedEnding) -> bool:
     """Whether the chunk stays before the call: with the words before it, or as it is where a signature covers it."""
     return bool(ending.before.strip()) or _is_signed(chunk)
 
 
-def _free_id(chunk: Chunk, taken: set[str]) -> str:
+def _free_id(chunk: Chunk, used_ids: set[str]) -> str:
     """`insp-<seq>`, so that anybody who meets the call knows who wrote it."""
     name, count = f"{OWN_ID}{chunk.seq}", 1
-    while name in taken:
+    while name in used_ids:
         count += 1
         name = f"{OWN_ID}{chunk.seq}-{count}"
     return name
@@ -125,16 +120,16 @@ def _free_id(chunk: Chunk, taken: set[str]) -> str:
 
 def promoted_calls(before: Conversation, after: Conversation) -> list[tuple[Chunk, bool]]:
     """Calls of `after` that say what no call of `before` does, and whether their results are recorded ones."""
-    known = {_said(chunk) for chunk in before.chunks if chunk.kind is Kind.TOOL_CALL}
+    contents = {_content(chunk) for chunk in before.chunks if chunk.kind is Kind.TOOL_CALL}
     results: dict[str, Chunk] = {chunk.call_id: chunk for chunk in after.chunks if chunk.kind is Kind.TOOL_RESULT}
     return [
         (chunk, chunk.call_id in results and not written_by(results[chunk.call_id]))
         for chunk in after.chunks
-        if chunk.kind is Kind.TOOL_CALL and _said(chunk) not in known
+        if chunk.kind is Kind.TOOL_CALL and _content(chunk) not in contents
     ]
 
 
-def _said(call: Chunk) -> str:
+def _content(call: Chunk) -> str:
     return canonical([call.tool_name, call.payload.get("input")])
 
 
@@ -143,17 +138,32 @@ def names(strategies: Sequence[str]) -> bool:
     return bool({"promote-leaked-call", "promote-guessed-call"} & set(strategies))
 
 
-STRATEGY = Strategy(
-    name="promote-leaked-call",
-    safety=frozenset({Safety.INVENTED}),
-    summary="makes calls that arrived as text at the end of a turn, and are spelled out whole, tool calls with the result that is recorded of them, else an interrupted one, and renumbers the messages",
-    cost="Calls that the program never saw as such, under an id that the text or the record of a run gives, else one of ours; where no run is recorded a synthetic result, marked as an error. "
-    "The markup leaves the text, but for signed thinking, which stays whole. A call whose parameters its text does not type stays text, and so does one in the middle of a turn: what follows it knows no result.",
-    user_visible_effect="A tool run appears where the turn broke off. Nothing is run: where no result is recorded the call is closed as interrupted, and on resume the program may let the model make it again.",
-    pros="The model sees an intact call in place of leaked syntax, knows what came of it or that it was not run, and goes on from there.",
-    cons="The provider never sent this call. If the text was quoted and not meant, the model is told that it called a tool.",
-    write_kind="W3",
-    propose=propose,
-    manual_only=True,
-    order=350,
+STRATEGY = (
+    Strategy(
+        name="promote-leaked-call",
+        safety=frozenset({Safety.INVENTED}),
+        summary="makes calls that arrived as text at the end of a turn, and are written in full, tool calls with the result that is recorded of them, else an interrupted one, and renumbers the messages",
+        cost="Calls that the program never saw as such, under an id that the text or the record of a run gives, else one of ours; where no run is recorded a synthetic result, marked as an error. "
+        "The markup leaves the text, but for signed thinking, which stays whole. A call whose parameters its text does not type stays text, and so does one in the middle of a turn: what follows it knows no result.",
+        user_visible_effect="A tool run appears where the turn broke off. Nothing is run: where no result is recorded the call is closed as interrupted, and on resume the program may let the model make it again.",
+        pros="The model sees an intact call in place of leaked syntax, knows what came of it or that it was not run, and goes on from there.",
+        cons="The provider never sent this call. If the text was only quoted, the model reads that it called a tool.",
+        write_kind="W3",
+        propose=lambda case: promoted(case, guesses=False),
+        manual_only=True,
+        order=350,
+    ),
+    Strategy(
+        name="promote-guessed-call",
+        safety=frozenset({Safety.INVENTED}),
+        summary="makes calls that arrived as text tool calls, as promote-leaked-call does, also where it must be guessed that a parameter is text",
+        cost="What promote-leaked-call costs, and parameters that are guessed: their syntax does not say whether 7 is a number or a text, no schema is known, and they become text. The finding names them.",
+        user_visible_effect="A tool run appears where the turn broke off, perhaps with a parameter of the wrong type.",
+        pros="Most tools take such a value either way, and the person who asks for it has seen which parameters these are.",
+        cons="The model reads a call that it did not make in this form. With the trace imported too, the declared schema types the values, and nothing is guessed.",
+        write_kind="W3",
+        propose=lambda case: promoted(case, guesses=True),
+        manual_only=True,
+        order=360,
+    ),
 )

@@ -24,19 +24,20 @@ def propose(case: Case) -> Iterator[Edit]:
         return
     calls = queries.unanswered_calls(case.messages)
     ids = Counter(chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL)
-    wanted = {call.call_id for _, call in calls if call.call_id and ids[call.call_id] == 1}
-    if not wanted:
+    unique_ids = {call.call_id for _, call in calls if call.call_id and ids[call.call_id] == 1}
+    if not unique_ids:
         return
-    known = recorded_results(case.trace, wanted)
+    recorded = recorded_results(case.trace, unique_ids)
     yield from inserted(
-        case, [(end_of_results(case, index), (result_row(call, known[call.call_id]),)) for index, call in calls if call.call_id in known]
+        case,
+        [(end_of_results(case, index), (result_row(call, recorded[call.call_id]),)) for index, call in calls if call.call_id in recorded],
     )
 
 
-def recorded_results(trace: Trace, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
+def recorded_results(trace: Trace, call_ids: set[str]) -> dict[str, Mapping[str, Any]]:
     """Result chunks by call id, for ids of `wanted` for which all prompts and requests agree on one text.
 
-    A result that the loader made up is none. Prompts say more than requests (isError, stepId) and win.
+    A synthetic result of the loader is none. Prompts say more than requests (isError, stepId) and win.
     """
     prompts: dict[str, list[Mapping[str, Any]]] = {}
     requests: dict[str, list[Mapping[str, Any]]] = {}
@@ -45,45 +46,45 @@ def recorded_results(trace: Trace, wanted: set[str]) -> dict[str, Mapping[str, A
         for message in dicts(prompt and prompt["messages"]):
             for chunk in dicts(message.get("chunks")):
                 if chunk.get("type") == "tool-result":
-                    _note(prompts, wanted, chunk.get("toolCallId"), chunk)
+                    _note(prompts, call_ids, chunk.get("toolCallId"), chunk)
         for message in dicts(request and request.get("messages")):
             if message.get("role") == "tool":
-                _note(requests, wanted, message.get("tool_call_id"), message)
+                _note(requests, call_ids, message.get("tool_call_id"), message)
     errors = {
         str(span.attributes.get("toolCallId")): span.attributes.get("isError")
         for step in trace.steps()
         for span in step.tool_calls
         if span.closed
     }
-    found: dict[str, Mapping[str, Any]] = {}
-    for call_id in wanted:
-        said = [*prompts.get(call_id, ()), *requests.get(call_id, ())]
-        if len({chunk["content"] for chunk in said}) == 1:
+    agreed: dict[str, Mapping[str, Any]] = {}
+    for call_id in call_ids:
+        chunks = [*prompts.get(call_id, ()), *requests.get(call_id, ())]
+        if len({chunk["content"] for chunk in chunks}) == 1:
             error = errors.get(call_id)
-            found[call_id] = {"isError": error if isinstance(error, bool) else said[0]["content"].startswith(_KERNEL), **said[0]}
-    return found
+            agreed[call_id] = {"isError": error if isinstance(error, bool) else chunks[0]["content"].startswith(_KERNEL), **chunks[0]}
+    return agreed
 
 
-def _note(found: dict[str, list[Mapping[str, Any]]], wanted: set[str], call_id: Any, chunk: Mapping[str, Any]) -> None:
+def _note(by_id: dict[str, list[Mapping[str, Any]]], call_ids: set[str], call_id: Any, chunk: Mapping[str, Any]) -> None:
     content = chunk.get("content")
-    if isinstance(call_id, str) and call_id in wanted and isinstance(content, str) and not is_placeholder(content):
-        found.setdefault(call_id, []).append(chunk)
+    if isinstance(call_id, str) and call_id in call_ids and isinstance(content, str) and not is_placeholder(content):
+        by_id.setdefault(call_id, []).append(chunk)
 
 
 def dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def result_row(call: Chunk, known: Mapping[str, Any]) -> Chunk:
+def result_row(call: Chunk, recorded: Mapping[str, Any]) -> Chunk:
     """The row that a recorded result (`recorded_results`) is as the answer to `call`."""
     payload: dict[str, Any] = {
         "type": "tool-result",
         "toolCallId": call.call_id,
         "toolName": call.tool_name,
-        "content": known["content"],
-        "isError": known["isError"] is True,
+        "content": recorded["content"],
+        "isError": recorded["isError"] is True,
     }
-    step_id = known.get("stepId", call.step_id)
+    step_id = recorded.get("stepId", call.step_id)
     if isinstance(step_id, str):
         payload["stepId"] = step_id
     return Chunk(f"new:{call.key}", call.seq, "tool", Kind.TOOL_RESULT, payload, at=call.at)

@@ -1,4 +1,4 @@
-"""Gives calls whose id a provider does not take another one, with their results."""
+"""Gives calls whose id a provider does not take another one, with their results: where it is invalid, or in every case nine characters."""
 
 import hashlib
 import re
@@ -14,44 +14,56 @@ from inspector.strategies.rename_repeated_ids import with_id
 LONGEST = 40
 """The shortest limit that a provider is known for (OC-4)."""
 _VALID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST}}}")
+_NINE = re.compile(r"[A-Za-z0-9]{9}")
 _LETTERS = string.ascii_letters + string.digits
 
 
-def nine(call_id: str, taken: set[str]) -> str:
+def nine(call_id: str, used_ids: set[str]) -> str:
     """Nine letters and digits, the same for the same id: what the narrowest provider takes, and so all of them."""
     for salt in range(10_000):
         number = int.from_bytes(hashlib.sha256(f"{salt}:{call_id}".encode("utf-8", "surrogatepass")).digest()[:12], "big")
         fresh = "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(9))
-        if fresh not in taken:
+        if fresh not in used_ids:
             break
-    taken.add(fresh)
+    used_ids.add(fresh)
     return fresh
 
 
 def renamed(case: Case, valid: re.Pattern[str]) -> Iterator[Edit]:
     """Calls whose id is not `valid`, and their results; results that answer no call are left to others."""
-    taken = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}
-    for found in answered(case):
-        if not valid.fullmatch(found.call.call_id):
-            fresh = nine(f"{found.call.key}:{found.call.call_id}", taken)
-            for chunk in (found.call, *found.results):
+    used_ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}
+    for answer in answered(case):
+        if not valid.fullmatch(answer.call.call_id):
+            fresh = nine(f"{answer.call.key}:{answer.call.call_id}", used_ids)
+            for chunk in (answer.call, *answer.results):
                 yield Replace(chunk, with_id(chunk, fresh))
 
 
-def propose(case: Case) -> Iterator[Edit]:
-    return renamed(case, _VALID)
-
-
-STRATEGY = Strategy(
-    name="rename-invalid-ids",
-    safety=frozenset(),
-    summary="gives calls whose id is empty, too long or has other signs than letters, digits, _ and - a short one, and their results with them",
-    cost="Only ids change; what was called and what came back stays.",
-    user_visible_effect="Nothing: ids are not shown.",
-    pros="The new id is nine letters and digits, which every known provider takes.",
-    cons="Logs and traces know the call by its old id; a client that maps ids when it sends needs no write.",
-    write_kind="content",
-    propose=propose,
-    manual_only=True,
-    order=220,
+STRATEGY = (
+    Strategy(
+        name="rename-invalid-ids",
+        safety=frozenset(),
+        summary="gives calls whose id is empty, too long or has other signs than letters, digits, _ and - a short one, and their results with them",
+        cost="Only ids change; what was called and what came back stays.",
+        user_visible_effect="Nothing: ids are not shown.",
+        pros="The new id is nine letters and digits, which every known provider takes.",
+        cons="Logs and traces know the call by its old id; a client that maps ids when it sends needs no write.",
+        write_kind="content",
+        propose=lambda case: renamed(case, _VALID),
+        manual_only=True,
+        order=220,
+    ),
+    Strategy(
+        name="shorten-ids",
+        safety=frozenset(),
+        summary="gives every call an id of exactly nine letters and digits, and its results with it",
+        cost="Only ids change; what was called and what came back stays.",
+        user_visible_effect="Nothing: ids are not shown.",
+        pros="Mistral's tokenizers up to v11, and templates made for them, take no other form.",
+        cons="Only Mistral wants this: for a store that goes on with another provider it is noise. A client that maps ids when it sends needs no write.",
+        write_kind="content",
+        propose=lambda case: renamed(case, _NINE),
+        manual_only=True,
+        order=240,
+    ),
 )

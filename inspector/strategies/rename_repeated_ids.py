@@ -11,24 +11,24 @@ from inspector.strategies.base import Strategy
 
 def propose(case: Case) -> Iterator[Edit]:
     """The first call of an id keeps it. The result that answers a call goes with it; one that nobody can assign stays with the first."""
-    taken = {chunk.call_id for chunk in case.conversation.chunks}
-    seen: dict[str, int] = {}
-    for found in answered(case):
-        if found.call.call_id not in seen:
-            seen[found.call.call_id] = 2
+    used_ids = {chunk.call_id for chunk in case.conversation.chunks}
+    next_numbers: dict[str, int] = {}
+    for answer in answered(case):
+        if answer.call.call_id not in next_numbers:
+            next_numbers[answer.call.call_id] = 2
             continue
-        fresh = free_id(found.call.call_id or "call", taken, seen[found.call.call_id])
+        fresh = free_id(answer.call.call_id or "call", used_ids, next_numbers[answer.call.call_id])
         # Those before it are taken: a provider may use one id in every turn.
-        seen[found.call.call_id] = int(fresh.rpartition("_")[2]) + 1
-        for chunk in (found.call, *found.results):
+        next_numbers[answer.call.call_id] = int(fresh.rpartition("_")[2]) + 1
+        for chunk in (answer.call, *answer.results):
             yield Replace(chunk, with_id(chunk, fresh))
 
 
-def free_id(stem: str, taken: set[str], number: int = 2) -> str:
+def free_id(stem: str, used_ids: set[str], number: int = 2) -> str:
     """The id with the next number after it, from `number` on, that nobody has; it is taken from then on."""
-    while (fresh := f"{stem}_{number}") in taken:
+    while (fresh := f"{stem}_{number}") in used_ids:
         number += 1
-    taken.add(fresh)
+    used_ids.add(fresh)
     return fresh
 
 

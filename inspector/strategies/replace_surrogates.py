@@ -10,14 +10,14 @@ from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 
 
-def whole(value: Any) -> Any:
-    """The JSON value with U+FFFD for each lone surrogate, in keys too; pairs become the character that they spell."""
+def without_surrogates(value: Any) -> Any:
+    """The JSON value with U+FFFD for each lone surrogate, in keys too; pairs become the character that they encode."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [whole(each) for each in value]
+        return [without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {whole(name): whole(each) for name, each in value.items()}
+        return {without_surrogates(name): without_surrogates(item) for name, item in value.items()}
     return value
 
 
@@ -26,7 +26,7 @@ def propose(case: Case) -> Iterator[Edit]:
     for chunk in case.conversation.chunks:
         if chunk.kind is Kind.UNREADABLE or (chunk.kind is Kind.THINKING and chunk.payload.get("signature")):
             continue
-        payload = whole(dict(chunk.payload))
+        payload = without_surrogates(dict(chunk.payload))
         if payload != dict(chunk.payload):
             yield Replace(chunk, replace(chunk, payload=payload))
 
@@ -35,8 +35,8 @@ STRATEGY = Strategy(
     name="replace-surrogates",
     safety=frozenset({Safety.LOSSY}),
     summary="replaces lone halves of characters by U+FFFD, the sign for an unknown character",
-    cost="Which half stood there is lost (undo and the audit page keep it); a tool or a cut had broken the character before.",
-    user_visible_effect="A question mark in a diamond stands where half a character stood.",
+    cost="Which half was there is lost (undo and the audit page keep it); a tool or a cut had broken the character before.",
+    user_visible_effect="A question mark in a diamond appears where half a character was.",
     pros="A request with a lone surrogate is no valid JSON for the provider, so every request with this history is refused.",
     cons="Nothing is won where the client replaces them itself when it sends.",
     write_kind="content",

@@ -1,4 +1,4 @@
-"""Makes the input of every stored call a value: the one that its text spells, or a hint that holds the start of the text."""
+"""Makes the input of every stored call a value: the one that its text encodes, or a hint that holds the start of the text."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,13 +21,13 @@ def propose(case: Case) -> Iterator[Edit]:
         extra = chunk.payload.get("extra")
         if chunk.kind is Kind.TOOL_CALL and isinstance(text, dict) and isinstance(extra, Mapping) and extra.get("object") is True:
             # OpenAI wants arguments as text (OC-8): the note that they were none goes.
-            kept = {name: value for name, value in extra.items() if name != "object"}
-            yield Replace(chunk, replace(chunk, payload={**chunk.payload, "extra": kept}))
+            kept_extra = {name: value for name, value in extra.items() if name != "object"}
+            yield Replace(chunk, replace(chunk, payload={**chunk.payload, "extra": kept_extra}))
             continue
         if chunk.kind is not Kind.TOOL_CALL or not isinstance(text, str):
             continue
         try:
-            value = sanitised(text)
+            value = sanitized(text)
             # Dispatch's converter sends any value; a provider of messages wants an object (AN-26).
             payload = {**chunk.payload, "input": value if isinstance(value, dict) or by_message(case) else _hint(text)}
             jsontext.parse(jsontext.compact({"chunk": payload}))
@@ -36,10 +36,10 @@ def propose(case: Case) -> Iterator[Edit]:
         yield Replace(chunk, replace(chunk, payload=payload))
 
 
-def sanitised(text: str) -> Any:
+def sanitized(text: str) -> Any:
     """The value of argument text, numbers as JavaScript keeps them; of text that is no JSON the hint that upstream's sanitizer (b58fb83) sends.
 
-    Text that spells a text is read again. Raises Unreadable where it is over what is read here: the program may well read it.
+    Text that encodes a text is read again. Raises Unreadable where it is over what is read here: the program may well read it.
     """
     try:
         value = jsontext.parse(text)
@@ -64,11 +64,11 @@ def _hint(text: str) -> dict[str, str]:
 STRATEGY = Strategy(
     name="sanitize-arguments",
     safety=frozenset({Safety.LOSSY}),
-    summary="makes the input of a call that is stored as text the value that it spells, or a hint with its first 200 characters",
+    summary="makes the input of a call that is stored as text the value that it encodes, or a hint with its first 200 characters",
     cost="Of text that is no JSON object, what follows the first 200 characters leaves the history (undo and the audit page keep it). Only the input changes.",
     user_visible_effect="The call shows its arguments as fields, or the hint, after a reload.",
     pros="It is what the newest converter sends for such a call on every request; written once, older converters and other readers are not refused either.",
-    cons="The text is evidence of what the model wrote; with a converter that sanitises, nothing needs to be written.",
+    cons="The text is evidence of what the model wrote; with a converter that sanitizes, nothing needs to be written.",
     write_kind="content",
     propose=propose,
     order=110,

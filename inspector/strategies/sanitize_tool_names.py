@@ -13,7 +13,7 @@ LONGEST = 64
 _VALID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST}}}")
 
 
-def sanitised(name: str) -> str:
+def sanitized(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:LONGEST] or "unnamed"
 
 
@@ -22,7 +22,7 @@ def propose(case: Case) -> Iterator[Edit]:
     for chunk in case.conversation.chunks:
         name = chunk.tool_name
         if (chunk.kind is Kind.TOOL_CALL or (chunk.kind is Kind.TOOL_RESULT and name)) and not _VALID.fullmatch(name):
-            yield Replace(chunk, replace(chunk, payload={**chunk.payload, "toolName": sanitised(name)}))
+            yield Replace(chunk, replace(chunk, payload={**chunk.payload, "toolName": sanitized(name)}))
 
 
 STRATEGY = Strategy(
@@ -32,7 +32,7 @@ STRATEGY = Strategy(
     cost="Only the name of the tool in its calls and results changes.",
     user_visible_effect="The tool is shown under the repaired name.",
     pros="One call of a name with a space or a dot makes a provider refuse every later request of the history.",
-    cons="The model made the name up, and reads a name that no tool has either way; with a client that maps names when it sends, nothing needs to be written.",
+    cons="The model wrote a name of its own, and reads a name that no tool has either way; with a client that maps names when it sends, nothing needs to be written.",
     write_kind="content",
     propose=propose,
     manual_only=True,

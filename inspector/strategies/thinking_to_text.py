@@ -34,7 +34,7 @@ STRATEGY = Strategy(
     user_visible_effect="What the model thought is shown as part of its answers.",
     pros="What pi and rollouts do when the provider changes: no signature is checked any more, and no thought is lost.",
     cons=(
-        "The model reads its thoughts as if it had said them aloud, and may go on to think aloud. "
+        "The model reads its thoughts as part of its answers, and may go on to put its thoughts into answers. "
         "With thinking switched on, a turn of tool calls must start with thinking (AN-15). The report on rollouts' refused session weighed taking thinking out, and kept the blocks."
     ),
     write_kind="content",

@@ -24,25 +24,25 @@ def propose(case: Case) -> Iterator[Edit]:
         return
     while first and case.messages[first - 1].role == "assistant":
         first -= 1
-    kept = _kept(case.messages, first)
+    kept_keys = _kept_keys(case.messages, first)
     start = case.messages[first].chunks[0].key
-    is_behind = False
+    is_cut = False
     for chunk in case.conversation.chunks:
-        is_behind = is_behind or chunk.key == start
-        if is_behind and chunk.key not in kept:
+        is_cut = is_cut or chunk.key == start
+        if is_cut and chunk.key not in kept_keys:
             yield Remove(chunk)
 
 
 def incomplete(case: Case) -> int | None:
     """Index of the first message with a call whose result is not directly after it; what the reader does not hand to the model does not count."""
     unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks}
-    for found in answered(case):
-        if found.call.key not in unsent and not any(result.key in found.batch for result in found.results):
-            return found.message
+    for answer in answered(case):
+        if answer.call.key not in unsent and not any(result.key in answer.batch for result in answer.results):
+            return answer.message
     return None
 
 
-def _kept(messages: tuple[Message, ...], first: int) -> set[str]:
+def _kept_keys(messages: tuple[Message, ...], first: int) -> set[str]:
     if any(message.role in ("user", "assistant") for message in messages[:first]):
         return set()
     last = next((message for message in reversed(messages[first:]) if message.role == "user"), None)
@@ -51,17 +51,25 @@ def _kept(messages: tuple[Message, ...], first: int) -> set[str]:
 
 def forgotten(before: Conversation, after: Conversation) -> Iterator[str]:
     """In the user's terms what a cut takes away: a sentence, or nothing where the path ends as it did."""
-    left = {chunk.key.rpartition("moved:")[2] for chunk in after.chunks}
-    gone = [message for message in queries.true_messages(before.chunks) if not any(chunk.key in left for chunk in message.chunks)]
-    stays = [message for message in queries.true_messages(before.chunks) if any(chunk.key in left for chunk in message.chunks)]
-    if not gone:
+    remaining_keys = {chunk.key.rpartition("moved:")[2] for chunk in after.chunks}
+    removed = [
+        message for message in queries.true_messages(before.chunks) if not any(chunk.key in remaining_keys for chunk in message.chunks)
+    ]
+    remaining = [
+        message for message in queries.true_messages(before.chunks) if any(chunk.key in remaining_keys for chunk in message.chunks)
+    ]
+    if not removed:
         return
-    asked = [message for message in gone if message.role == "user"]
-    end = next((chunk for message in reversed(stays) for chunk in message.chunks if chunk.text.strip()), None)
-    side = "after" if end is not None and end.seq < gone[0].chunks[0].seq else "before"
+    user_messages = [message for message in removed if message.role == "user"]
+    end = next((chunk for message in reversed(remaining) for chunk in message.chunks if chunk.text.strip()), None)
+    side = "after" if end is not None and end.seq < removed[0].chunks[0].seq else "before"
     words = f"everything {side} {_start_of(end)}" if end is not None else "everything"
-    newest = f", with what the user said last, {_start_of(asked[-1].chunks[0])}" if asked and asked[-1] is gone[-1] else ""
-    yield f"The session forgets {words}: {len(gone):,} messages, {len(asked):,} of them the user's{newest}."
+    newest = (
+        f", with what the user said last, {_start_of(user_messages[-1].chunks[0])}"
+        if user_messages and user_messages[-1] is removed[-1]
+        else ""
+    )
+    yield f"The session forgets {words}: {len(removed):,} messages, {len(user_messages):,} of them the user's{newest}."
 
 
 def _start_of(chunk: Chunk) -> str:
@@ -72,7 +80,7 @@ def _start_of(chunk: Chunk) -> str:
 STRATEGY = Strategy(
     name=NAME,
     safety=frozenset({Safety.LOSSY}),
-    summary="cuts the path off before the first call that its result does not follow, and before answers that stand right before that call",
+    summary="cuts the path off before the first call that its result does not follow, and before answers right before that call",
     cost=(
         "The session forgets everything after the last message before that call: later questions, answers and results, the user's newest message too. "
         "Where nothing would be left, only the newest message of the user stays. The old branch stays in the file."
@@ -83,7 +91,7 @@ STRATEGY = Strategy(
         "and users need not know how a session is stored. The old way out was to delete the whole history."
     ),
     cons=(
-        "It was proposed and not taken: it throws away everything after the first gap, the newest message of the user included, though the result may stand on another branch or later. "
+        "It was proposed and not taken: it throws away everything after the first gap, the newest message of the user included, though the result may be on another branch or later. "
         "Its reviewers found that a search of the whole file for results lets exactly these cases through; this one looks directly after the call."
     ),
     write_kind="W2",

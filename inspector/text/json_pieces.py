@@ -1,4 +1,4 @@
-"""Where the members and elements of a JSON text stand, and the text with some of them exchanged: all between them stays as it is."""
+"""Where the members and elements of a JSON text are, and the text with some of them exchanged: all between them stays as it is."""
 
 import json
 import re
@@ -19,19 +19,19 @@ Piece = tuple[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """A value whose spelling is known."""
+    """A value whose JSON text is known."""
 
     text: str
 
 
 def skip(text: str, at: int) -> int:
     """The next place from `at` on that is no white space."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
 
 
 def elements(text: str) -> list[Span]:
-    """Where each element of the array `text` stands. The text must be JSON that `jsontext.parse` has accepted."""
+    """Where each element of the array `text` is. The text must be JSON that `jsontext.parse` has accepted."""
     spans: list[Span] = []
     at = skip(text, skip(text, 0) + 1)
     while text[at] != "]":
@@ -50,18 +50,18 @@ def members(text: str) -> dict[str, tuple[int, int, int]]:
 
 def member_spans(text: str) -> list[tuple[str, int, int, int]]:
     """As `members`, of equal names each one: name, start of the name, start and end of the value."""
-    found: list[tuple[str, int, int, int]] = []
+    spans: list[tuple[str, int, int, int]] = []
     at = skip(text, skip(text, 0) + 1)
     while text[at] != "}":
         start = at
         name, at = _DECODER.raw_decode(text, at)
         at = skip(text, skip(text, at) + 1)
         _, end = _DECODER.raw_decode(text, at)
-        found.append((name, start, at, end))
+        spans.append((name, start, at, end))
         at = skip(text, end)
         if text[at] == ",":
             at = skip(text, at + 1)
-    return found
+    return spans
 
 
 def value_of(text: str, name: str) -> str | None:
@@ -73,7 +73,7 @@ def value_of(text: str, name: str) -> str | None:
 
 
 def rearranged(text: str, spans: Sequence[Span], pieces: Sequence[Piece]) -> str:
-    """The array or object `text` with `pieces` instead of what stands at `spans`; what separated two neighbors still does, and joins new ones too."""
+    """The array or object `text` with `pieces` instead of what is at `spans`; what separated two neighbors still does, and joins new ones too."""
     opening = skip(text, 0) + 1
     closing = len(text.rstrip(" \t\n\r")) - 1
     if not spans:
@@ -93,29 +93,29 @@ def rearranged(text: str, spans: Sequence[Span], pieces: Sequence[Piece]) -> str
     return text[: spans[0][0]] + "".join(parts) + text[spans[-1][1] :]
 
 
-def amended(text: str, values: dict[str, str], gone: frozenset[str] = frozenset()) -> str:
+def amended(text: str, values: dict[str, str], removed_names: frozenset[str] = frozenset()) -> str:
     """The object `text` with members set to other texts or left out; new ones follow the others."""
-    found = member_spans(text)
-    last = {name: number for number, (name, *_) in enumerate(found)}
+    spans = member_spans(text)
+    last = {name: number for number, (name, *_) in enumerate(spans)}
     pieces: list[Piece] = []
-    for number, (name, start, at, end) in enumerate(found):
-        if name in gone:
+    for number, (name, start, at, end) in enumerate(spans):
+        if name in removed_names:
             continue
         is_set = name in values and last[name] == number
         pieces.append((text[start:at] + values[name] if is_set else text[start:end], number))
-    colon = ":" if not found else text[found[0][1] : found[0][2]][len(jsontext.compact(found[0][0])) :]
+    colon = ":" if not spans else text[spans[0][1] : spans[0][2]][len(jsontext.compact(spans[0][0])) :]
     pieces += [
         (f"{jsontext.compact(name)}{colon if ':' in colon else ':'}{value}", None) for name, value in values.items() if name not in last
     ]
-    return rearranged(text, [(start, end) for _, start, _, end in found], pieces)
+    return rearranged(text, [(start, end) for _, start, _, end in spans], pieces)
 
 
-def spelled(value: Any) -> str:
+def encoded(value: Any) -> str:
     """Compact JSON; a Verbatim in it keeps its own text."""
     if isinstance(value, Verbatim):
         return value.text
     if isinstance(value, dict):
-        return "{" + ",".join(f"{jsontext.compact(name)}:{spelled(item)}" for name, item in value.items()) + "}"
+        return "{" + ",".join(f"{jsontext.compact(name)}:{encoded(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(spelled(item) for item in value) + "]"
+        return "[" + ",".join(encoded(item) for item in value) + "]"
     return jsontext.compact(value)

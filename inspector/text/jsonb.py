@@ -16,11 +16,11 @@ from inspector.conversation.jsontext import MAX_DEPTH
 _ESCAPED = re.compile('["\\\\\x00-\x1f]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NEVER = re.compile("[\x00\ud800-\udfff]")
-_BEFORE, _BEHIND = 131_071, 16_383
+_BEFORE_POINT, _AFTER_POINT = 131_071, 16_383
 """The highest power of ten that numeric holds, and the digits after its point."""
 
 
-class NotKept(ValueError):
+class NotStorable(ValueError):
     """A value that jsonb cannot hold; `reason` says which."""
 
     def __init__(self, reason: str) -> None:
@@ -29,56 +29,56 @@ class NotKept(ValueError):
 
 
 def parse(text: str) -> Any:
-    """The value of a text that jsonb printed, numbers exact whatever their size. Raises NotKept for what is no JSON or nested too deep."""
+    """The value of a text that jsonb printed, numbers exact whatever their size. Raises NotStorable for what is no JSON or nested too deep."""
     try:
-        return json.loads(text, parse_float=Decimal, parse_int=_whole, parse_constant=_no_constant)
+        return json.loads(text, parse_float=Decimal, parse_int=_integer, parse_constant=_no_constant)
     except RecursionError:
-        raise NotKept(f"a value is nested more than {MAX_DEPTH} levels deep") from None
+        raise NotStorable(f"a value is nested more than {MAX_DEPTH} levels deep") from None
     except InvalidOperation:
-        raise NotKept("a number has more digits than PostgreSQL's numeric") from None
+        raise NotStorable("a number has more digits than PostgreSQL's numeric") from None
     except json.JSONDecodeError as error:
-        raise NotKept(f"it is no JSON ({error.msg})") from None
+        raise NotStorable(f"it is no JSON ({error.msg})") from None
 
 
-def _whole(text: str) -> int | Decimal:
+def _integer(text: str) -> int | Decimal:
     """Python takes no longer text for an int."""
     return int(text) if len(text) < 4000 else Decimal(text)
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise NotKept(f"{name} is no JSON number")
+    raise NotStorable(f"{name} is no JSON number")
 
 
 def printed(value: Any) -> str:
-    """`value` as jsonb prints it. Raises NotKept."""
+    """`value` as jsonb prints it. Raises NotStorable."""
     out: list[str] = []
-    # Values with their depth, and texts that stand between them, last first: content may be deeper than Python calls.
+    # Values with their depth, and the texts between them, last first: content may be deeper than Python calls.
     waiting: list[tuple[Any, int] | str] = [(value, 0)]
     while waiting:
         following = waiting.pop()
         if isinstance(following, str):
             out.append(following)
             continue
-        found, depth = following
+        item, depth = following
         if depth > MAX_DEPTH:
-            raise NotKept(f"a value is nested more than {MAX_DEPTH} levels deep")
-        match found:
+            raise NotStorable(f"a value is nested more than {MAX_DEPTH} levels deep")
+        match item:
             case list() | tuple():
                 waiting.append("]")
-                waiting += _parted([(each, depth + 1)] for each in found)
+                waiting += _parted([(inner, depth + 1)] for inner in item)
                 waiting.append("[")
             case dict():
-                members = sorted(found.items(), key=lambda member: _place(member[0]))
+                members = sorted(item.items(), key=lambda member: _place(member[0]))
                 waiting.append("}")
-                waiting += _parted([f"{_string(name)}: ", (each, depth + 1)] for name, each in members)
+                waiting += _parted([f"{_string(name)}: ", (inner, depth + 1)] for name, inner in members)
                 waiting.append("{")
             case _:
-                out.append(_scalar(found))
+                out.append(_scalar(item))
     return "".join(out)
 
 
 def _parted(members: Iterable[list[tuple[Any, int] | str]]) -> Iterator[tuple[Any, int] | str]:
-    """Last first, with what stands between two."""
+    """Last first, with the text between two."""
     for number, member in enumerate(reversed(list(members))):
         if number:
             yield ", "
@@ -95,17 +95,17 @@ def _scalar(value: object) -> str:
             return _string(value)
         case int() | float() | Decimal():
             return _number(Decimal(value) if isinstance(value, int) else value)
-    raise NotKept(f"a {type(value).__name__} is no JSON value")
+    raise NotStorable(f"a {type(value).__name__} is no JSON value")
 
 
 def _place(name: str) -> tuple[int, bytes]:
-    spelled = name.encode("utf-8", "surrogatepass")
-    return len(spelled), spelled
+    encoded = name.encode("utf-8", "surrogatepass")
+    return len(encoded), encoded
 
 
 def _string(text: str) -> str:
-    if found := _NEVER.search(text):
-        raise NotKept(f"a text holds {found.group()!a}, which PostgreSQL's jsonb cannot keep")
+    if character := _NEVER.search(text):
+        raise NotStorable(f"a text holds {character.group()!a}, which PostgreSQL's jsonb cannot keep")
     return '"' + _ESCAPED.sub(_escape, text) + '"'
 
 
@@ -115,10 +115,10 @@ def _escape(match: re.Match[str]) -> str:
 
 def _number(value: float | Decimal) -> str:
     """Without exponent, as numeric prints: 1e3 is 1000, 1e-3 is 0.001; and without the sign of a zero."""
-    found = value if isinstance(value, Decimal) else Decimal(repr(value))
-    exponent = found.as_tuple().exponent
+    decimal = value if isinstance(value, Decimal) else Decimal(repr(value))
+    exponent = decimal.as_tuple().exponent
     if not isinstance(exponent, int):
-        raise NotKept("a number is not finite")
-    if found.adjusted() > _BEFORE or -exponent > _BEHIND:
-        raise NotKept("a number has more digits than PostgreSQL's numeric")
-    return f"{found.copy_abs() if found.is_zero() else found:f}"
+        raise NotStorable("a number is not finite")
+    if decimal.adjusted() > _BEFORE_POINT or -exponent > _AFTER_POINT:
+        raise NotStorable("a number has more digits than PostgreSQL's numeric")
+    return f"{decimal.copy_abs() if decimal.is_zero() else decimal:f}"

@@ -9,7 +9,7 @@ from inspector.traces.bodies import Body, gzipped, plain
 from inspector.traces.model import Problem, Report, complainer
 
 
-class Rows(Protocol):
+class DatabaseRows(Protocol):
     """A read-only view of one database at one moment. Text comes decoded with surrogateescape, BLOBs as bytes."""
 
     @property
@@ -33,11 +33,11 @@ class BodyTable:
 class BodyTables:
     """Finds the body of a record in any of `tables`, and hands every content out once."""
 
-    rows: Rows
+    rows: DatabaseRows
     tables: list[BodyTable]
     report: Report
     names: dict[str, str] = field(default_factory=dict)
-    given: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
 
     def of(self, record: str, body_hash: Any, complain: Callable[[str], None]) -> tuple[str | None, Body | None]:
         """Name of the body of the record with this id, and the body itself where its content was not handed out before."""
@@ -50,9 +50,9 @@ class BodyTables:
                 continue
             if isinstance(body_hash, str):
                 self.names[body_hash] = body.name
-            if body.name in self.given:
+            if body.name in self.seen:
                 return body.name, None
-            self.given.add(body.name)
+            self.seen.add(body.name)
             return body.name, body
         if body_hash is not None and self.tables:
             complain("its body is no longer in the table of bodies: what it said is unknown, not absent")
@@ -67,7 +67,7 @@ class BodyTables:
         return None
 
 
-def body_table(rows: Rows, name: str) -> BodyTable | None:
+def body_table(rows: DatabaseRows, name: str) -> BodyTable | None:
     """The table of that name as the snapshot has it; None where it is missing or holds no bodies."""
     present = rows.tables.get(name, ())
     key = next((key for key in ("hash", "recordId") if key in present), None)
@@ -97,7 +97,7 @@ def _stored(row: Mapping[str, Any], complain: Callable[[str], None]) -> Body:
     return body
 
 
-def report_unclaimed(rows: Rows, table: BodyTable, columns: Sequence[str], report: Report) -> None:
+def report_unclaimed(rows: DatabaseRows, table: BodyTable, columns: Sequence[str], report: Report) -> None:
     """Reports how many bodies of `table` no record names; `columns` are those that the table of records has."""
     column = "bodyHash" if table.key == "hash" else "id"
     if column not in columns:

@@ -7,18 +7,18 @@ from typing import Any
 from inspector.conversation.js_json import parse
 from inspector.programs.formats import Shape
 from inspector.traces.bodies import Body, decompress
-from inspector.traces.body_tables import BodyTables, Rows, body_table, report_unclaimed
+from inspector.traces.body_tables import BodyTables, DatabaseRows, body_table, report_unclaimed
 from inspector.traces.journal_line import after_torn, body_of, decoded, object_of, why_unreadable
 from inspector.traces.log_record import KINDS, UNREADABLE, record_of
 from inspector.traces.model import Problem, Report, TraceRecord, complainer
 from inspector.traces.record_id import record_id
 
-__all__ = ["JOURNAL", "NAME", "Body", "Problem", "Rows", "decompress", "read_database", "read_journal", "sniff", "sniff_journal"]
+__all__ = ["JOURNAL", "NAME", "Body", "DatabaseRows", "Problem", "decompress", "read_database", "read_journal", "sniff", "sniff_journal"]
 
 NAME = "dispatch-traces"
 JOURNAL = "dispatch-journal"
 
-Observed = tuple[TraceRecord, Body | None]
+ObservedRecord = tuple[TraceRecord, Body | None]
 """A record, and its body if no earlier record of this source brought it already: `TraceRecord.body` is always `Body.name`."""
 
 _COLUMNS = (
@@ -51,7 +51,7 @@ def sniff_journal(shape: Shape) -> float:
     return 0.0
 
 
-def read_database(rows: Rows, report: Report) -> Iterator[Observed]:
+def read_database(rows: DatabaseRows, report: Report) -> Iterator[ObservedRecord]:
     """All records of a trace database in (timestamp, rowid) order, which `order` counts from 0. Never raises for a damaged row.
 
     The new schema (`bodies.hash`), the old (`bodies.recordId`) and a leftover `bodies_old` are read; one body is in memory
@@ -67,33 +67,35 @@ def read_database(rows: Rows, report: Report) -> Iterator[Observed]:
     order = '"timestamp", rowid' if "timestamp" in columns else "rowid"
     for number, values in enumerate(rows.rows("records", columns, order=order)):
         fields: dict[str, Any] = dict(zip(columns, values, strict=True))
-        found = fields.get("id")
-        complain = complainer(report, f"records, id {found[:80]!r}" if isinstance(found, str) else f"records, number {number} in time")
-        if not isinstance(found, str):
+        identity = fields.get("id")
+        complain = complainer(
+            report, f"records, id {identity[:80]!r}" if isinstance(identity, str) else f"records, number {number} in time"
+        )
+        if not isinstance(identity, str):
             complain("it has no id: it is known by its place in time")
-            found = f"row-{number}"
+            identity = f"row-{number}"
         for name in ("attributes", "links"):
             fields[name] = _parsed(fields.get(name), name, complain)
-        body_name, body = bodies.of(found, fields.get("bodyHash"), complain)
-        yield record_of(fields, found, number, body_name, complain), body
+        body_name, body = bodies.of(identity, fields.get("bodyHash"), complain)
+        yield record_of(fields, identity, number, body_name, complain), body
     for table in bodies.tables:
         report_unclaimed(rows, table, columns, report)
 
 
-def read_journal(lines: Iterable[tuple[int, bytes]], report: Report, first_order: int = 0) -> Iterator[Observed]:
+def read_journal(lines: Iterable[tuple[int, bytes]], report: Report, first_order: int = 0) -> Iterator[ObservedRecord]:
     """All records of a journal, from (byte offset, line) pairs. Ids are computed, so they equal those of the database.
 
     `order` is `first_order` + offset. Read `<journal>.1` first, then the journal with the size of `.1` as `first_order`.
     A line that is no record is reported and left out; a record that follows a torn one on the same line is read.
     """
-    given: set[str] = set()
-    bad: tuple[Callable[[str], None], ValueError] | None = None
+    seen_bodies: set[str] = set()
+    unreadable: tuple[Callable[[str], None], ValueError] | None = None
     for offset, line in lines:
         if not line.strip():
             continue
-        if bad:
-            bad[0](why_unreadable(bad[1], last=False))
-            bad = None
+        if unreadable:
+            unreadable[0](why_unreadable(unreadable[1], last=False))
+            unreadable = None
         complain = complainer(report, f"line at byte {offset}")
         text, shown, problem = decoded(line)
         try:
@@ -102,22 +104,22 @@ def read_journal(lines: Iterable[tuple[int, bytes]], report: Report, first_order
         except ValueError as error:
             salvaged = after_torn(line)
             if salvaged is None:
-                bad = complain, error
+                unreadable = complain, error
                 continue
             complain("it starts with a torn record, which is left out; the record after that is read")
             fields, identity, problem = salvaged, record_id(salvaged), ""
         if problem:
             complain(problem)
         body = body_of(fields.get("body"), not problem, complain)
-        yield record_of(fields, identity, first_order + offset, body.name if body else None, complain), _new(body, given)
-    if bad:
-        bad[0](why_unreadable(bad[1], last=True))
+        yield record_of(fields, identity, first_order + offset, body.name if body else None, complain), _new(body, seen_bodies)
+    if unreadable:
+        unreadable[0](why_unreadable(unreadable[1], last=True))
 
 
-def _new(body: Body | None, given: set[str]) -> Body | None:
-    if body is None or body.name in given:
+def _new(body: Body | None, seen_bodies: set[str]) -> Body | None:
+    if body is None or body.name in seen_bodies:
         return None
-    given.add(body.name)
+    seen_bodies.add(body.name)
     return body
 
 

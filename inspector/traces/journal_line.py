@@ -29,7 +29,7 @@ def object_of(text: str) -> dict[str, Any]:
 
 
 def after_torn(line: bytes) -> dict[str, Any] | None:
-    """The record that stands on this line after a torn one; None where there is none."""
+    """The record on this line after a torn one; None where there is none."""
     # A killed server leaves half a line, and the next start writes on after it (20 restarts in a day, 2026-06-28).
     start = line.rfind(_RECORD_START)
     try:
@@ -46,7 +46,7 @@ def why_unreadable(error: ValueError, last: bool) -> str:
 
 
 def body_of(value: Any, valid: bool, complain: Callable[[str], None]) -> Body | None:
-    """The body of a record as bytes. `valid` tells that the line was UTF-8, so that lone surrogates come from JSON escapes."""
+    """The body of a record as bytes. `valid` says that the line was UTF-8, so that lone surrogates come from JSON escapes."""
     if value is None:
         return None
     if not isinstance(value, str):

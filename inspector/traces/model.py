@@ -90,7 +90,7 @@ class Span:
 
     @property
     def body(self) -> str | None:
-        """Name of its body (it stands on the open record; on the close record of other programs)."""
+        """Name of its body (on the open record; on the close record of other programs)."""
         for record in (self.opened, self.closed):
             if record and record.body is not None:
                 return record.body

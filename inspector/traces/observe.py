@@ -7,7 +7,7 @@ from inspector.traces.model import Span, Step, Trace, Turn
 
 
 def prompt_body(trace: Trace, step: Step) -> dict[str, Any] | None:
-    """What the kernel believed: `{"messages": [...], "tools": [...]}` before conversion, without the system prompt.
+    """The client's prompt: `{"messages": [...], "tools": [...]}` before conversion, without the system prompt.
 
     Both are lists (of anything: their items are not checked). None where the body is missing or of another form.
     """
@@ -54,18 +54,6 @@ def finish_reason(step: Step) -> str | None:
 def open_turns(trace: Trace) -> list[Turn]:
     """Turns that may still be running: opened, never closed, and no turn after them. At most the last one."""
     return [turn for turn in trace.turns[-1:] if _never_closed(turn)]
-
-
-def interrupted_turns(trace: Trace) -> list[Turn]:
-    """Turns that were never closed although the conversation went on: the server was killed, or the turn was abandoned."""
-    return [turn for turn in trace.turns[:-1] if _never_closed(turn)]
-
-
-def step_after(trace: Trace, step: Step) -> Step | None:
-    """The next step of the conversation, in the same turn or a later one."""
-    steps = trace.steps()
-    place = next((index for index, other in enumerate(steps) if other.step_id == step.step_id), len(steps))
-    return steps[place + 1] if place + 1 < len(steps) else None
 
 
 def _never_closed(turn: Turn) -> bool:

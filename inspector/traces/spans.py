@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from inspector.traces.model import Span, TraceRecord
 
 MAX_DEPTH = 100
-"""Levels of spans under one root; deeper ones stand on their own, so that pages can draw a tree by recursion."""
+"""Levels of spans under one root; deeper ones are roots of their own, so that pages can draw a tree by recursion."""
 
 
 @dataclass(slots=True)
 class Forest:
-    """All spans in order of start, with the place of each one's parent among them (None: it stands on its own)."""
+    """All spans in order of start, with the place of each one's parent among them (None: it is a root)."""
 
     spans: list[Span]
     parents: list[int | None]
@@ -90,13 +90,13 @@ class ById:
 
 
 def hang(spans: Sequence[Span]) -> Forest:
-    """Fills `children`. A parent that is missing, a loop and too deep a level all leave the span standing on its own."""
+    """Fills `children`. A parent that is missing, a loop and too deep a level all make the span a root."""
     by_id = ById(spans)
     forest = Forest(list(spans), [None] * len(spans), [])
     for index, span in enumerate(spans):
-        wanted = next((record.parent_span_id for record in (span.opened, span.closed) if record and record.parent_span_id), "")
-        forest.parents[index] = by_id.find(wanted, turn_id(span), span.start)
-        if wanted and forest.parents[index] is None:
+        parent_id = next((record.parent_span_id for record in (span.opened, span.closed) if record and record.parent_span_id), "")
+        forest.parents[index] = by_id.find(parent_id, turn_id(span), span.start)
+        if parent_id and forest.parents[index] is None:
             forest.orphans.append(span)
     _cut(forest)
     for index, parent in enumerate(forest.parents):

@@ -15,24 +15,24 @@ def build(conversation_id: str, records: Iterable[TraceRecord], bodies: Callable
     `bodies` gives the content of a body by name, None where it is not there. The k-th `step` span of a turn (from 0) in order of
     start is step k. Every span stays reachable, and `problems` says what is missing.
     """
-    kept, clashes = _merged(_own(conversation_id, records))
-    forest = hang(match(record for record in kept if record.kind in KINDS[1:]))
+    merged, clashes = _merged(_own(conversation_id, records))
+    forest = hang(match(record for record in merged if record.kind in KINDS[1:]))
     trace = Trace(conversation_id, bodies=bodies)
-    turns = {record.turn_id: Turn(record.turn_id, None) for record in kept if record.turn_id}
+    turns = {record.turn_id: Turn(record.turn_id, None) for record in merged if record.turn_id}
     for index, span in enumerate(forest.spans):
         _place(trace, turns, forest, index, span)
     for turn in turns.values():
         if turn.span is not None:
             turn.other += [child for child in turn.span.children if child.name != "step"]
-    starts = _starts(kept, forest)
+    starts = _starts(merged, forest)
     trace.turns = sorted(turns.values(), key=lambda turn: starts[turn.turn_id])
-    _hang_logs(trace, forest.spans, kept)
-    trace.problems = tuple(_problems(kept, forest, clashes))
+    _hang_logs(trace, forest.spans, merged)
+    trace.problems = tuple(_problems(merged, forest, clashes))
     return trace
 
 
 def is_side_call(span: Span) -> bool:
-    """Whether it is a request beside the conversation: a probe that keeps a cache warm, or the call that compacts."""
+    """Whether it is a request that is no part of the conversation: a probe that keeps a cache warm, or the call that compacts."""
     return any(record.attributes.get(key) is True for record in (span.opened, span.closed) if record for key in ("warm", "compaction"))
 
 
@@ -51,12 +51,12 @@ def _merged(records: list[TraceRecord]) -> tuple[list[TraceRecord], int]:
     first: dict[str, TraceRecord] = {}
     clashing: list[TraceRecord] = []
     for record in records:
-        known = first.setdefault(record.id, record)
-        if _identity(known) != _identity(record):
+        earlier = first.setdefault(record.id, record)
+        if _identity(earlier) != _identity(record):
             clashing.append(record)
-        elif known.body is None and record.body is not None:
+        elif earlier.body is None and record.body is not None:
             # Retention may have taken the body from the database while the journal still holds it.
-            first[record.id] = replace(known, body=record.body)
+            first[record.id] = replace(earlier, body=record.body)
     return sorted([*first.values(), *clashing], key=lambda record: (record.timestamp, record.order)), len(clashing)
 
 
@@ -65,16 +65,16 @@ def _identity(record: TraceRecord) -> tuple[object, ...]:
 
 
 def _place(trace: Trace, turns: dict[str, Turn], forest: Forest, index: int, span: Span) -> None:
-    stands_alone = forest.parents[index] is None
+    is_root = forest.parents[index] is None
     turn = turns.get(forest.turn_of(index))
-    if turn is None or (stands_alone and is_side_call(span)):
-        if stands_alone:
+    if turn is None or (is_root and is_side_call(span)):
+        if is_root:
             trace.lane.append(span)
     elif span.name == "step":
         turn.steps.append(_step(turn, span))
     elif span.name == "turn" and turn.span is None and turn_id(span):
         turn.span = span
-    elif stands_alone:
+    elif is_root:
         turn.other.append(span)
 
 
@@ -129,7 +129,7 @@ def _problems(records: list[TraceRecord], forest: Forest, clashes: int) -> Itera
     if forest.looped:
         yield f"{_count(forest.looped, 'chain', 'chains')} of parents led back to its start: it was cut at its earliest span."
     if forest.too_deep:
-        yield f"{_count(forest.too_deep, 'span', 'spans')} stood too deep under others and are shown on their own."
+        yield f"{_count(forest.too_deep, 'span', 'spans')} were nested too deep under others and are shown on their own."
     if len(named) > len(set(named)):
         reused = len(named) - len(set(named))
         yield f"{_count(reused, 'span', 'spans')} used the id of another span: they are kept apart by name and time."

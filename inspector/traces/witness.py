@@ -12,8 +12,8 @@ _TURN_TIME = re.compile(r"turn-(\d{12,14})-", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Words of one user message of a prompt. `after` is the step whose chunks stand before it in the prompt, "" where none does."""
+class PromptText:
+    """Words of one user message of a prompt. `after` is the step whose chunks come before it in the prompt, "" where none does."""
 
     texts: tuple[str, ...]
     after: str
@@ -28,16 +28,16 @@ class TurnWitness:
 
     turn_id: str
     start: int
-    asked: Said | None
-    between: tuple[Said, ...]
+    question: PromptText | None
+    between: tuple[PromptText, ...]
 
 
 def turn_witnesses(trace: Trace) -> tuple[TurnWitness, ...]:
     """Every turn that has steps, in order; worked out once for a trace. Bodies are hostile text: nothing in them raises."""
-    found = trace.worked_out.get("turns")
-    if found is None:
-        found = trace.worked_out["turns"] = tuple(_witness(trace, turn) for turn in trace.turns if turn.steps)
-    return tuple(found)
+    witnesses = trace.worked_out.get("turns")
+    if witnesses is None:
+        witnesses = trace.worked_out["turns"] = tuple(_witness(trace, turn) for turn in trace.turns if turn.steps)
+    return tuple(witnesses)
 
 
 def turn_time(turn_id: str) -> int | None:
@@ -54,16 +54,16 @@ def turn_of(step_id: str) -> tuple[str, int | None]:
 
 def spans_of(turn: Turn) -> list[Span]:
     """All spans of a turn, each once, whatever they hang under."""
-    found: list[Span] = []
+    spans: list[Span] = []
     waiting = [*([turn.span] if turn.span else []), *(step.span for step in turn.steps), *turn.other]
-    seen: set[int] = set()
+    seen_spans: set[int] = set()
     while waiting:
         span = waiting.pop()
-        if id(span) not in seen:
-            seen.add(id(span))
-            found.append(span)
+        if id(span) not in seen_spans:
+            seen_spans.add(id(span))
+            spans.append(span)
             waiting += span.children
-    return found
+    return spans
 
 
 def _witness(trace: Trace, turn: Turn) -> TurnWitness:
@@ -76,29 +76,31 @@ def _witness(trace: Trace, turn: Turn) -> TurnWitness:
 
 
 def _read(trace: Trace, turn: Turn, step: Step, messages: Sequence[Any], start: int) -> TurnWitness:
-    held = [_held(message) for message in messages]
-    own = next((place for place, (_, _, steps) in enumerate(held) if any(turn_of(each)[0] == turn.turn_id for each in steps)), None)
+    read_messages = [_prompt_message(message) for message in messages]
+    own = next(
+        (place for place, (_, _, steps) in enumerate(read_messages) if any(turn_of(step_id)[0] == turn.turn_id for step_id in steps)), None
+    )
     first = turn.steps[0]
-    base = len(held) if step is first else _count(first)
+    base = len(read_messages) if step is first else _count(first)
     # Where a count and the chunks of the turn disagree, the place that claims less counts.
-    known = [place for place in (base, own) if place is not None]
-    if not known or max(known) > len(held):
+    places = [place for place in (base, own) if place is not None]
+    if not places or max(places) > len(read_messages):
         return TurnWitness(turn.turn_id, start, None, ())
-    asked = held[base - 1] if base else held[own - 1] if own else None
-    between: list[Said] = []
+    question = read_messages[base - 1] if base else read_messages[own - 1] if own else None
+    between: list[PromptText] = []
     after = ""
-    for place, (role, texts, steps) in enumerate(held):
-        if place >= max(known) and role == "user" and any(texts):
-            between.append(Said(texts, after))
+    for place, (role, texts, steps) in enumerate(read_messages):
+        if place >= max(places) and role == "user" and any(texts):
+            between.append(PromptText(texts, after))
         after = steps[-1] if steps else after
-    begun = Said(asked[1], "") if asked is not None and asked[0] == "user" else None
+    begun = PromptText(question[1], "") if question is not None and question[0] == "user" else None
     return TurnWitness(turn.turn_id, start, begun, tuple(between))
 
 
-def _held(message: Any) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def _prompt_message(message: Any) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Role, texts and step ids of a message of a prompt body; empty where it is of another form."""
-    known = message if isinstance(message, dict) else {}
-    role, chunks = known.get("role"), known.get("chunks")
+    fields = message if isinstance(message, dict) else {}
+    role, chunks = fields.get("role"), fields.get("chunks")
     parts = [chunk for chunk in chunks if isinstance(chunk, dict)] if isinstance(chunks, list) else []
     texts = tuple(part["text"] for part in parts if part.get("type") == "text" and isinstance(part.get("text"), str))
     steps = tuple(part["stepId"] for part in parts if isinstance(part.get("stepId"), str))

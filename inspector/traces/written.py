@@ -12,12 +12,12 @@ Texts = tuple[str, ...]
 
 def written(trace: Trace, chunks: Sequence[Chunk]) -> dict[str, tuple[Chunk, ...]]:
     """Chunks by step id; a step of which no row is known, or of which it is not certain which it is, is left out."""
-    rows = Rows(chunks)
+    rows = StoredRows(chunks)
     messages = queries.true_messages(chunks)
     places = {chunk.key: place for place, message in enumerate(messages) for chunk in message.chunks}
     begun = _beginnings(trace, messages)
-    between = {each.turn_id: frozenset(said.texts for said in each.between) for each in turn_witnesses(trace)}
-    found: dict[str, tuple[Chunk, ...]] = {}
+    between = {witness.turn_id: frozenset(text.texts for text in witness.between) for witness in turn_witnesses(trace)}
+    by_step: dict[str, tuple[Chunk, ...]] = {}
     for turn in trace.turns:
         # The message after which the next step writes; None where it is not known.
         after = begun.get(turn.turn_id)
@@ -26,12 +26,12 @@ def written(trace: Trace, chunks: Sequence[Chunk]) -> dict[str, tuple[Chunk, ...
             if not own and after is not None:
                 own = _answer(messages, after, between.get(turn.turn_id, frozenset()))
             if own:
-                found[step.step_id] = own
+                by_step[step.step_id] = own
             after = max((places[chunk.key] for chunk in own if chunk.key in places), default=None)
-    return found
+    return by_step
 
 
-class Rows:
+class StoredRows:
     """Stored chunks by the ids that a trace knows them by."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
@@ -50,25 +50,25 @@ class Rows:
 
     def of_call(self, turn: Turn, span: Span) -> list[Chunk]:
         call_id = span.attributes.get("toolCallId")
-        found = self._by_call.get(call_id, []) if isinstance(call_id, str) else []
-        return [chunk for chunk in found if chunk.step_id is None or chunk.step_id.startswith(f"{turn.turn_id}#")]
+        chunks = self._by_call.get(call_id, []) if isinstance(call_id, str) else []
+        return [chunk for chunk in chunks if chunk.step_id is None or chunk.step_id.startswith(f"{turn.turn_id}#")]
 
 
 def _beginnings(trace: Trace, messages: Sequence[Message]) -> Mapping[str, int]:
     """Turn id -> place of the user's message that began it. Not where the same words were said more or less often than the trace shows."""
-    said: dict[Texts, list[int]] = {}
+    places_of: dict[Texts, list[int]] = {}
     for place, message in enumerate(messages):
         if message.role == "user":
-            said.setdefault(_texts(message), []).append(place)
-    asked: dict[Texts, list[str]] = {}
+            places_of.setdefault(_texts(message), []).append(place)
+    turns_of: dict[Texts, list[str]] = {}
     for witness in turn_witnesses(trace):
-        if witness.asked is not None and any(witness.asked.texts):
-            asked.setdefault(witness.asked.texts, []).append(witness.turn_id)
+        if witness.question is not None and any(witness.question.texts):
+            turns_of.setdefault(witness.question.texts, []).append(witness.turn_id)
     pairs = {
         turn_id: place
-        for texts, turn_ids in asked.items()
-        if len(turn_ids) == len(said.get(texts, ()))
-        for turn_id, place in zip(turn_ids, said[texts], strict=True)
+        for texts, turn_ids in turns_of.items()
+        if len(turn_ids) == len(places_of.get(texts, ()))
+        for turn_id, place in zip(turn_ids, places_of[texts], strict=True)
     }
     order = [pairs[turn.turn_id] for turn in trace.turns if turn.turn_id in pairs]
     return pairs if order == sorted(order) else {}
@@ -88,8 +88,8 @@ def _answer(messages: Sequence[Message], after: int, between: frozenset[Texts]) 
         place += 1
     if place >= len(messages) or messages[place].role != "assistant":
         return ()
-    found = messages[place].chunks
-    return () if any(chunk.call_id or chunk.step_id for chunk in found) else tuple(found)
+    chunks = messages[place].chunks
+    return () if any(chunk.call_id or chunk.step_id for chunk in chunks) else tuple(chunks)
 
 
 def _texts(message: Message) -> Texts:

@@ -36,7 +36,7 @@ _OPENAI_MEMBERS = frozenset(
 )
 """Members of a message; those of reasoning are of gateways and servers that take OpenAI's messages."""
 _BEDROCK = ("toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent", "text", "image", "document", "video")
-_BESIDE = {
+_WIRE_OF_MEMBER = {
     **dict.fromkeys(
         (
             "anthropic_version",
@@ -134,32 +134,32 @@ def still_shows(name: str, before: bytes, after: bytes) -> bool:
 
 
 def wires_of(value: Any) -> list[str]:
-    """The wire shapes that a body may be of; () where it is none, several where nothing tells them apart."""
+    """The wire shapes that a body may be of; () where it is none, several where nothing distinguishes them."""
     body = value if isinstance(value, dict) else {}
-    found = value if isinstance(value, list) else None
+    listed = value if isinstance(value, list) else None
     if isinstance(body.get("contents"), list):
         return [GEMINI] if _holds_objects(body["contents"]) else []
     if "input" in body and "messages" not in body:
-        return [OPENAI_RESPONSES] if _is_said_at_once(body) or _holds_objects(body["input"]) else []
-    if found is None:
-        found = next((body[name] for name in ("messages", "prompt") if isinstance(body.get(name), list)), None)
-    if found is None or not _holds_objects(found):
+        return [OPENAI_RESPONSES] if _is_single_text(body) or _holds_objects(body["input"]) else []
+    if listed is None:
+        listed = next((body[name] for name in ("messages", "prompt") if isinstance(body.get(name), list)), None)
+    if listed is None or not _holds_objects(listed):
         return []
-    messages = [message for message in found if isinstance(message, dict)]
-    left: list[str] = []
+    messages = [message for message in listed if isinstance(message, dict)]
+    candidates: list[str] = []
     for votes in (
         Counter(wire for message in messages for wire in _of_message(message)),
-        Counter(_beside(body)),
+        Counter(_other_members(body)),
         Counter(_model(body, messages[0])),
         Counter(wire for number, message in enumerate(messages) for wire in _hints(message, number == 0)),
     ):
         # Weaker marks decide only between those shapes that the stronger ones leave.
-        best = _best(Counter({wire: count for wire, count in votes.items() if not left or wire in left}))
-        left = best or left
-        if len(left) == 1:
-            return [MISTRAL] if left == [OPENAI_CHAT] and MISTRAL in _model(body, messages[0]) else left
-    if left:
-        return left
+        best = _best(Counter({wire: count for wire, count in votes.items() if not candidates or wire in candidates}))
+        candidates = best or candidates
+        if len(candidates) == 1:
+            return [MISTRAL] if candidates == [OPENAI_CHAT] and MISTRAL in _model(body, messages[0]) else candidates
+    if candidates:
+        return candidates
     if not any(isinstance(message.get("role"), str) and "content" in message for message in messages):
         return []
     if any(name in body for name in _SHARED):
@@ -168,7 +168,7 @@ def wires_of(value: Any) -> list[str]:
     return [wire for wire in (ANTHROPIC, OPENAI_CHAT, MISTRAL, AI_SDK) if wire != ANTHROPIC or messages[0].get("role") != "system"]
 
 
-def _is_said_at_once(body: Mapping[str, Any]) -> bool:
+def _is_single_text(body: Mapping[str, Any]) -> bool:
     """Whether `input` is the one text of a request for an answer. Spans of traces have an input too, and so have requests for speech or embeddings."""
     model = body.get("model", body.get("prompt"))
     of_others = ("output", "voice", "encoding_format", "dimensions", "generation_config")
@@ -238,10 +238,10 @@ def _hints(message: Mapping[str, Any], is_first: bool) -> Iterator[str]:
         yield ANTHROPIC
 
 
-def _beside(body: Mapping[str, Any]) -> Iterator[str]:
+def _other_members(body: Mapping[str, Any]) -> Iterator[str]:
     for name in body:
-        if name in _BESIDE:
-            yield _BESIDE[name]
+        if name in _WIRE_OF_MEMBER:
+            yield _WIRE_OF_MEMBER[name]
     if "system" in body:
         blocks = body["system"]
         is_bedrock = isinstance(blocks, list) and any(isinstance(block, dict) and "type" not in block for block in blocks)

@@ -38,8 +38,8 @@ def answering_in_kind(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
         if chunk.kind is Kind.TOOL_RESULT and kind != FUNCTION and "wire" not in chunk.payload:
             if kind == "computer_call":
                 raise WriteRefused(
-                    f"The computer call {chunk.call_id[:60]!r} is answered by a screenshot, which cannot be made up: take it out by hand."
+                    f"The computer call {chunk.call_id[:60]!r} is answered by a screenshot, for which there is no placeholder: remove it by hand."
                 )
-            given = {"extra": {"type": CALL_TYPES[kind].synthetic}, "wire": OPENAI_RESPONSES}
-            chunk = replace(chunk, payload={**chunk.payload, **given})
+            type_members = {"extra": {"type": CALL_TYPES[kind].synthetic}, "wire": OPENAI_RESPONSES}
+            chunk = replace(chunk, payload={**chunk.payload, **type_members})
         yield chunk

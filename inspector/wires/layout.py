@@ -1,4 +1,4 @@
-"""Where a request body's list, messages and blocks stand in its text."""
+"""Where a request body's list, messages and blocks are in its text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -69,16 +69,16 @@ def parsed(data: bytes) -> Parsed:
 def several(data: bytes) -> list[Any]:
     """The JSON values of bytes that hold more than one; [] of other bytes."""
     try:
-        found = jsontext.values(jsontext.decode(data).removeprefix(_MARK))
+        values = jsontext.values(jsontext.decode(data).removeprefix(_MARK))
     except Unreadable:
         return []
-    return found if len(found) > 1 else []
+    return values if len(values) > 1 else []
 
 
 def _begins_with_line(data: bytes) -> bool:
     """Whether the first line is a JSON value of its own, and more comes after it, which may be torn."""
-    first, _, rest = data.lstrip().partition(b"\n")
-    if not rest.strip():
+    first, _, following = data.lstrip().partition(b"\n")
+    if not following.strip():
         return False
     try:
         jsontext.parse(jsontext.decode(first))
@@ -89,7 +89,7 @@ def _begins_with_line(data: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Layout:
-    """`values` are the elements of the list, `spans` where they stand in `text`; `start` and `end` are those of the list."""
+    """`values` are the elements of the list, `spans` where they are in `text`; `start` and `end` are those of the list."""
 
     mark: str
     text: str
@@ -116,22 +116,22 @@ class Layout:
 
 def laid_out(data: bytes, shape: WireShape) -> Layout:
     """The list of the shape in a whole body, or the bare list. Raises NotARequest."""
-    found = parsed(data)
-    value = found.value
+    json_text = parsed(data)
+    value = json_text.value
     if isinstance(value, list):
-        start = json_pieces.skip(found.text, 0)
-        return Layout(found.mark, found.text, {}, _messages(value), start, len(found.text.rstrip(" \t\n\r")))
+        start = json_pieces.skip(json_text.text, 0)
+        return Layout(json_text.mark, json_text.text, {}, _messages(value), start, len(json_text.text.rstrip(" \t\n\r")))
     if not isinstance(value, dict):
         raise NotARequest("is JSON, but neither a request body nor a list of messages: save the body of the request that was sent.")
     name = next((name for name in shape.lists if isinstance(value.get(name), list)), None)
     if name is None and shape.lists == ("input",) and isinstance(value.get("input"), str):
         # One user message, said without a list.
-        _, start, end = json_pieces.members(found.text)["input"]
-        return Layout(found.mark, found.text, value, [{"role": "user", "content": value["input"]}], start, end)
+        _, start, end = json_pieces.members(json_text.text)["input"]
+        return Layout(json_text.mark, json_text.text, value, [{"role": "user", "content": value["input"]}], start, end)
     if name is None:
         raise NotARequest(f"has no list {' or '.join(shape.lists)}, as a request of the shape {shape.wire} has: name another --format.")
-    _, start, end = json_pieces.members(found.text)[name]
-    return Layout(found.mark, found.text, value, _messages(value[name]), start, end)
+    _, start, end = json_pieces.members(json_text.text)[name]
+    return Layout(json_text.mark, json_text.text, value, _messages(value[name]), start, end)
 
 
 def _messages(values: list[Any]) -> list[Any]:

@@ -155,7 +155,7 @@ def test_a_plan_removes_what_it_says_it_repairs(previews: list[Written]) -> None
         if finding.code != "TOOL202":
             return True
         by = "renumber-messages" if finding.origin is Origin.READER else "drop-orphaned-results"
-        return by in names and not misread and "its call stands at" not in finding.message
+        return by in names and not misread and "its call is at" not in finding.message
 
     for _, stored, mode, names, preview in previews:
         repaired = [finding for finding in preview.after.findings if set(finding.repaired_by) & set(names)]

@@ -89,15 +89,8 @@ def test_the_finish_reason_is_the_providers_word_or_error_or_unknown() -> None:
     assert observe.finish_reason(build("c1", [opened("s", "step", 1)]).steps()[0]) is None
 
 
-def test_only_a_last_turn_may_still_be_running_and_earlier_ones_were_interrupted() -> None:
+def test_only_a_last_turn_may_still_be_running() -> None:
     trace = build("c1", [opened("a", "turn", 1, turn="a"), *both("b", "turn", 2, 3, turn="b"), opened("c", "turn", 4, turn="c")])
     assert [turn.turn_id for turn in observe.open_turns(trace)] == ["c"]
-    assert [turn.turn_id for turn in observe.interrupted_turns(trace)] == ["a"]
     ended = build("c1", [opened("a", "turn", 1, turn="a"), *both("b", "turn", 2, 3, turn="b")])
     assert observe.open_turns(ended) == [] and observe.open_turns(Trace("none")) == []
-
-
-def test_the_step_after_may_be_in_the_next_turn() -> None:
-    trace = build("c1", [*both("a", "step", 1, 2), *both("b", "step", 3, 4), *both("c", "step", 5, 6, turn="t2")])
-    steps = trace.steps()
-    assert [observe.step_after(trace, step) for step in steps] == [steps[1], steps[2], None]

@@ -144,7 +144,7 @@ def test_a_chain_without_end_does_not_become_a_tree_without_end() -> None:
         return 1 + max(map(depth, span.children), default=0)
 
     assert max(map(depth, trace.turns[0].other)) == MAX_DEPTH + 1
-    assert "stood too deep" in said(trace)
+    assert "nested too deep" in said(trace)
 
 
 def test_one_span_id_with_two_names_makes_two_spans() -> None:

@@ -6,55 +6,57 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
 from inspector.projections.base import AI_SDK
-from inspector.wires.shapes.base import At, Block, WireShape, content_of, extra, joined, or_empty, role_of, switch, unknown, wrong
+from inspector.wires.shapes.base import At, WireBlock, WireShape, content_of, extra, joined, or_empty, role_of, switch, unknown, wrong
 
 
-def _part(role: str, value: dict[str, Any], at: At) -> Block:
+def _part(role: str, value: dict[str, Any], at: At) -> WireBlock:
     match value:
         case {"type": "text", "text": str(text)}:
             kind = Kind.SYSTEM if role == "system" else Kind.TEXT
-            return Block(role, kind, {"type": kind.value, "text": text} | extra(value, AI_SDK, "type", "text"), at)
+            return WireBlock(role, kind, {"type": kind.value, "text": text} | extra(value, AI_SDK, "type", "text"), at)
         case {"type": "reasoning", "text": str(text)}:
-            return Block(role, Kind.THINKING, {"type": "thinking", "text": text} | extra(value, AI_SDK, "type", "text"), at)
-        case {"type": "tool-call", "toolCallId": str(call_id), "toolName": str(name), "input": dict() | str() as given}:
-            payload = {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": given}
-            return Block(role, Kind.TOOL_CALL, payload | extra(value, AI_SDK, "type", "toolCallId", "toolName", "input"), at)
+            return WireBlock(role, Kind.THINKING, {"type": "thinking", "text": text} | extra(value, AI_SDK, "type", "text"), at)
+        case {"type": "tool-call", "toolCallId": str(call_id), "toolName": str(name), "input": dict() | str() as arguments}:
+            payload = {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": arguments}
+            return WireBlock(role, Kind.TOOL_CALL, payload | extra(value, AI_SDK, "type", "toolCallId", "toolName", "input"), at)
         case {"type": "tool-result", "toolCallId": str(call_id), "toolName": str(name), "output": dict() as output}:
             return _result(call_id, name, output, value, at)
         case {"type": "image", "image": str(url)} if url.startswith(("data:", "http:", "https:")):
-            return Block(role, Kind.IMAGE, {"type": "image", "url": url} | extra(value, AI_SDK, "type", "image"), at)
-    known = value.get("type")
-    if known in ("text", "reasoning", "tool-call", "tool-result"):
-        return wrong(role, value, AI_SDK, at, f"the {known} part lacks a member, or has one of a wrong type")
+            return WireBlock(role, Kind.IMAGE, {"type": "image", "url": url} | extra(value, AI_SDK, "type", "image"), at)
+    kind_name = value.get("type")
+    if kind_name in ("text", "reasoning", "tool-call", "tool-result"):
+        return wrong(role, value, AI_SDK, at, f"the {kind_name} part lacks a member, or has one of a wrong type")
     return unknown(role, value, AI_SDK, at)
 
 
-def _result(call_id: str, name: str, output: dict[str, Any], value: dict[str, Any], at: At) -> Block:
-    kind, said = output.get("type"), output.get("value")
+def _result(call_id: str, name: str, output: dict[str, Any], value: dict[str, Any], at: At) -> WireBlock:
+    kind, content = output.get("type"), output.get("value")
     payload: dict[str, Any] = {"type": "tool-result", "toolCallId": call_id, "toolName": name}
-    if kind in ("text", "error-text") and output.keys() == {"type", "value"} and isinstance(said, str):
-        payload["content"] = said
+    if kind in ("text", "error-text") and output.keys() == {"type", "value"} and isinstance(content, str):
+        payload["content"] = content
     else:
-        payload["content"] = joined(said) if kind == "content" and isinstance(said, list) else _words(output)
+        payload["content"] = joined(content) if kind == "content" and isinstance(content, list) else _words(output)
         payload |= {"blocks": [output], "wire": AI_SDK}
     payload["isError"] = kind in ("error-text", "error-json")
-    return Block("tool", Kind.TOOL_RESULT, payload | extra(value, AI_SDK, "type", "toolCallId", "toolName", "output"), at)
+    return WireBlock("tool", Kind.TOOL_RESULT, payload | extra(value, AI_SDK, "type", "toolCallId", "toolName", "output"), at)
 
 
 def _words(output: dict[str, Any]) -> str:
-    said = output.get("value", output)
-    return said if isinstance(said, str) else jsontext.compact(said)
+    value = output.get("value", output)
+    return value if isinstance(value, str) else jsontext.compact(value)
 
 
-def read(message: Mapping[str, Any]) -> Iterator[Block]:
+def read(message: Mapping[str, Any]) -> Iterator[WireBlock]:
     role = role_of(message, {})
     plain = Kind.SYSTEM if role == "system" else Kind.TEXT
     return or_empty(content_of(message, role, AI_SDK, _part, plain=plain), message, role)
 
 
-def system_blocks(value: Any) -> Iterator[Block]:
+def system_blocks(value: Any) -> Iterator[WireBlock]:
     if isinstance(value, str) and value:
-        yield Block("system", Kind.SYSTEM, {"type": "system", "text": value, "extra": {"string": True}, "wire": AI_SDK}, ("system",), True)
+        yield WireBlock(
+            "system", Kind.SYSTEM, {"type": "system", "text": value, "extra": {"string": True}, "wire": AI_SDK}, ("system",), True
+        )
 
 
 def thinking(body: Mapping[str, Any]) -> str | None:

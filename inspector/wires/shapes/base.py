@@ -1,4 +1,4 @@
-"""What every wire shape says of a message: its blocks, each with where it stands in the message."""
+"""What every wire shape says of a message: its blocks, each with its place in the message."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,12 +9,12 @@ from inspector.conversation.model import Kind
 from inspector.projections.base import AI_SDK, ANTHROPIC, OPENAI_RESPONSES
 
 At = tuple[str | int, ...]
-"""Where a block stands inside its message; () = it is the message."""
+"""Where a block is inside its message; () = it is the message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """`whole`: the bytes of the block are those of the message, since what stands at `at` is a plain string."""
+class WireBlock:
+    """`whole`: the bytes of the block are those of the message, since the value at `at` is a plain string."""
 
     role: str
     kind: Kind
@@ -35,10 +35,10 @@ class WireShape:
     wire: str
     lists: tuple[str, ...]
     owned: frozenset[str]
-    read: Callable[[Mapping[str, Any]], Iterator[Block]]
+    read: Callable[[Mapping[str, Any]], Iterator[WireBlock]]
     thinking: Callable[[Mapping[str, Any]], Any] = lambda body: None
     system: tuple[str, ...] = ()
-    system_blocks: Callable[[Any], Iterator[Block]] = field(default=lambda value: iter(()))
+    system_blocks: Callable[[Any], Iterator[WireBlock]] = field(default=lambda value: iter(()))
     says: Mapping[str, str] = field(default_factory=dict)
     """The role that a message of this shape has for one of ours, where it is another one. A message that says otherwise keeps its own."""
     may_omit_ids: bool = False
@@ -53,40 +53,40 @@ def text_in(value: Mapping[str, Any], *names: str) -> bool:
     return all(isinstance(value.get(name), str) for name in names)
 
 
-def extra(value: Mapping[str, Any], wire: str, *known: str) -> dict[str, Any]:
-    """What a block has beside the members that are read, to be put back as it is."""
-    rest = {name: item for name, item in value.items() if name not in known}
+def extra(value: Mapping[str, Any], wire: str, *read_names: str) -> dict[str, Any]:
+    """What a block has in addition to the members that are read, to be put back as it is."""
+    rest = {name: item for name, item in value.items() if name not in read_names}
     return {"extra": rest, "wire": wire} if rest else {}
 
 
-def added(block: Block, wire: str, **more: Any) -> Block:
+def added(block: WireBlock, wire: str, **more: Any) -> WireBlock:
     """The block with more under `extra`."""
     return replace(block, payload={**block.payload, "extra": {**block.payload.get("extra", {}), **more}, "wire": wire})
 
 
-def beside(message: Mapping[str, Any], blocks: Sequence[Block], shape: "WireShape") -> list[Block]:
-    """`blocks` of a message, the first of which carries what the message has beside them."""
-    found = list(blocks)
-    if not found or (found[0].at == () and found[0].kind is not Kind.CONTROL):
-        return found
+def with_message_fields(message: Mapping[str, Any], blocks: Sequence[WireBlock], shape: "WireShape") -> list[WireBlock]:
+    """`blocks` of a message, the first of which carries what the message has next to them."""
+    result_blocks = list(blocks)
+    if not result_blocks or (result_blocks[0].at == () and result_blocks[0].kind is not Kind.CONTROL):
+        return result_blocks
     # An empty list of calls makes no block, and is refused by some.
     fields = {name: value for name, value in message.items() if name not in shape.owned or (name == "tool_calls" and value == [])}
     role = message.get("role")
-    if isinstance(role, str) and role != shape.says.get(found[0].role, found[0].role):
+    if isinstance(role, str) and role != shape.says.get(result_blocks[0].role, result_blocks[0].role):
         fields["role"] = role
-    return [added(found[0], shape.wire, message=fields), *found[1:]] if fields else found
+    return [added(result_blocks[0], shape.wire, message=fields), *result_blocks[1:]] if fields else result_blocks
 
 
-def unknown(role: str, value: Any, wire: str, at: At) -> Block:
-    return Block(role, Kind.CONTROL, {"type": "control", "block": value, "wire": wire}, at)
+def unknown(role: str, value: Any, wire: str, at: At) -> WireBlock:
+    return WireBlock(role, Kind.CONTROL, {"type": "control", "block": value, "wire": wire}, at)
 
 
-def wrong(role: str, value: Any, wire: str, at: At, reason: str) -> Block:
+def wrong(role: str, value: Any, wire: str, at: At, reason: str) -> WireBlock:
     """A block that is not of the types that its kind has; it goes to the provider as it is, so that rules can judge it."""
     payload = {"type": "control", "block": value, "wire": wire}
     if isinstance(value, dict):
-        return Block(role, Kind.CONTROL, payload, at, reason=reason)
-    return Block(role, Kind.UNREADABLE, payload, at, damage="wrong-type", reason=reason)
+        return WireBlock(role, Kind.CONTROL, payload, at, reason=reason)
+    return WireBlock(role, Kind.UNREADABLE, payload, at, damage="wrong-type", reason=reason)
 
 
 def role_of(message: Mapping[str, Any], roles: Mapping[str, str]) -> str:
@@ -95,21 +95,26 @@ def role_of(message: Mapping[str, Any], roles: Mapping[str, str]) -> str:
     return roles.get(role, role) if isinstance(role, str) else ""
 
 
-def empty(role: str, content: Any, at: At, has: bool) -> Block:
+def empty(role: str, content: Any, at: At, has: bool) -> WireBlock:
     """A message without any block; `has`: it has the member at all."""
     word = "missing" if not has else "null" if content is None else "[]" if isinstance(content, list) else ""
-    return Block(role, Kind.CONTROL, {"type": "control", "empty": word}, at, whole=True)
+    return WireBlock(role, Kind.CONTROL, {"type": "control", "empty": word}, at, whole=True)
 
 
 def content_of(
-    message: Mapping[str, Any], role: str, wire: str, block: Callable[[str, Any, At], Block], name: str = "content", plain: Kind = Kind.TEXT
-) -> Iterator[Block]:
+    message: Mapping[str, Any],
+    role: str,
+    wire: str,
+    block: Callable[[str, Any, At], WireBlock],
+    name: str = "content",
+    plain: Kind = Kind.TEXT,
+) -> Iterator[WireBlock]:
     """The blocks of a member that is a string or a list of blocks. An empty one gives none."""
     content = message.get(name)
     if isinstance(content, str):
         if content:
-            spelling = {"extra": {"string": True}, "wire": wire} if wire in _LISTS else {}
-            yield Block(role, plain, {"type": plain.value, "text": content} | spelling, (name,), whole=True)
+            as_string = {"extra": {"string": True}, "wire": wire} if wire in _LISTS else {}
+            yield WireBlock(role, plain, {"type": plain.value, "text": content} | as_string, (name,), whole=True)
     elif isinstance(content, list):
         for index, item in enumerate(content):
             yield (
@@ -118,7 +123,7 @@ def content_of(
                 else wrong(role, item, wire, (name, index), f"the block is {_named(item)}, no object")
             )
     elif content is not None:
-        yield Block(
+        yield WireBlock(
             role,
             Kind.UNREADABLE,
             {"type": "control", "block": content, "wire": wire},
@@ -129,10 +134,10 @@ def content_of(
         )
 
 
-def or_empty(blocks: Iterator[Block], message: Mapping[str, Any], role: str, name: str = "content") -> Iterator[Block]:
+def or_empty(blocks: Iterator[WireBlock], message: Mapping[str, Any], role: str, name: str = "content") -> Iterator[WireBlock]:
     """`blocks`, or the one that says that there is none."""
-    found = list(blocks)
-    yield from found or [empty(role, message.get(name), (), name in message)]
+    listed = list(blocks)
+    yield from listed or [empty(role, message.get(name), (), name in message)]
 
 
 def _named(value: Any) -> str:
@@ -146,8 +151,10 @@ def joined(blocks: Sequence[Any]) -> str:
     return "\n".join(block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str))
 
 
-def result(call_id: str, name: str, content: Any, is_error: bool, wire: str, rest: Mapping[str, Any], at: At, whole: bool = False) -> Block:
-    """A tool result whose content is text, or a list of blocks that is kept beside the words in it, or nothing."""
+def result(
+    call_id: str, name: str, content: Any, is_error: bool, wire: str, rest: Mapping[str, Any], at: At, whole: bool = False
+) -> WireBlock:
+    """A tool result whose content is text, or a list of blocks that is kept next to the words in it, or nothing."""
     payload: dict[str, Any] = {"type": "tool-result", "toolCallId": call_id, "toolName": name}
     if isinstance(content, str) or content is None:
         payload["content"] = content or ""
@@ -156,7 +163,7 @@ def result(call_id: str, name: str, content: Any, is_error: bool, wire: str, res
         payload["blocks"] = content if isinstance(content, list) else [content]
         payload["wire"] = wire
     payload["isError"] = is_error
-    return Block("tool", Kind.TOOL_RESULT, {**payload, **rest}, at, whole)
+    return WireBlock("tool", Kind.TOOL_RESULT, {**payload, **rest}, at, whole)
 
 
 def arguments(value: Any) -> Any:
@@ -165,14 +172,10 @@ def arguments(value: Any) -> Any:
         return {}
     if not isinstance(value, str):
         return value
-    try:
-        found = jsontext.parse(value)
-    except jsontext.Unreadable:
-        return value
-    return found if isinstance(found, dict) else value
+    return jsontext.object_or_text(value)
 
 
 def switch(value: Any) -> str | None:
     """A member such as Anthropic's `thinking`: its type."""
-    found = value.get("type") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else None

@@ -4,5 +4,5 @@ from inspector.wires.shapes import ai_sdk, anthropic, bedrock, gemini, mistral, 
 from inspector.wires.shapes.base import WireShape
 
 SHAPES: dict[str, WireShape] = {
-    each.SHAPE.wire: each.SHAPE for each in (anthropic, openai_chat, responses, gemini, bedrock, mistral, ai_sdk)
+    module.SHAPE.wire: module.SHAPE for module in (anthropic, openai_chat, responses, gemini, bedrock, mistral, ai_sdk)
 }

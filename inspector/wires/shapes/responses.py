@@ -9,7 +9,7 @@ from inspector.projections.base import OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES, is_client_run
 from inspector.wires.shapes.base import (
     At,
-    Block,
+    WireBlock,
     WireShape,
     arguments,
     content_of,
@@ -26,21 +26,21 @@ from inspector.wires.shapes.base import (
 _ROLES = {"developer": "system"}
 
 
-def _part(role: str, value: dict[str, Any], at: At) -> Block:
+def _part(role: str, value: dict[str, Any], at: At) -> WireBlock:
     kind = Kind.SYSTEM if role == "system" else Kind.TEXT
     match value.get("type"):
         case "input_text" | "output_text" | "text" if text_in(value, "text"):
-            return Block(role, kind, {"type": kind.value, "text": value["text"]} | extra(value, OPENAI_RESPONSES, "type", "text"), at)
+            return WireBlock(role, kind, {"type": kind.value, "text": value["text"]} | extra(value, OPENAI_RESPONSES, "type", "text"), at)
         case "input_image" if text_in(value, "image_url"):
-            return Block(
+            return WireBlock(
                 role, Kind.IMAGE, {"type": "image", "url": value["image_url"]} | extra(value, OPENAI_RESPONSES, "type", "image_url"), at
             )
-        case "input_text" | "output_text" as known:
-            return wrong(role, value, OPENAI_RESPONSES, at, f"the {known} part has no text")
+        case "input_text" | "output_text" as kind_name:
+            return wrong(role, value, OPENAI_RESPONSES, at, f"the {kind_name} part has no text")
     return unknown(role, value, OPENAI_RESPONSES, at)
 
 
-def read(item: Mapping[str, Any]) -> Iterator[Block]:
+def read(item: Mapping[str, Any]) -> Iterator[WireBlock]:
     match item.get("type", "message"):
         case "message":
             role = role_of(item, _ROLES)
@@ -53,10 +53,10 @@ def read(item: Mapping[str, Any]) -> Iterator[Block]:
                 "toolName": item["name"],
                 "input": arguments(item.get("arguments", "")),
             }
-            yield Block("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "type", "call_id", "name", "arguments"))
+            yield WireBlock("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "type", "call_id", "name", "arguments"))
         case "custom_tool_call" if text_in(item, "call_id", "name", "input"):
             payload = {"type": "tool-call", "toolCallId": item["call_id"], "toolName": item["name"], "input": {"input": item["input"]}}
-            yield Block("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "call_id", "name"))
+            yield WireBlock("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "call_id", "name"))
         case "custom_tool_call_output" if text_in(item, "call_id") and isinstance(item.get("output"), str | list):
             rest = extra(item, OPENAI_RESPONSES, "call_id", "output")
             yield result(item["call_id"], "", item["output"], False, OPENAI_RESPONSES, rest, ())
@@ -65,14 +65,14 @@ def read(item: Mapping[str, Any]) -> Iterator[Block]:
             yield result(item["call_id"], "", item["output"], False, OPENAI_RESPONSES, rest, ())
         case str(kind) if kind in CALL_TYPES and CALL_TYPES[kind].name and text_in(item, "call_id") and is_client_run(item):
             named = CALL_TYPES[kind]
-            given = item.get(named.given)
+            value = item.get(named.argument_member)
             payload = {
                 "type": "tool-call",
                 "toolCallId": item["call_id"],
                 "toolName": named.name,
-                "input": given if isinstance(given, dict) else {} if given is None else {named.given: given},
+                "input": value if isinstance(value, dict) else {} if value is None else {named.argument_member: value},
             }
-            yield Block("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "call_id"))
+            yield WireBlock("assistant", Kind.TOOL_CALL, payload | extra(item, OPENAI_RESPONSES, "call_id"))
         case str(kind) if (
             kind in OUTPUT_TYPES and text_in(item, "call_id") and kind not in ("function_call_output", "custom_tool_call_output")
         ):
@@ -80,10 +80,10 @@ def read(item: Mapping[str, Any]) -> Iterator[Block]:
             yield result(item["call_id"], "", _words(item), item.get("status") == "failed", OPENAI_RESPONSES, rest, ())
         case "reasoning" if isinstance(item.get("summary", []), list):
             words = joined(item.get("summary", [])) or joined(item["content"] if isinstance(item.get("content"), list) else [])
-            yield Block("assistant", Kind.THINKING, {"type": "thinking", "text": words} | extra(item, OPENAI_RESPONSES, "type"))
-        case "function_call" | "function_call_output" | "reasoning" as known:
-            role = "tool" if known == "function_call_output" else "assistant"
-            yield wrong(role, dict(item), OPENAI_RESPONSES, (), f"the {known} item lacks a member, or has one of a wrong type")
+            yield WireBlock("assistant", Kind.THINKING, {"type": "thinking", "text": words} | extra(item, OPENAI_RESPONSES, "type"))
+        case "function_call" | "function_call_output" | "reasoning" as kind_name:
+            role = "tool" if kind_name == "function_call_output" else "assistant"
+            yield wrong(role, dict(item), OPENAI_RESPONSES, (), f"the {kind_name} item lacks a member, or has one of a wrong type")
         case _:
             yield unknown(role_of(item, _ROLES) or "assistant", dict(item), OPENAI_RESPONSES, ())
 
@@ -94,21 +94,21 @@ def _words(item: Mapping[str, Any]) -> str:
     if isinstance(output, str):
         return output
     if isinstance(output, list) and item.get("type") == "shell_call_output":
-        said = [each.get(name) for each in output if isinstance(each, dict) for name in ("stdout", "stderr")]
-        return "\n".join(words for words in said if isinstance(words, str) and words)
+        texts = [piece.get(name) for piece in output if isinstance(piece, dict) for name in ("stdout", "stderr")]
+        return "\n".join(words for words in texts if isinstance(words, str) and words)
     return jsontext.compact(output) if isinstance(output, list) else ""
 
 
 def continues(body: Mapping[str, Any]) -> str | None:
-    """The id of the response or conversation that the request goes on from: what its list leaves out may stand there."""
-    said = body.get("previous_response_id") or body.get("conversation")
-    found = said.get("id") if isinstance(said, dict) else said
-    return found if isinstance(found, str) and found else None
+    """The id of the response or conversation that the request goes on from: what its list leaves out may be there."""
+    reference = body.get("previous_response_id") or body.get("conversation")
+    native_id = reference.get("id") if isinstance(reference, dict) else reference
+    return native_id if isinstance(native_id, str) and native_id else None
 
 
-def system_blocks(value: Any) -> Iterator[Block]:
+def system_blocks(value: Any) -> Iterator[WireBlock]:
     if isinstance(value, str) and value:
-        yield Block("system", Kind.SYSTEM, {"type": "system", "text": value}, ("instructions",), True)
+        yield WireBlock("system", Kind.SYSTEM, {"type": "system", "text": value}, ("instructions",), True)
 
 
 def thinking(body: Mapping[str, Any]) -> str | None:

@@ -1,42 +1,120 @@
-"""MSG101: several messages read as one that carries the first one's role."""
+"""MSG101 to MSG104: several messages are read as one, that of the first one's role or, of neighbors of one role, with their texts joined."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 
 from inspector.conversation.queries import span_text, turns
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
+_SPLIT = "Group by seq - chunkIdx, or split on role as well as msgIdx (option A)."
+_DERIVED = ("derived from load() of Dispatch store.ts 71c635f",)
 
-def check(case: Case) -> Iterator[Match]:
-    for message, held in merges(case):
-        wrong = foreign(message, held)
-        if not wrong or message.role in ("assistant", "system"):
+
+_CONSEQUENCES = {
+    "user": ". The model's own answers of seq {seqs} are labelled as the {role}'s.",
+    "assistant": ": seq {seqs} is presented as the model's own words. The request stays valid, so nothing errors.",
+    "system": ": seq {seqs} gets the authority of the system prompt.",
+}
+"""By role of the merged message; any other role is reported as a user's."""
+
+
+def _relabelled(reported_as: str, case: Case) -> Iterator[Match]:
+    for message, merged in merges(case):
+        relabelled = foreign(message, merged)
+        role = message.role if message.role in _CONSEQUENCES else "user"
+        if role != reported_as or not relabelled:
             continue
-        turn_count = len([turn for turn in turns(held) if turn[0].role == "user"])
-        labelled = f"The model's own answers of seq {span_text([chunk.seq for chunk in wrong])} are labelled as the {message.role}'s."
-        text = f"{len(held)} messages of {'one turn' if turn_count < 2 else f'{turn_count} turns'} share msgIdx {indexes(held)} and are read as one {message.role} message. {labelled}"
-        yield Match(message.chunks, text, evidence=listing(held), ruled_out=ruled_out(case))
+        turn_count = len([turn for turn in turns(merged) if turn[0].role == "user"])
+        of_turns = "" if role != "user" else " of one turn" if turn_count < 2 else f" of {turn_count} turns"
+        consequence = _CONSEQUENCES[role].format(seqs=span_text([chunk.seq for chunk in relabelled]), role=message.role)
+        text = f"{len(merged)} messages{of_turns} share msgIdx {indexes(merged)} and are read as one {message.role} message{consequence}"
+        yield Match(message.chunks, text, evidence=listing(merged), ruled_out=() if role == "system" else ruled_out(case))
 
 
-RULE = Rule(
-    code="MSG101",
-    state="M1",
-    name="merged-messages",
-    severity=Severity.ERROR,
-    silent=True,
-    origin=Origin.READER,
-    summary="several messages of different roles are read as one user message",
-    why=(
+def _glued(case: Case) -> Iterator[Match]:
+    for _, merged in merges(case):
+        for first, second in pairwise(merged):
+            if first.role == second.role:
+                text = (
+                    f"Two {first.role} messages, seq {span_text(first.seqs)} and seq {span_text(second.seqs)}, carry equal msgIdx and role: "
+                    "their texts are glued, and splitting on role alone would not part them."
+                )
+                yield Match((*first.chunks, *second.chunks), text)
+
+
+def _rule(
+    code: str,
+    name: str,
+    summary: str,
+    why: str,
+    example: str,
+    check: Callable[[Case], Iterator[Match]],
+    severity: Severity = Severity.ERROR,
+    references: tuple[str, ...] = _DERIVED,
+    fixed_in_code: str = _SPLIT,
+) -> Rule:
+    return Rule(
+        code=code,
+        state=f"M{code[-1]}",
+        name=name,
+        severity=severity,
+        silent=True,
+        origin=Origin.READER,
+        summary=summary,
+        why=why,
+        example=example,
+        check=check,
+        references=references,
+        repaired_by=("renumber-messages",),
+        fixed_in_code=fixed_in_code,
+    )
+
+
+RULE = (
+    _rule(
+        "MSG101",
+        "merged-messages",
+        "several messages of different roles are read as one user message",
         "Each append counts msgIdx from 0, and the loader takes equal msgIdx for one message. The model gets its own answers as the user's "
-        "words and its tool calls not at all (a user message is converted to its texts only), so that results stand without their calls. "
-        "Nothing errors until a result is sent without its call."
+        "words and its tool calls not at all (a user message is converted to its texts only), so that results have lost their calls. "
+        "Nothing errors until a result is sent without its call.",
+        "1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye",
+        partial(_relabelled, "user"),
+        references=(
+            "Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",
+            "Dispatch commits 44e2717 (chunk rows) and 519b799 (an append per step)",
+        ),
+        fixed_in_code="Group by seq - chunkIdx (right for every stored row). Splitting on role as well as msgIdx (option A) repairs all but two neighbors of one role.",
     ),
-    example="1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye",
-    check=check,
-    references=(
-        "Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",
-        "Dispatch commits 44e2717 (chunk rows) and 519b799 (an append per step)",
+    _rule(
+        "MSG102",
+        "merged-into-assistant",
+        "what the user said is read as the model's own words",
+        "After a tool result the loader starts an assistant message and swallows everything up to the next tool result, the user's messages "
+        "included. The request is valid and keeps its tool calls, so no provider refuses it: the user's instructions silently become something that the model said.",
+        '1 user 0.0 text look\n2 assistant 0.0 tool-call a ls {}\n3 tool 1.0 tool-result a "f" name=ls\n4 assistant 0.0 text done\n5 user 0.0 text thanks',
+        partial(_relabelled, "assistant"),
     ),
-    repaired_by=("renumber-messages",),
-    fixed_in_code="Group by seq - chunkIdx (right for every stored row). Splitting on role as well as msgIdx (option A) repairs all but two neighbors of one role.",
+    _rule(
+        "MSG103",
+        "merged-into-system",
+        "what user and model said is read as system text",
+        "A stored system row with msgIdx 0 takes in all rows after it that carry msgIdx 0. What a user typed, or a model wrote, is obeyed as the operator's instruction.",
+        "1 system 0.0 system rules\n2 user 0.0 text hello\n3 assistant 0.0 text hi",
+        partial(_relabelled, "system"),
+    ),
+    _rule(
+        "MSG104",
+        "glued-messages",
+        "two messages of one role are read as one",
+        "A turn that stored only its user message (a crash, an abort) is followed by another user message with the same msgIdx. "
+        "Both texts reach the model as one word salad, also under the proposed option A.",
+        "1 user 0.0 text one\n2 user 0.0 text two\n3 assistant 0.0 text ok",
+        _glued,
+        Severity.WARNING,
+        references=("derived; 4,751 of 20,000 random append histories differ under option A for this reason",),
+        fixed_in_code="Group by seq - chunkIdx; splitting on role is not enough here.",
+    ),
 )
