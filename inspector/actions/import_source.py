@@ -224,7 +224,7 @@ def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
     return imported
 
 
-def _say_origin(source: Source, origin: bundle.Origin) -> None:
+def _say_origin(source: Source, origin: bundle.BundleOrigin) -> None:
     """A bundle is judged as it was where it was sealed: at the same time (whether a turn runs), and by the same reader unless one is chosen here."""
     source.read_at = datetime.fromtimestamp(origin.read_at / 1000, UTC)
     # When the zip was written says nothing of the store.

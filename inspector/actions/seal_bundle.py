@@ -55,7 +55,7 @@ def _sealed(conversation: Conversation, masked: bool) -> bytes:
 
 
 def seal_case(
-    oid: str, case: Case, stored: Stored, origin: bundle.Origin, masked: bool, find: Find, repairs: list[dict[str, Any]]
+    oid: str, case: Case, stored: Stored, origin: bundle.BundleOrigin, masked: bool, find: Find, repairs: list[dict[str, Any]]
 ) -> bytes:
     """`case` is that of `stored`; `find` gives another conversation of the same source by its id. Raises TooLargeToSeal, Refused."""
     if origin.format == bundle.NAME:
@@ -85,11 +85,11 @@ def seal_case(
     return bundles.pack(members, Path(origin.path))
 
 
-def origin_of(path: str, format_name: str, read_at: int, reader_name: str, projection_name: str, profile_name: str) -> bundle.Origin:
-    return bundle.Origin(path, format_name, read_at, reader_name, projection_name, profile_name, f"inspector {inspector.__version__}")
+def origin_of(path: str, format_name: str, read_at: int, reader_name: str, projection_name: str, profile_name: str) -> bundle.BundleOrigin:
+    return bundle.BundleOrigin(path, format_name, read_at, reader_name, projection_name, profile_name, f"inspector {inspector.__version__}")
 
 
-def known_judges(origin: bundle.Origin) -> tuple[str, str, str]:
+def known_judges(origin: bundle.BundleOrigin) -> tuple[str, str, str]:
     """Reader, projection and profile of a bundle; the format's own where this Inspector does not know one."""
     format_ = bundle.inner(origin.format)
     found = []
@@ -106,7 +106,7 @@ def known_judges(origin: bundle.Origin) -> tuple[str, str, str]:
     return found[0], found[1], found[2]
 
 
-def _findings(oid: str, case: Case, origin: bundle.Origin) -> dict[str, Any]:
+def _findings(oid: str, case: Case, origin: bundle.BundleOrigin) -> dict[str, Any]:
     found = findings(case, RULES)
     prompt, judgement = judged(case.reading, case.conversation, origin.profile, origin.projection)
     return scan.conversation_report(oid, case, suggested(case, found), {origin.profile: judgement}, verdict(case, found, judgement), prompt)

@@ -62,7 +62,7 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
         return Checked(format_, stored, case, found, prompt, standing, profile_name, None, None, problem)
     recommendation = sequence(case, found, profile_name, format_.default_projection)
     repair, problem = None, recommendation.why_not
-    strategies = recommendation.way.strategies
+    strategies = recommendation.candidate.strategies
     if strategies:
         names = tuple(each.name for each in strategies)
         mode = format_.modes[0].name

@@ -61,7 +61,7 @@ def columns(
     read = {chunk.key: Owner(index) for index, message in enumerate(read_messages) if not message.synthetic for chunk in message.chunks}
     for gone in dropped:
         for chunk in gone.chunks:
-            read[chunk.key] = Owner(None, gone.why, gone.meant)
+            read[chunk.key] = Owner(None, gone.why, gone.intentional)
     lost = {chunk.key: gone.why for gone in prompt.lost for chunk in gone.chunks}
     sent: dict[str, Owner] = {}
     first_wire: dict[int, int] = {}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.planning.recommend import at_once, composed, sequence
+from inspector.planning.recommend import composed, sequence, without_waiting
 from inspector.profiles.judging import judged
 from inspector.programs.registry import crash_prefix_of
 from inspector.reports.error_meanings import Meaning
@@ -60,8 +60,8 @@ def advised(case: Case, profile_name: str, own_projection: str, observed: str) -
     if len(case.conversation.chunks) <= TRIED:
         found = sequence(case, troubles, profile_name, own_projection)
     else:
-        found = at_once(case, troubles, judgement, own_projection)
-    return advice_of(case, [each.name for each in found.way.strategies], found.why_not, profile_name, own_projection, observed)
+        found = without_waiting(case, troubles, judgement, own_projection)
+    return advice_of(case, [each.name for each in found.candidate.strategies], found.why_not, profile_name, own_projection, observed)
 
 
 def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str, own_projection: str, observed: str) -> Advice:

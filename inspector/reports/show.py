@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Kind, Message, Reading
 from inspector.projections.base import Prompt
-from inspector.projections.observed import Observed
+from inspector.projections.observed import ObservedStep
 
 Json = dict[str, Any]
 
@@ -28,7 +28,7 @@ def prompt_report(prompt: Prompt) -> Json:
     return {"messages": prompt.values, "sources": prompt.sources(), "lost": _dropped(prompt.lost)}
 
 
-def observed_report(seen: Observed, number: int) -> Json:
+def observed_report(seen: ObservedStep, number: int) -> Json:
     """A past request. Paths count without `system`, the leading system message; `computed`: no request is recorded, and the prompt was converted."""
     return {
         **prompt_report(seen.prompt),

@@ -9,7 +9,7 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Conversation, Dropped
 from inspector.profiles.base import Judgement, Violation
-from inspector.projections.base import Part, Prompt
+from inspector.projections.base import Prompt, PromptPart
 from inspector.reports.row_words import letter
 from inspector.reports.timeline import role_of
 
@@ -64,7 +64,7 @@ class Line:
 class _Draft:
     chunk: Chunk | None
     index: int | None
-    parts: tuple[Part, ...]
+    parts: tuple[PromptPart, ...]
     lost: str
     change: str
     made_up: bool
@@ -98,7 +98,7 @@ def place_of(base: Conversation, now: Conversation, prompt: Prompt, dropped: Ite
 
 
 def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iterable[Dropped]) -> Iterator[_Draft]:
-    by_key: dict[str, list[tuple[int | None, Part]]] = {}
+    by_key: dict[str, list[tuple[int | None, PromptPart]]] = {}
     for part in prompt.system_parts:
         by_key.setdefault(part.chunk.key, []).append((None, part))
     known = {chunk.key for chunk in now.chunks}

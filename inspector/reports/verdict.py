@@ -76,7 +76,7 @@ def _done_by_reader(case: Case) -> list[str]:
     done = []
     if case.tree is None and len(case.reading.grouped) != len(case.messages):
         done.append(f"reads {len(case.messages)} messages as {len(case.reading.messages)}")
-    gone = [seq for dropped in case.reading.dropped if not dropped.meant for seq in dropped.seqs]
+    gone = [seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs]
     if gone:
         done.append(f"leaves out seq {span_text(sorted(gone), 3)}")
     return done
@@ -88,7 +88,7 @@ def _meant(case: Case, serious: Sequence[Finding]) -> str:
         return ""
     held = [chunk for chunk in case.tree.chunks if "entry" in chunk.payload]
     # Once each, though an entry may be named twice.
-    meant = {chunk.key: dropped.why for dropped in case.reading.dropped if dropped.meant for chunk in dropped.chunks}
+    meant = {chunk.key: dropped.why for dropped in case.reading.dropped if dropped.intentional for chunk in dropped.chunks}
     bound = next((word for word in ("compaction", "reset") if any(why.startswith(f"before the {word}") for why in meant.values())), "")
     before = sum(why.startswith("before the ") for why in meant.values())
     # Where a parent is damaged, what is off the path is a loss, and its finding says so.

@@ -7,7 +7,7 @@ from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk
 from inspector.reports import span_words
 from inspector.traces.model import Span, Step, Trace, TraceRecord, Turn
-from inspector.traces.written import Rows, written
+from inspector.traces.written import StoredRows, written
 
 AXIS = 1000
 """Width of the time axis in units of the drawing."""
@@ -125,7 +125,7 @@ class TurnRows:
 
 
 def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
-    rows, by_step = Rows(chunks), written(trace, chunks)
+    rows, by_step = StoredRows(chunks), written(trace, chunks)
     extents = [_extent(turn) for turn in trace.turns]
     return tuple(
         TurnRows(
@@ -187,7 +187,7 @@ def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
     return owners + [(f"log line of {span_words.day(record.timestamp)}", "") for record in logs if record.body == digest]
 
 
-def _rows(turn: Turn, extent: Extent, rows: Rows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[Row]:
+def _rows(turn: Turn, extent: Extent, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[Row]:
     steps = {id(step.span): step for step in turn.steps}
     attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
     for span, depth in _flat(_roots(turn)):

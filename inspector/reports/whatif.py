@@ -189,7 +189,9 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         judgement.sendable and not reading.failure,
         merged,
         split,
-        _seq_by_key(_of_worth(chunk for dropped in (*reading.dropped, *prompt.lost) if not dropped.meant for chunk in dropped.chunks)),
+        _seq_by_key(
+            _of_worth(chunk for dropped in (*reading.dropped, *prompt.lost) if not dropped.intentional for chunk in dropped.chunks)
+        ),
         _seq_by_key(_misnamed(reading.messages)),
         _omitted(reading.messages, prompt),
         spoken,

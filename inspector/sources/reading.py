@@ -145,7 +145,7 @@ class Store:
     format: Format
     conversations: tuple[Stored, ...]
     problems: tuple[Problem, ...] = ()
-    origin: bundle.Origin | None = None
+    origin: bundle.BundleOrigin | None = None
     traces: "Traces | None" = None
 
 
@@ -372,7 +372,7 @@ def _journal(path: Path) -> Traces:
     before = path.with_name(path.name + ".1")
     parts = (before, path) if files.exists(before) else (path,)
 
-    def observed(report: Report) -> Iterator[dispatch_traces.Observed]:
+    def observed(report: Report) -> Iterator[dispatch_traces.ObservedRecord]:
         first = 0
         for part in parts:
             yield from dispatch_traces.read_journal(files.lines(part), report, first)
@@ -381,7 +381,9 @@ def _journal(path: Path) -> Traces:
     return _gather(path, dispatch_traces.JOURNAL, observed, parts)
 
 
-def _gather(path: Path, name: str, observed: Callable[[Report], Iterator[dispatch_traces.Observed]], parts: tuple[Path, ...]) -> Traces:
+def _gather(
+    path: Path, name: str, observed: Callable[[Report], Iterator[dispatch_traces.ObservedRecord]], parts: tuple[Path, ...]
+) -> Traces:
     problems: list[Problem] = []
     records: dict[str, TraceRecord] = {}
     bodies: dict[str, Body] = {}

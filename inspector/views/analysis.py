@@ -6,14 +6,14 @@ from functools import lru_cache
 from inspector.actions.import_source import finding_ids
 from inspector.conversation.model import Chunk, Dropped
 from inspector.models import Conversation, loading
-from inspector.planning.recommend import at_once
+from inspector.planning.recommend import without_waiting
 from inspector.planning.suggested import suggested
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
-from inspector.projections.observed import NO_PROMPT, Observed, observed
+from inspector.projections.observed import NO_PROMPT, ObservedStep, observed
 from inspector.reports.branch_model import Branches
 from inspector.reports.branches import branches_of
 from inspector.reports.columns import NOT_RECORDED, Columns, columns
@@ -46,7 +46,7 @@ class Analysis:
     """Names of the strategies that repair what was found, in their order."""
     standings: tuple[Standing, ...] = ()
     """What every profile says of the next request; () of a past one, where nothing is read, and of more than WHOLE chunks."""
-    observed: Observed | None = None
+    observed: ObservedStep | None = None
     branches: Branches | None = None
     """Of a session that is a tree."""
     own_leaves: tuple[OwnLeaf, ...] = ()
@@ -89,8 +89,8 @@ def _analysis(
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
     said = verdict(case, troubles, judgement)
     made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, troubles)
-    advised = at_once(case, troubles, judgement, projection_name)
-    repairs = tuple(each.name for each in advised.way.strategies)
+    advised = without_waiting(case, troubles, judgement, projection_name)
+    repairs = tuple(each.name for each in advised.candidate.strategies)
     is_judged = len(case.conversation.chunks) <= WHOLE and not case.reading.failure
     judgements = standings_of(case, conversation.source.projection) if is_judged else ()
     own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
@@ -114,15 +114,15 @@ def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) 
     judgement = judgement_of(seen.prompt, case.conversation, profile_name)
     # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
     marked = [finding for _, finding in now.findings if finding.origin is not Origin.READER]
-    made = columns(case, seen.believed, _absent(case.conversation.chunks, seen), seen.prompt, judgement, marked, LATER)
+    made = columns(case, seen.prompt_messages, _absent(case.conversation.chunks, seen), seen.prompt, judgement, marked, LATER)
     return replace(now, prompt=seen.prompt, judgement=judgement, columns=made, strip=strip(made), standings=(), observed=seen)
 
 
-def _absent(chunks: tuple[Chunk, ...], seen: Observed) -> list[Dropped]:
+def _absent(chunks: tuple[Chunk, ...], seen: ObservedStep) -> list[Dropped]:
     """The stored chunks that the request did not have, with why; of none it is said that it was left out where the prompt is not recorded."""
     if NO_PROMPT in seen.notes:
         return [Dropped(chunks, NOT_RECORDED)]
-    matched = {chunk.key for message in seen.believed for chunk in message.chunks}
+    matched = {chunk.key for message in seen.prompt_messages for chunk in message.chunks}
     last = max((place for place, chunk in enumerate(chunks) if chunk.key in matched), default=-1)
     skipped = tuple(chunk for chunk in chunks[: last + 1] if chunk.key not in matched)
     return [Dropped(skipped, SKIPPED), Dropped(chunks[last + 1 :], LATER)]

@@ -159,7 +159,7 @@ def check_json(request: OperatorRequest) -> HttpResponse:
 def _report(found: Checked) -> dict[str, Any]:
     judgements = {each.name: each.judgement for each in found.standings}
     conversation = scan.conversation_report("", found.case, found.findings, judgements, found.judgement.verdict, found.prompt)
-    way = found.recommendation.way.strategies if found.recommendation else ()
+    way = found.recommendation.candidate.strategies if found.recommendation else ()
     return {
         "source": scan.source_report("", found.format.name),
         "conversations": [conversation],

@@ -202,7 +202,7 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         later=start + WINDOW if start + WINDOW < len(positions) else None,
         last=start + len(window),
         filtered=bool(choice.kind or choice.role or choice.find or choice.only_findings),
-        left_out=sum(not gone.meant for gone in found.case.reading.dropped),
+        left_out=sum(not gone.intentional for gone in found.case.reading.dropped),
         meant_out=len(meant),
         reads_otherwise=reads_otherwise(found.columns, found.case.reading.grouped),
         silent_from=min(silent) if silent else None,

@@ -32,7 +32,7 @@ from inspector.actions.settling import Interrupted
 from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
-from inspector.planning.recommend import LARGE, at_once
+from inspector.planning.recommend import LARGE, without_waiting
 from inspector.planning.suggested import suggested
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import READ_ONLY
@@ -137,7 +137,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         problem = str(refusal)
     troubles = findings(case, RULES)
     judgement = judged(case.reading, case.conversation, row.judges[1], row.judges[0])[1]
-    found = at_once(case, troubles, judgement, row.judges[0]).way.strategies
+    found = without_waiting(case, troubles, judgement, row.judges[0]).candidate.strategies
     if len(case.conversation.chunks) <= LARGE:
         troubles = list(suggested(case, troubles, loading.stored(row)))
     named = frozenset(name for finding in troubles for name in finding.repaired_by)

@@ -2,7 +2,7 @@
 
 from time import perf_counter
 
-from inspector.conversation.alignment import MOST_PAIRS, kept
+from inspector.conversation.alignment import MOST_PAIRS, kept_places
 from inspector.conversation.model import Conversation
 from tests.core.append import A, Said, U, appended
 
@@ -13,7 +13,7 @@ def history(*messages: Said) -> Conversation:
 
 def places(live: Conversation, archive: Conversation) -> dict[int, int]:
     """Seq here -> seq in the archive."""
-    found = kept(live, archive)
+    found = kept_places(live, archive)
     return {chunk.seq: archive.chunks[found[chunk.key]].seq for chunk in live.chunks if chunk.key in found}
 
 
@@ -44,7 +44,7 @@ def test_a_history_that_repeats_itself_is_aligned_between_the_rows_that_stand_on
 
 def test_nothing_is_claimed_where_rows_only_repeat() -> None:
     same = [U("ok") for _ in range(400)]
-    assert kept(history(*same), history(*same)) == {}
+    assert kept_places(history(*same), history(*same)) == {}
 
 
 def test_a_long_history_with_a_change_in_every_third_row_takes_no_second() -> None:
@@ -52,5 +52,5 @@ def test_a_long_history_with_a_change_in_every_third_row_takes_no_second() -> No
     changed = [U(f"other {number}") if number % 3 == 0 else message for number, message in enumerate(said)]
     live, archive = history(*changed), history(*said)
     start = perf_counter()
-    found = kept(live, archive)
+    found = kept_places(live, archive)
     assert perf_counter() - start < 2 and len(found) > 3500

@@ -144,6 +144,6 @@ def test_what_is_recommended_is_written_and_reaches_its_goal(seed: int) -> None:
         case = case_of(stored.conversation, reader, taken_at=0)
         for goal in GOALS:
             found = sequence(case, findings(case, RULES), goal, "ai-sdk")
-            if found.way.strategies and not found.why_not:
-                made = tried(stored, reader, goal, *(each.name for each in found.way.strategies))
+            if found.candidate.strategies and not found.why_not:
+                made = tried(stored, reader, goal, *(each.name for each in found.candidate.strategies))
                 assert made is not None and made.after.judgement.sendable and not made.after.case.reading.failure

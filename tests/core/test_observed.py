@@ -11,7 +11,7 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
-from inspector.projections.observed import NO_PROMPT, NO_REQUEST, Observed, observed
+from inspector.projections.observed import NO_PROMPT, NO_REQUEST, ObservedStep, observed
 from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace
@@ -28,7 +28,7 @@ def trace_of(records: Iterable[dict[str, Any]], conversation: str) -> Trace:
     return build(conversation, read, lambda name: name.encode("utf-8", "surrogatepass"))
 
 
-def incident_step(index: int) -> Observed:
+def incident_step(index: int) -> ObservedStep:
     rows = [Record(key, Cell(jsontext.encode(value))) for _, key, value in store_rows() if key.startswith(f"conv:{CONVERSATION}:chunk:")]
     trace = trace_of(trace_records(), CONVERSATION)
     found = observed(trace, trace.steps()[index], next(DISPATCH.read(rows)).conversation.chunks, SHAPE)
@@ -40,7 +40,7 @@ def chunk(seq: int, payload: dict[str, Any], role: str = "user") -> Chunk:
     return Chunk(f"k{seq}", seq, role, Kind(payload["type"]), payload, 0, 0)
 
 
-def step_of(prompt: str | None, request: str | None, *chunks: Chunk, attempts: int = 1, **noted: Any) -> Observed | None:
+def step_of(prompt: str | None, request: str | None, *chunks: Chunk, attempts: int = 1, **noted: Any) -> ObservedStep | None:
     def opened(span: str, name: str, parent: str, body: str | None = None, **attributes: Any) -> dict[str, Any]:
         record = {
             "kind": "span-open",
@@ -70,9 +70,9 @@ def sent(*messages: Any, **more: Any) -> str:
     return json.dumps({"model": "m", "messages": list(messages), **more})
 
 
-def shown(found: Observed | None) -> list[tuple[str, tuple[int, ...]]]:
+def shown(found: ObservedStep | None) -> list[tuple[str, tuple[int, ...]]]:
     assert found
-    return [(message.role, message.seqs) for message in found.believed]
+    return [(message.role, message.seqs) for message in found.prompt_messages]
 
 
 def test_the_buggy_step_believed_one_user_message_of_six_chunks_and_the_rest_intact() -> None:
@@ -98,7 +98,7 @@ def test_the_buggy_step_sent_what_it_believed_with_the_thinking_of_the_merged_me
 def test_matched_chunks_are_the_stored_ones() -> None:
     stored = chunk(1, HELLO)
     found = step_of(believed(("user", [dict(reversed(HELLO.items()))])), None, stored)
-    assert found and found.believed[0].chunks[0] is stored
+    assert found and found.prompt_messages[0].chunks[0] is stored
 
 
 def test_a_value_is_equal_as_json_is_and_true_is_not_one() -> None:
@@ -115,8 +115,8 @@ def test_equal_chunks_are_taken_in_order_each_once_and_the_next_before_an_earlie
 def test_a_chunk_that_the_store_does_not_hold_is_kept_and_named() -> None:
     found = step_of(believed(("user", [HELLO]), ("user", [HI, {"type": "new"}, 5])), None, chunk(1, HELLO))
     assert found
-    assert [held.key for held in found.believed[1].chunks] == ["observed:1.0", "observed:1.1", "observed:1.2"]
-    known, *others = found.believed[1].chunks
+    assert [held.key for held in found.prompt_messages[1].chunks] == ["observed:1.0", "observed:1.1", "observed:1.2"]
+    known, *others = found.prompt_messages[1].chunks
     assert (known.seq, known.kind, known.text) == (0, Kind.TEXT, "hi")
     assert {held.kind for held in others} == {Kind.UNREADABLE}
     assert found.notes[0] == "3 chunks of the prompt (1.0, 1.1, 1.2) are not in the store as they were sent"
@@ -133,7 +133,7 @@ def test_without_a_prompt_the_request_has_no_parts() -> None:
     user = {"role": "user", "content": "hello"}
     found = step_of(None, sent(SYSTEM, user, tools=[{}, {}]), chunk(1, HELLO))
     assert found
-    assert (found.believed, found.system, found.prompt.values, found.prompt.sources()) == ((), SYSTEM, [user], {})
+    assert (found.prompt_messages, found.system, found.prompt.values, found.prompt.sources()) == ((), SYSTEM, [user], {})
     assert (found.tool_count, found.notes) == (2, (NO_PROMPT,))
 
 

@@ -42,5 +42,5 @@ def test_another_content_is_another_case_though_its_surroundings_stay() -> None:
 def test_what_is_kept_changes_neither_equality_nor_findings() -> None:
     asked, fresh = case(), case()
     first = findings(asked, RULES)
-    assert asked.made and not fresh.made and asked == fresh
+    assert asked.cached and not fresh.cached and asked == fresh
     assert findings(asked, RULES) == first == findings(fresh, RULES)

@@ -14,7 +14,7 @@ from inspector.conversation.model import Chunk, Kind, Message
 from inspector.programs.formats import Cell, Record
 from inspector.programs.request_bodies.format import REQUEST_BODIES
 from inspector.projections import gemini
-from inspector.projections.base import Part, Prompt
+from inspector.projections.base import Prompt, PromptPart
 from inspector.projections.catalogue import all_projections, projection
 from inspector.readers.catalogue import reader
 from inspector.wires import ids as request_ids
@@ -603,7 +603,7 @@ def messages_of(drawn: Sequence[Any]) -> list[Message]:
     ]
 
 
-def parts_of(prompt: Prompt) -> Iterator[Part]:
+def parts_of(prompt: Prompt) -> Iterator[PromptPart]:
     yield from prompt.system_parts
     for message in prompt.messages:
         yield from message.parts

@@ -57,8 +57,8 @@ def test_every_history_has_a_sequence_for_every_profile_or_a_reason(name: str, f
     for judge in PROFILES:
         found = case(name, format_name)
         made = recommendation(found, judge)
-        assert len(made.way.strategies) <= MOST
-        again = composed(found, [each.name for each in made.way.strategies])[1]
+        assert len(made.candidate.strategies) <= MOST
+        again = composed(found, [each.name for each in made.candidate.strategies])[1]
         left = judged(again.reading, again.conversation, judge.name, judge.projection or judge.wire)[1].violations
         if made.why_not:
             assert {violation.id for violation in left} & (NOBODY | WITH_IMAGES.get(name, set())) and judge.name in made.why_not
@@ -71,7 +71,7 @@ def test_a_real_result_is_kept_wherever_some_place_keeps_it(name: str) -> None:
     for judge in PROFILES:
         found = case(name)
         made = recommendation(found, judge)
-        gone = set(results(found.conversation.chunks)) - set(results(made.way.case.conversation.chunks))
+        gone = set(results(found.conversation.chunks)) - set(results(made.candidate.case.conversation.chunks))
         if gone:
             assert name in WITHOUT_A_PLACE, f"{judge.name}: {gone}"
             assert any("tool-result" in said for said in made.losses)
@@ -90,21 +90,23 @@ def test_a_body_that_is_mended_and_written_is_accepted_when_it_is_read_again(nam
     stored = next(iter(format_.read([Record("body.json", Cell(data, "file"))])))
     found, judge = case_of(stored.conversation, AS_SENT), profile(format_.default_profile)
     made = for_profile(found, judge.name, format_.default_projection)
-    if made.why_not or not made.way.strategies:
+    if made.why_not or not made.candidate.strategies:
         assert not made.why_not or judge.name in made.why_not
         return
     written = after_writing(format_name, stored, found, made)
     reading = case_of(written, AS_SENT).reading
     left = judged(reading, written, judge.name, format_.default_projection)[1].violations
-    assert not left, f"{[each.name for each in made.way.strategies]}: {left[0].id} at {left[0].path}"
+    assert not left, f"{[each.name for each in made.candidate.strategies]}: {left[0].id} at {left[0].path}"
 
 
 def after_writing(format_name: str, stored: Stored, found: Case, made: Recommendation) -> Conversation:
     format_ = format_named(format_name)
-    edits = between(found.conversation, made.way.case.conversation)
-    names = tuple(each.name for each in made.way.strategies)
+    edits = between(found.conversation, made.candidate.case.conversation)
+    names = tuple(each.name for each in made.candidate.strategies)
     mode = format_.modes[0].name
-    plan = Plan("source", "request", mode, names, safety_of(made.way.strategies), digest(stored), edits, format_.options(mode, stored, "x"))
+    plan = Plan(
+        "source", "request", mode, names, safety_of(made.candidate.strategies), digest(stored), edits, format_.options(mode, stored, "x")
+    )
     (change,) = format_.write(plan, stored)
     assert change.after is not None
     return next(iter(format_.read([replace(stored.records[0], value=change.after)]))).conversation
@@ -117,13 +119,13 @@ def test_the_crashed_session_is_mended_for_every_profile_and_accepted_when_read_
     stored = next(each for each in ROLLOUTS.read(records) if each.conversation.native_id == SESSION)
     found = case_of(stored.conversation, "rollouts")
     made = for_profile(found, name, ROLLOUTS.default_projection)
-    assert not made.why_not or made.way.judgement.violations[0].id in NOBODY
-    if made.why_not or not made.way.strategies:
+    assert not made.why_not or made.candidate.judgement.violations[0].id in NOBODY
+    if made.why_not or not made.candidate.strategies:
         return
-    edits = between(found.conversation, made.way.case.conversation)
-    names = tuple(each.name for each in made.way.strategies)
+    edits = between(found.conversation, made.candidate.case.conversation)
+    names = tuple(each.name for each in made.candidate.strategies)
     options = ROLLOUTS.options(mode, stored, "20260101_000000_abcdef")
-    plan = Plan("source", SESSION, mode, names, safety_of(made.way.strategies), digest(stored), edits, options)
+    plan = Plan("source", SESSION, mode, names, safety_of(made.candidate.strategies), digest(stored), edits, options)
     target = ROLLOUTS.target(plan)
     written = next(each for each in ROLLOUTS.read(after(records, ROLLOUTS.write(plan, stored))) if each.conversation.native_id == target)
     reading = case_of(written.conversation, "rollouts").reading

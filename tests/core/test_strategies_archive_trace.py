@@ -293,7 +293,9 @@ def test_an_error_that_a_provider_gave_is_explained_with_the_real_result() -> No
     assert repaired_by(remedies(explanation, case, advice)) == advice.names
     (made_up,) = [each for each in remedies(explanation, case, advice) if each.strategy.name == "insert-interrupted-result"]
     assert made_up.edits and not made_up.is_recommended
-    assert [each.name for each in sequence(case, findings(case, RULES), "openai-chat", "dispatch-openai").way.strategies] == [*advice.names]
+    assert [each.name for each in sequence(case, findings(case, RULES), "openai-chat", "dispatch-openai").candidate.strategies] == [
+        *advice.names
+    ]
 
 
 @pytest.mark.parametrize(("said", "closed", "error"), [("sent", False, False), ("sent", True, True), ("Unknown tool: ls", None, True)])

@@ -106,7 +106,7 @@ def tried(job: Stored, *names: str, reader: str = "gbrain-naive") -> Preview:
 
 def recommended(job: Stored, goal: str = "ai-sdk-6") -> list[str]:
     judged_case = case(job)
-    return [each.name for each in sequence(judged_case, findings(judged_case, RULES), goal, "ai-sdk").way.strategies]
+    return [each.name for each in sequence(judged_case, findings(judged_case, RULES), goal, "ai-sdk").candidate.strategies]
 
 
 def rows(job: Stored, made: Preview | None = None) -> dict[int, str]:
@@ -260,7 +260,7 @@ def test_where_the_index_is_taken_it_is_refused_and_what_to_do_is_said(name: str
     # So it is not recommended either, and the reason is the same.
     judged_case = case(JOBS[name])
     found = sequence(judged_case, findings(judged_case, RULES), "ai-sdk-6", "ai-sdk")
-    assert not found.way.strategies and (words in found.why_not or "No sequence" in found.why_not)
+    assert not found.candidate.strategies and (words in found.why_not or "No sequence" in found.why_not)
 
 
 @pytest.mark.parametrize("goal", ["ai-sdk-6", "ai-sdk-7", "anthropic-2026-07", "openai-chat"])

@@ -90,7 +90,7 @@ def loads(written: dict[str, bytes]) -> bool:
     return not session_problem(written["session.json"]) and not any(line_problem(each) for each in written["messages.jsonl"].splitlines())
 
 
-def codes(side: previews.Side) -> list[str]:
+def codes(side: previews.PreviewSide) -> list[str]:
     return [finding.code for finding in side.findings]
 
 

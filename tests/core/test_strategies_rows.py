@@ -21,7 +21,7 @@ from inspector.rules.base import Case, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.strategies.leaked_syntax import recovered
-from inspector.strategies.sanitize_arguments import sanitised
+from inspector.strategies.sanitize_arguments import sanitized
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
 from tests.core.append import A, Block, Said, Store, T, U, appended, tc, th, tr, tx
@@ -113,9 +113,9 @@ def test_only_the_input_changes_and_every_other_byte_of_the_row_stays() -> None:
     ],
 )
 def test_the_value_is_the_one_that_the_converter_reads_out_of_the_text(text: str, value: Any) -> None:
-    assert sanitised(text) == value
+    assert sanitized(text) == value
     if not text.startswith('"'):
-        assert arguments(sanitised(text)) == arguments(text)
+        assert arguments(sanitized(text)) == arguments(text)
 
 
 @pytest.mark.parametrize("text", ["[" * 399 + "]" * 399, "[" * 9000 + "]" * 9000, "9" * 5000])

@@ -107,7 +107,7 @@ def keys(case: Case) -> list[str]:
 def recommended(case: Case) -> tuple[list[str], Case]:
     found = sequence(case, findings(case, RULES), PROFILE, PROJECTION)
     assert not found.why_not
-    return [each.name for each in found.way.strategies], found.way.case
+    return [each.name for each in found.candidate.strategies], found.candidate.case
 
 
 def refused(case: Case) -> list[str]:
@@ -175,13 +175,13 @@ def test_every_shape_has_a_sequence_by_every_reader_and_for_every_provider(name:
     troubles = findings(case, RULES)
     for judge in PROFILES:
         found = sequence(case, troubles, judge.name, FORMATS[format_name].default_projection)
-        left = judged(found.way.case.reading, found.way.case.conversation, judge.name, FORMATS[format_name].default_projection)[
+        left = judged(found.candidate.case.reading, found.candidate.case.conversation, judge.name, FORMATS[format_name].default_projection)[
             1
         ].violations
         if found.why_not:
             assert any((judge.name, reader) in NO_STRATEGY.get(violation.id, ()) for violation in left), found.why_not
         else:
-            assert not left and len(found.way.strategies) <= MOST, judge.name
+            assert not left and len(found.candidate.strategies) <= MOST, judge.name
 
 
 @pytest.mark.parametrize("reader", ["verbatim", "pi-0.68", "pi-1.5"])

@@ -97,13 +97,13 @@ def test_a_hostile_body_is_no_witness_and_raises_nothing(body: Any) -> None:
 def test_steering_is_found_where_only_the_count_of_the_first_prompt_tells_where_the_turn_begins() -> None:
     witness = turn_witnesses(_trace(STEERED))
     assert [(said.texts, said.after) for said in witness[0].between] == [(("stop",), f"{TURN}#0")]
-    assert witness[0].asked is not None and witness[0].asked.texts == ("go",)
+    assert witness[0].question is not None and witness[0].question.texts == ("go",)
 
 
 def test_a_turn_of_which_no_prompt_tells_the_beginning_says_nothing() -> None:
     text = f"1 user 0.0 text go\nstep {TURN}#0\nstep {TURN}#1\nprompt {TURN}#1 1 user 0.0 text go\nprompt {TURN}#1 2 user 0.0 text stop"
     (witness,) = turn_witnesses(_trace(text))
-    assert (witness.asked, witness.between) == (None, ())
+    assert (witness.question, witness.between) == (None, ())
 
 
 def test_a_later_note_in_the_same_turn_is_told_apart_from_the_first() -> None:

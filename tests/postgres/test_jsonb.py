@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.text import jsonb
-from inspector.text.jsonb import NotKept
+from inspector.text.jsonb import NotStorable
 from tests.postgres.server import Server
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -138,7 +138,7 @@ def test_values_of_python_too(asking: Connection, value: Any) -> None:
 def test_what_the_server_does_not_keep_is_refused_here_too(asking: Connection, text: str) -> None:
     with pytest.raises(psycopg.Error):
         said(asking, text)
-    with pytest.raises(NotKept):
+    with pytest.raises(NotStorable):
         jsonb.printed(jsonb.parse(text))
 
 
@@ -146,13 +146,13 @@ def test_what_the_server_does_not_keep_is_refused_here_too(asking: Connection, t
     "value", [float("nan"), float("inf"), Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity"), "\udc00", b"x", {1, 2}], ids=repr
 )
 def test_what_is_no_json_is_refused(value: Any) -> None:
-    with pytest.raises(NotKept):
+    with pytest.raises(NotStorable):
         jsonb.printed([value])
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, "NaN", "[Infinity]", "", "{", "[1,]"])
 def test_a_text_that_jsonb_never_printed_is_refused(text: str) -> None:
-    with pytest.raises(NotKept):
+    with pytest.raises(NotStorable):
         jsonb.parse(text)
 
 
@@ -160,5 +160,5 @@ def test_a_value_that_is_nested_too_deep_is_refused() -> None:
     value: Any = 0
     for _ in range(500):
         value = [value]
-    with pytest.raises(NotKept, match="levels deep"):
+    with pytest.raises(NotStorable, match="levels deep"):
         jsonb.printed(value)

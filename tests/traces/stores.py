@@ -134,7 +134,7 @@ class Reading:
     def reasons(self) -> str:
         return "\n".join(problem.reason for problem in self.problems)
 
-    def take(self, observed: Iterable[dispatch_traces.Observed]) -> "Reading":
+    def take(self, observed: Iterable[dispatch_traces.ObservedRecord]) -> "Reading":
         for record, body in observed:
             self.records.append(record)
             self.stored += [body] if body else []

@@ -22,7 +22,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.seal_bundle import seal_imported
 from inspector.models import Conversation, Finding, Repair, Source, Stream, TraceRecord, loading
-from inspector.planning.recommend import at_once
+from inspector.planning.recommend import without_waiting
 from inspector.profiles.judging import judged
 from inspector.programs.pi_openclaw import openclaw, pi
 from inspector.rules.base import findings
@@ -114,7 +114,7 @@ def strategies_for(row: Conversation) -> tuple[str, ...]:
     """What the page of a conversation recommends."""
     case = loading.case(row, row.source.reader)
     judgement = judged(case.reading, case.conversation, row.judges[1], row.judges[0])[1]
-    return tuple(each.name for each in at_once(case, findings(case, RULES), judgement, row.judges[0]).way.strategies)
+    return tuple(each.name for each in without_waiting(case, findings(case, RULES), judgement, row.judges[0]).candidate.strategies)
 
 
 def propose_everywhere() -> list[Repair]:

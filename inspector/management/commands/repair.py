@@ -270,7 +270,7 @@ def _recommended(chosen: Chosen, reader_name: str, goal: str, leaf: str) -> list
     refuse_doubles(chosen.stored)
     case = at_leaf(chosen.case(reader_name), leaf)
     found = sequence(case, findings(case, RULES), goal, chosen.projection)
-    names = [each.name for each in found.way.strategies]
+    names = [each.name for each in found.candidate.strategies]
     if found.why_not and (not names or not case.program.rules_first):
         partly = f" What repairs the rest: --strategy {' '.join(names)}." if names else ""
         raise NothingToRepair(f"{found.why_not}{partly}")

@@ -201,7 +201,7 @@ def _repaired(target: Target, chosen: Chosen, options: Mapping[str, Any]) -> tup
     case = chosen.case()
     if options["goal"]:
         found = sequence(case, findings(case, RULES), options["goal"], chosen.projection)
-        names = [each.name for each in found.way.strategies]
+        names = [each.name for each in found.candidate.strategies]
         if found.why_not:
             raise CommandError(found.why_not)
     if not names:

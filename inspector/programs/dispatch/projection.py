@@ -10,7 +10,7 @@ from typing import Any
 from inspector.conversation import js_json, jsontext
 from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
-from inspector.projections.base import Part, Projection, Prompt, WireMessage
+from inspector.projections.base import Projection, Prompt, PromptPart, WireMessage
 
 NAME, FIXES = "dispatch-openai", ("wrapped", "omitted")
 """The converter as shipped, and its variants that were proposed (fix 3)."""
@@ -52,7 +52,7 @@ _Converted = tuple[list[WireMessage], list[Chunk]]
 
 
 def _joined(role: str, kinds: frozenset[Kind], message: Message, at: int, thinking: str) -> _Converted:
-    parts = [Part(f"messages.{at}.content", chunk, chunk.text) for chunk in message.chunks if chunk.kind in kinds]
+    parts = [PromptPart(f"messages.{at}.content", chunk, chunk.text) for chunk in message.chunks if chunk.kind in kinds]
     value = {"role": role, "content": "".join(part.text for part in parts)}
     return [WireMessage(value, tuple(parts), message)], [chunk for chunk in message.chunks if chunk.kind not in kinds]
 
@@ -61,7 +61,7 @@ def _user(message: Message, at: int, thinking: str) -> _Converted:
     if not any(chunk.kind is Kind.IMAGE for chunk in message.chunks):
         return _joined("user", frozenset({Kind.TEXT}), message, at, thinking)
     content: list[dict[str, Any]] = []
-    parts: list[Part] = []
+    parts: list[PromptPart] = []
     lost: list[Chunk] = []
     for chunk in message.chunks:
         if chunk.kind is Kind.TEXT and chunk.text:
@@ -72,25 +72,27 @@ def _user(message: Message, at: int, thinking: str) -> _Converted:
             if chunk.kind is not Kind.TEXT:
                 lost.append(chunk)
             continue
-        parts.append(Part(f"messages.{at}.content.{len(content)}", chunk, chunk.text))
+        parts.append(PromptPart(f"messages.{at}.content.{len(content)}", chunk, chunk.text))
         content.append(value)
     return [WireMessage({"role": "user", "content": content}, tuple(parts), message)], lost
 
 
 def _assistant(message: Message, at: int, thinking: str) -> _Converted:
     wrap = _THINKING[thinking][1]
-    texts: list[Part] = []
-    call_parts: list[Part] = []
+    texts: list[PromptPart] = []
+    call_parts: list[PromptPart] = []
     tool_calls: list[dict[str, Any]] = []
     lost: list[Chunk] = []
     for chunk in message.chunks:
         if chunk.kind is Kind.TEXT:
-            texts.append(Part(f"messages.{at}.content", chunk, chunk.text))
+            texts.append(PromptPart(f"messages.{at}.content", chunk, chunk.text))
         elif chunk.kind is Kind.THINKING and thinking != "omitted":
-            texts.append(Part(f"messages.{at}.content", chunk, wrap(chunk.text)))
+            texts.append(PromptPart(f"messages.{at}.content", chunk, wrap(chunk.text)))
         elif chunk.kind is Kind.TOOL_CALL:
             function = {"name": chunk.tool_name, "arguments": arguments(chunk.payload.get("input"))}
-            call_parts.append(Part(f"messages.{at}.tool_calls.{len(tool_calls)}", chunk, f"{chunk.tool_name} {function['arguments']}"))
+            call_parts.append(
+                PromptPart(f"messages.{at}.tool_calls.{len(tool_calls)}", chunk, f"{chunk.tool_name} {function['arguments']}")
+            )
             tool_calls.append({"id": chunk.call_id, "type": "function", "function": function})
         else:
             lost.append(chunk)
@@ -106,7 +108,7 @@ def _tool(message: Message, at: int, thinking: str) -> _Converted:
     for chunk in message.chunks:
         if chunk.kind is Kind.TOOL_RESULT:
             value = {"role": "tool", "content": chunk.text, "tool_call_id": chunk.call_id}
-            wire.append(WireMessage(value, (Part(f"messages.{at + len(wire)}.content", chunk, chunk.text),), message))
+            wire.append(WireMessage(value, (PromptPart(f"messages.{at + len(wire)}.content", chunk, chunk.text),), message))
     return wire, [chunk for chunk in message.chunks if chunk.kind is not Kind.TOOL_RESULT]
 
 

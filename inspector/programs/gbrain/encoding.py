@@ -39,7 +39,7 @@ class Encoder:
             row = self.rows.get(index)
             try:
                 self._row_blocks[index] = [] if row is None else _blocks(row)
-            except jsonb.NotKept as problem:
+            except jsonb.NotStorable as problem:
                 raise WriteRefused(
                     f"The message at index {index} cannot be written again, since {problem.reason}: choose other strategies."
                 ) from None
@@ -85,7 +85,7 @@ class Encoder:
             return block
         try:
             output = jsonb.parse(row_of(self._records[name].value).get("output") or "null")
-        except jsonb.NotKept:
+        except jsonb.NotStorable:
             return block
         return {**block, "output": output}
 
@@ -95,7 +95,7 @@ def _blocks(row: Row) -> list[Any]:
     if isinstance(content, str) and content.lstrip()[:1] == "[":
         try:
             inner = jsonb.parse(content)
-        except jsonb.NotKept:
+        except jsonb.NotStorable:
             inner = None
         if isinstance(inner, list):
             return inner

@@ -183,5 +183,5 @@ def _inserted(rows: Mapping[int | None, Row], index: int, chunks: Sequence[Chunk
 def _printed(blocks: Sequence[Any]) -> str:
     try:
         return jsonb.printed(list(blocks))
-    except jsonb.NotKept as problem:
+    except jsonb.NotStorable as problem:
         raise WriteRefused(f"The blocks cannot be written, since {problem.reason}: choose other strategies.") from None

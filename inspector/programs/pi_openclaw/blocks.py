@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.conversation.model import Kind
 from inspector.programs.pi_openclaw.readers.rows import word
-from inspector.wires.shapes.base import Block, empty, extra, text_in, unknown, wrong
+from inspector.wires.shapes.base import WireBlock, empty, extra, text_in, unknown, wrong
 
 WIRE = "pi"
 _CALLS = ("toolCall", "toolUse", "functionCall", "tool_call", "tool_use", "function_call")
@@ -21,25 +21,25 @@ _SUMMARY = {
 }
 
 
-def message_blocks(message: Mapping[str, Any]) -> Iterator[Block]:
+def message_blocks(message: Mapping[str, Any]) -> Iterator[WireBlock]:
     """The blocks of a message; never none. `damage` is set where one is of a wrong type."""
     stored = message.get("role")
     role = _ROLES.get(stored, "user" if stored in _SENT_AS_USER else "") if isinstance(stored, str) else ""
     if role == "tool":
         yield _result(message)
     elif stored == "bashExecution":
-        yield Block(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _extra(message, "role", "timestamp"))
+        yield WireBlock(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _extra(message, "role", "timestamp"))
     elif stored in ("branchSummary", "compactionSummary"):
         # No entry but a message: what the model gets of it is in no other place, as with a command.
         words = _SUMMARY[stored].format(word(message.get("summary")))
-        yield Block(role, Kind.TEXT, {"type": "text", "text": words} | _extra(message, "role", "timestamp"))
+        yield WireBlock(role, Kind.TEXT, {"type": "text", "text": words} | _extra(message, "role", "timestamp"))
     else:
         blocks = list(_content(role, message.get("content"))) or [empty(role, message.get("content"), (), "content" in message)]
         if not isinstance(stored, str) or stored not in _ROLES:
             about = _extra(message, "content", "timestamp").get("extra", {})
             first = blocks[0]
             payload = {**first.payload, "extra": {**first.payload.get("extra", {}), "message": about}, "wire": WIRE}
-            blocks[0] = Block(first.role, first.kind, payload, first.at, first.whole, first.damage, first.reason)
+            blocks[0] = WireBlock(first.role, first.kind, payload, first.at, first.whole, first.damage, first.reason)
         yield from blocks
 
 
@@ -68,7 +68,7 @@ def _extra(value: Mapping[str, Any], *known_names: str) -> dict[str, Any]:
     return extra(value, WIRE, *known_names)
 
 
-def _content(role: str, content: Any) -> Iterator[Block]:
+def _content(role: str, content: Any) -> Iterator[WireBlock]:
     if isinstance(content, str):
         if content:
             yield _text(role, {"text": content}, {"extra": {"string": True}, "wire": WIRE}, ("content",))
@@ -78,25 +78,27 @@ def _content(role: str, content: Any) -> Iterator[Block]:
             yield _block(role, item, at) if isinstance(item, dict) else wrong(role, item, WIRE, at, "the block is no object")
     elif content is not None:
         payload = {"type": "control", "block": content, "wire": WIRE}
-        yield Block(role, Kind.UNREADABLE, payload, ("content",), True, "wrong-type", "content is neither text nor a list of blocks")
+        yield WireBlock(role, Kind.UNREADABLE, payload, ("content",), True, "wrong-type", "content is neither text nor a list of blocks")
 
 
-def _text(role: str, value: Mapping[str, Any], more: Mapping[str, Any], at: tuple[str | int, ...]) -> Block:
+def _text(role: str, value: Mapping[str, Any], more: Mapping[str, Any], at: tuple[str | int, ...]) -> WireBlock:
     kind = Kind.SYSTEM if role == "system" else Kind.TEXT
-    return Block(role, kind, {"type": kind.value, "text": value["text"], **more}, at)
+    return WireBlock(role, kind, {"type": kind.value, "text": value["text"], **more}, at)
 
 
-def _block(role: str, value: dict[str, Any], at: tuple[str | int, ...]) -> Block:
+def _block(role: str, value: dict[str, Any], at: tuple[str | int, ...]) -> WireBlock:
     kind = value.get("type")
     if kind == "text" and text_in(value, "text"):
         return _text(role, value, _extra(value, "type", "text"), at)
     if kind == "thinking" and text_in(value, "thinking"):
         return _thinking(role, value, at)
     if kind == "redacted_thinking" and text_in(value, "data"):
-        return Block(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value["data"]} | _extra(value, "type", "data"), at)
+        return WireBlock(
+            role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value["data"]} | _extra(value, "type", "data"), at
+        )
     if kind == "image" and text_in(value, "data", "mimeType"):
         url = f"data:{value['mimeType']};base64,{value['data']}"
-        return Block(role, Kind.IMAGE, {"type": "image", "url": url} | _extra(value, "type", "data", "mimeType"), at)
+        return WireBlock(role, Kind.IMAGE, {"type": "image", "url": url} | _extra(value, "type", "data", "mimeType"), at)
     if isinstance(kind, str) and kind in _CALLS:
         return _call(role, value, at)
     if kind in ("text", "thinking", "redacted_thinking", "image"):
@@ -104,19 +106,19 @@ def _block(role: str, value: dict[str, Any], at: tuple[str | int, ...]) -> Block
     return unknown(role, value, WIRE, at)
 
 
-def _thinking(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Block:
+def _thinking(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> WireBlock:
     name = _first(value, _SIGNATURES)
     if value.get("redacted") is True and name:
         # Pi keeps what is redacted where others have the signature.
-        return Block(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value[name]} | _extra(value, "type", name), at)
+        return WireBlock(role, Kind.REDACTED_THINKING, {"type": "redacted-thinking", "data": value[name]} | _extra(value, "type", name), at)
     signed = {"signature": value[name]} if name else {}
     members = _extra(value, "type", "thinking", name)
-    return Block(
+    return WireBlock(
         role, Kind.THINKING, {"type": "thinking", "text": value["thinking"], **signed, **members, **_stored_name(name, _SIGNATURES)}, at
     )
 
 
-def _call(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Block:
+def _call(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> WireBlock:
     """A call; where its arguments are no object and no text, `noInput` says what they are and input is {}: half-written calls look so."""
     name = "arguments" if "arguments" in value else "input"
     arguments = value.get(name)
@@ -129,7 +131,7 @@ def _call(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Blo
     if signature:
         payload["signature"] = value[signature]
     text_members = [member for member in ("id", "name") if isinstance(value.get(member), str)]
-    return Block(
+    return WireBlock(
         role,
         Kind.TOOL_CALL,
         payload | _extra(value, "type", signature, *text_members, name if is_input else "") | _stored_name(str(value.get("type")), _CALLS),
@@ -137,7 +139,7 @@ def _call(role: str, value: Mapping[str, Any], at: tuple[str | int, ...]) -> Blo
     )
 
 
-def _result(message: Mapping[str, Any]) -> Block:
+def _result(message: Mapping[str, Any]) -> WireBlock:
     """`blocks` where the content is anything but one text block without further members; a plain string has `extra.string`."""
     content, name = message.get("content"), _first(message, _RESULT_IDS)
     payload: dict[str, Any] = {
@@ -158,8 +160,8 @@ def _result(message: Mapping[str, Any]) -> Block:
         payload |= {"blocks": [], "empty": "null" if "content" in message else "missing", "wire": WIRE}
     else:
         payload |= {"blocks": [content], "wire": WIRE}
-        return Block("tool", Kind.UNREADABLE, payload, (), False, "wrong-type", "content is neither text nor a list of blocks")
-    return Block("tool", Kind.TOOL_RESULT, payload)
+        return WireBlock("tool", Kind.UNREADABLE, payload, (), False, "wrong-type", "content is neither text nor a list of blocks")
+    return WireBlock("tool", Kind.TOOL_RESULT, payload)
 
 
 def _first(value: Mapping[str, Any], names: Sequence[str]) -> str:

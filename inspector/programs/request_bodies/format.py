@@ -15,7 +15,7 @@ from inspector.wires import writing as request_writing
 from inspector.wires.layout import BlockTexts, Layout, laid_out
 from inspector.wires.names import WIRES
 from inspector.wires.shapes import responses
-from inspector.wires.shapes.base import Block, WireShape, beside, unknown
+from inspector.wires.shapes.base import WireBlock, WireShape, unknown, with_message_fields
 from inspector.wires.shapes.catalogue import SHAPES
 
 NATIVE_ID = "request"
@@ -104,15 +104,15 @@ def _chunks(layout: Layout, shape: WireShape) -> Iterator[Chunk]:
             yield _chunk(block, path, seq, number, index, texts.at(() if block.whole else block.at))
 
 
-def blocks_of(value: Any, shape: WireShape) -> list[Block]:
+def blocks_of(value: Any, shape: WireShape) -> list[WireBlock]:
     """The blocks of one element of the list."""
     if isinstance(value, dict):
-        return beside(value, list(shape.read(value)), shape) or [unknown("", value, shape.wire, ())]
+        return with_message_fields(value, list(shape.read(value)), shape) or [unknown("", value, shape.wire, ())]
     payload = {"type": "control", "block": value, "wire": shape.wire}
-    return [Block("", Kind.UNREADABLE, payload, (), True, "not-object", "the message is no object")]
+    return [WireBlock("", Kind.UNREADABLE, payload, (), True, "not-object", "the message is no object")]
 
 
-def _chunk(block: Block, key: str, seq: int, msg_idx: int, index: int, text: str) -> Chunk:
+def _chunk(block: WireBlock, key: str, seq: int, msg_idx: int, index: int, text: str) -> Chunk:
     raw = jsontext.encode(text)
     return Chunk(key, seq, block.role, block.kind, block.payload, msg_idx, index, raw, block.damage, block.reason)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
-from inspector.projections.base import ANTHROPIC, Part, Projection, Prompt, WireMessage
+from inspector.projections.base import ANTHROPIC, Projection, Prompt, PromptPart, WireMessage
 
 NAME = "rollouts-anthropic"
 BEGIN = "Begin."
@@ -30,7 +30,7 @@ class _Element:
 def convert(messages: Sequence[Message]) -> Prompt:
     lost: list[Dropped] = []
     system: str | None = None
-    system_parts: tuple[Part, ...] = ()
+    system_parts: tuple[PromptPart, ...] = ()
     elements: list[_Element] = []
     for message in messages:
         if message.role == "system":
@@ -50,13 +50,13 @@ def convert(messages: Sequence[Message]) -> Prompt:
     )
 
 
-def _system(message: Message, lost: list[Dropped]) -> tuple[str, tuple[Part, ...]]:
+def _system(message: Message, lost: list[Dropped]) -> tuple[str, tuple[PromptPart, ...]]:
     """Text blocks joined with newlines. A plain string is walked as a list of characters, of which none is a block."""
     if _is_plain(message):
         lost.append(Dropped(message.chunks, "a system prompt stored as a plain string is walked as a list of blocks and comes out empty"))
         return "", ()
     texts = [chunk for chunk in message.chunks if chunk.kind in (Kind.SYSTEM, Kind.TEXT)]
-    parts = tuple(Part(f"system.{index}", chunk, chunk.text) for index, chunk in enumerate(texts))
+    parts = tuple(PromptPart(f"system.{index}", chunk, chunk.text) for index, chunk in enumerate(texts))
     return "\n".join(chunk.text for chunk in texts), parts
 
 
@@ -123,7 +123,7 @@ def _merged(elements: Sequence[_Element]) -> list[_Element]:
 def _wire(index: int, element: _Element) -> WireMessage:
     path = f"messages.{index}.content"
     parts = tuple(
-        Part(path if element.is_text else f"{path}.{place}", chunk, _words(block))
+        PromptPart(path if element.is_text else f"{path}.{place}", chunk, _words(block))
         for place, (block, chunk) in enumerate(element.blocks)
         if chunk is not None and not chunk.key.startswith("synthesized:")
     )

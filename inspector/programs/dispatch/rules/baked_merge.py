@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from inspector.conversation.alignment import kept
+from inspector.conversation.alignment import kept_places
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, true_messages
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
@@ -19,7 +19,7 @@ IMPOSSIBLE = {
 def check(case: Case) -> Iterator[Match]:
     if not case.conversation.fact("compactedFrom"):
         return
-    places = kept(case.conversation, case.archive) if case.archive else {}
+    places = kept_places(case.conversation, case.archive) if case.archive else {}
     archived = true_messages(case.archive.chunks) if case.archive else ()
     part_of = {chunk.key: number for number, part in enumerate(archived) for chunk in part.chunks}
     for message in case.messages:

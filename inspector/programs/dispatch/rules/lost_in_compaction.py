@@ -79,8 +79,8 @@ def _lost_from_prompts(case: Case) -> Iterator[tuple[str, str]]:
     written = parse_int(case.conversation.fact("lastActivityAt") or "")
     after = False
     for witness in turn_witnesses(case.trace):
-        if after and _was_stored(witness, written) and witness.asked:
-            lost = [text for text in witness.asked.texts if text.strip() and text not in texts]
+        if after and _was_stored(witness, written) and witness.question:
+            lost = [text for text in witness.question.texts if text.strip() and text not in texts]
             yield from ((f"prompt of {witness.turn_id[:60]}", text) for text in lost[:1])
         after = after or witness.turn_id in live or witness.turn_id in archived
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
-from inspector.traces.witness import Said, turn_of, turn_witnesses
+from inspector.traces.witness import PromptText, turn_of, turn_witnesses
 
 
 def check(case: Case) -> Iterator[Match]:
@@ -29,7 +29,7 @@ def check(case: Case) -> Iterator[Match]:
                 yield _match(witness.turn_id, [chunks[place] for place in places], steering, lost)
 
 
-def _match(turn_id: str, rows: list[Chunk], steering: Said, lost: list[str]) -> Match:
+def _match(turn_id: str, rows: list[Chunk], steering: PromptText, lost: list[str]) -> Match:
     before = [chunk for chunk in rows if chunk.step_id == steering.after] or rows
     return Match(
         before[-1:],

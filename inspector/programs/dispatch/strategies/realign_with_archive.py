@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from inspector.conversation import queries
-from inspector.conversation.alignment import kept
+from inspector.conversation.alignment import kept_places
 from inspector.conversation.edits import Edit, between
 from inspector.conversation.model import Chunk, Message
 from inspector.rules.base import Case
@@ -20,7 +20,7 @@ def propose(case: Case) -> Iterator[Edit]:
     archived = queries.true_messages(case.archive.chunks)
     home = {chunk.key: number for number, message in enumerate(archived) for chunk in message.chunks}
     # An archived row without an index belongs to no message: its role and boundary are not known.
-    places = {key: home.get(case.archive.chunks[place].key) for key, place in kept(case.conversation, case.archive).items()}
+    places = {key: home.get(case.archive.chunks[place].key) for key, place in kept_places(case.conversation, case.archive).items()}
     spare = max((chunk.msg_idx or 0 for chunk in case.conversation.chunks), default=0) + 1
     corrected: dict[str, Chunk] = {}
     for message in case.messages:

@@ -10,7 +10,7 @@ REFUSED = "A repair is refused until the job is at rest"
 
 
 def check(case: Case) -> Iterator[Match]:
-    locked_until, status = case.held_until, case.conversation.fact(STATUS)
+    locked_until, status = case.locked_until, case.conversation.fact(STATUS)
     last = case.conversation.chunks[-1:]
     if case.running and locked_until is not None and case.taken_at is not None:
         yield Match(

@@ -11,7 +11,7 @@ from inspector.programs.gbrain.readers import SETTLED, by_message, runs_of, sett
 from inspector.rules.base import Case, answered
 from inspector.strategies.arrangement import placed
 from inspector.strategies.base import Strategy
-from inspector.strategies.insert_interrupted_result import not_mistaken
+from inspector.strategies.insert_results import not_mistaken
 
 """What the key of such a result starts with; after it comes the key of the run's own record."""
 

@@ -49,7 +49,7 @@ def context_of(path: Sequence[PathRow], rules: Rules) -> Context:
         for message in messages:
             context.messages.append(message)
             if why := _unsent(row, message, rules):
-                context.dropped.append(Dropped(message.chunks, why, meant=why in (_EXCLUDED, _MIRROR), skipped=True))
+                context.dropped.append(Dropped(message.chunks, why, intentional=why in (_EXCLUDED, _MIRROR), skipped=True))
             else:
                 context.sent.append(message)
     return context
@@ -79,7 +79,7 @@ def _selected(path: Sequence[PathRow], rules: Rules, context: Context) -> list[P
     kept_ids = {id(row) for row in kept_rows}
     cut_chunks = tuple(chunk for row in path[:at] if id(row) not in kept_ids and _messages(row, rules) for chunk in row.chunks)
     if cut_chunks:
-        context.dropped.append(Dropped(cut_chunks, f"before the {bound.type} {bound.id}, which keeps nothing of it", meant=True))
+        context.dropped.append(Dropped(cut_chunks, f"before the {bound.type} {bound.id}, which keeps nothing of it", intentional=True))
     return [bound, *(row for row in kept_rows if row.type not in bounds), *path[at + 1 :]]
 
 
@@ -124,7 +124,9 @@ def entry_chunks(first: Chunk, role: str, content: Any) -> tuple[Chunk, ...]:
 def _edited(row: PathRow, messages: list[Message], edit: PathRow, context: Context) -> list[Message]:
     replacement = edit.about.get("replacement")
     if replacement is None:
-        context.dropped.append(Dropped(row.chunks, f"removed from the context by the context edit {edit.id}", meant=True, skipped=True))
+        context.dropped.append(
+            Dropped(row.chunks, f"removed from the context by the context edit {edit.id}", intentional=True, skipped=True)
+        )
         return []
     stored = "custom" if row.type == "custom_message" else word(row.about.get("role"))
     if stored not in _EDITABLE or not isinstance(replacement, Mapping):
@@ -133,7 +135,7 @@ def _edited(row: PathRow, messages: list[Message], edit: PathRow, context: Conte
         )
         return messages
     content, first = replacement.get("content"), row.chunks[0]
-    context.dropped.append(Dropped(row.chunks, f"replaced in the context by the context edit {edit.id}", meant=True))
+    context.dropped.append(Dropped(row.chunks, f"replaced in the context by the context edit {edit.id}", intentional=True))
     new = entry_chunks(first, row.role or "user", content)
     if row.role == "tool":
         # Only the content is replaced: whose result it is stays.
