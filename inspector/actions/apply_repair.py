@@ -10,13 +10,13 @@ from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, moved, preview_of, request_of, stale, web_may_write
 from inspector.actions.problems import Refused, Stale
 from inspector.actions.proving import surprise_in
-from inspector.actions.recording import close_overwritten, intend, record_applied, record_outcome, withdraw
-from inspector.actions.settling import WENT_ON, complete, settle
+from inspector.actions.recording import close_overwritten, intend, record_applied, record_outcome
+from inspector.actions.settling import WENT_ON, complete, settle, settle_failed
 from inspector.actions.undo_repair import NOT_COMMITTED
-from inspector.actions.writing import back, kept, write
+from inspector.actions.writing import back, kept_changes, write
 from inspector.models import Repair, loading
 from inspector.planning.preview import Preview, digest
-from inspector.programs.formats import Claimable, InFiles, Stored, after
+from inspector.programs.formats import Claimable, Stored, after
 from inspector.reports.visible import visible
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
@@ -84,16 +84,11 @@ def _compare_with_others(repair: Repair, operator: str) -> None:
 
 def _failed(repair: Repair, operator: str, problem: SourceProblem) -> None:
     """What the store holds says whether a failed write happened all the same. Raises Refused, Stale; returns where it did, and is recorded."""
-    if isinstance(problem, Moved) and not isinstance(loading.format_of(repair.conversation.source), InFiles):
-        # The transaction compares before it writes: the values of this repair that are in the store are another repair's.
-        withdraw(repair)
-    else:
-        with suppress(Refused):
-            settle(repair)
+    settle_failed(repair, problem)
     if repair.state in UNDOABLE:
         return
     if repair.intent:
-        # The store cannot be read now, or holds a part of it: nothing is said that `verify` could prove wrong.
+        # The store cannot be read now, or holds a part of it: nothing is reported that `verify` could prove wrong.
         raise Refused(problem.sentence) from None
     if isinstance(problem, UnknownOutcome):
         raise Refused(NOT_COMMITTED.format(problem.place, "written: apply")) from None
@@ -137,4 +132,4 @@ def _prove(repair: Repair, operator: str, preview: Preview) -> None:
 
 def _as_written(repair: Repair) -> Stored:
     base = base_of(repair)
-    return replace(base, records=tuple(after(base.records, kept(repair))))
+    return replace(base, records=tuple(after(base.records, kept_changes(repair))))

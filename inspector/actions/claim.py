@@ -11,7 +11,7 @@ from inspector.actions.problems import Refused
 from inspector.models import Repair
 from inspector.sources.processes import has_ended, this_process
 
-# Longer than any act takes. Only for a process on another machine, of which nobody here can tell whether it ended; one of this machine loses its claim when it ends.
+# Longer than any act takes. Only for a process on another machine, where it is not known whether it ended; one of this machine loses its claim when it ends.
 LEASE = timedelta(minutes=10)
 
 

@@ -1,4 +1,4 @@
-"""A repair's store compared with what the repair found and what it wrote: the one answer to whether it is in the store."""
+"""A repair's store compared with the state before the repair and what it wrote: the one answer to whether it is in the store."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from inspector.actions.planning import current, listed, preview_repair
 from inspector.actions.problems import Refused
-from inspector.actions.writing import kept
+from inspector.actions.writing import kept_changes
 from inspector.conversation.edits import Plan
 from inspector.models import Repair, loading
 from inspector.planning.preview import digest, is_named
@@ -20,7 +20,7 @@ from inspector.sources.problems import SourceProblem, Unfinished
 UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
 
 
-class Value(StrEnum):
+class ValueState(StrEnum):
     """One value of the store now: as it was before the repair, as the repair wrote it, that with more appended, or anything else."""
 
     BEFORE = "before"
@@ -34,37 +34,37 @@ class Comparison:
     """`needs_rollback`: an SQLite journal waits, and the values are those that it leads back to."""
 
     changes: tuple[Change, ...]
-    values: tuple[Value, ...]
+    values: tuple[ValueState, ...]
     in_files: bool
     needs_rollback: bool = False
 
     @property
     def is_written(self) -> bool:
         """Every value is as written. Of a database also where single values went on since: a transaction writes all or none."""
-        return self._any(Value.AFTER, Value.GROWN) and not self.is_partial
+        return self._any(ValueState.AFTER, ValueState.GROWN) and not self.is_partial
 
     @property
     def is_back(self) -> bool:
         """As `is_written`, of the values from before the repair."""
-        return self._any(Value.BEFORE) and not self._any(Value.AFTER, Value.GROWN)
+        return self._any(ValueState.BEFORE) and not self._any(ValueState.AFTER, ValueState.GROWN)
 
     @property
     def is_exactly_back(self) -> bool:
-        return set(self.values) <= {Value.BEFORE}
+        return set(self.values) <= {ValueState.BEFORE}
 
     @property
     def is_partial(self) -> bool:
         """Of files, some were written and some not: the process ended between two of them."""
-        return self.in_files and self._any(Value.AFTER, Value.GROWN) and self._any(Value.BEFORE)
+        return self.in_files and self._any(ValueState.AFTER, ValueState.GROWN) and self._any(ValueState.BEFORE)
 
-    def without(self, value: Value) -> list[Change]:
+    def without(self, value: ValueState) -> list[Change]:
         """The changes whose value is not `value` now."""
         return [change for change, now in zip(self.changes, self.values, strict=True) if now is not value]
 
-    def keys(self, *values: Value) -> list[str]:
+    def keys(self, *values: ValueState) -> list[str]:
         return [change.key for change, now in zip(self.changes, self.values, strict=True) if now in values]
 
-    def _any(self, *values: Value) -> bool:
+    def _any(self, *values: ValueState) -> bool:
         return any(value in values for value in self.values)
 
 
@@ -73,7 +73,7 @@ def compare(repair: Repair) -> Comparison:
 
     While the intent is open, a rollback journal may be what its own write left: then the values are those that the journal leads back to.
     """
-    changes = folded(kept(repair))
+    changes = folded(kept_changes(repair))
     source = repair.conversation.source
     format_ = loading.format_of(source)
     where, keys = place(source.path), list(dict.fromkeys(change.key for change in changes))
@@ -105,14 +105,14 @@ def folded(changes: Iterable[Change]) -> list[Change]:
     return [change for change in (*of_key.values(), *shared) if change.before != change.after]
 
 
-def _value(change: Change, cell: Cell | None) -> Value:
+def _value(change: Change, cell: Cell | None) -> ValueState:
     state = elements.state(change, cell)
-    if state is not elements.State.NEITHER:
-        return Value(state.value)
+    if state is not elements.ChangeState.NEITHER:
+        return ValueState(state.value)
     if change.element or cell is None or change.after is None or cell.type != "file" or not cell.data.startswith(change.after.data):
-        return Value.OTHER
+        return ValueState.OTHER
     # Where the repair took the end of a file away, one that grew without the repair begins like one that grew after it.
-    return Value.OTHER if change.before and cell.data.startswith(change.before.data) else Value.GROWN
+    return ValueState.OTHER if change.before and cell.data.startswith(change.before.data) else ValueState.GROWN
 
 
 def target_of(repair: Repair) -> str:
@@ -142,7 +142,7 @@ def writes_the_same(repair: Repair, other: Repair) -> bool:
 
 def as_written(repair: Repair) -> list[Stored]:
     """What the repair left of its target, computed from the records of its base; nothing where it removed all of it."""
-    records = after(base_of(repair).records, kept(repair))
+    records = after(base_of(repair).records, kept_changes(repair))
     target = target_of(repair)
     format_ = loading.format_of(repair.conversation.source)
     return [stored for stored in format_.read(records) if is_named(stored.conversation.native_id, target)]
@@ -155,19 +155,19 @@ def differences(repair: Repair, comparison: Comparison | None = None) -> list[tu
     """
     comparison = comparison or compare(repair)
     target = target_of(repair)
-    left = {chunk.key: chunk.raw for stored in as_written(repair) for chunk in stored.conversation.chunks}
+    expected = {chunk.key: chunk.raw for stored in as_written(repair) for chunk in stored.conversation.chunks}
     now = current(repair.conversation, target)
     chunks = {} if now is None else {chunk.key: chunk.raw for chunk in now.conversation.chunks}
     rows = [
-        (key, "is new" if key not in left else "is gone" if key not in chunks else "has another value")
-        for key in sorted(left.keys() | chunks.keys())
-        if left.get(key) != chunks.get(key)
+        (key, "is new" if key not in expected else "is gone" if key not in chunks else "has another value")
+        for key in sorted(expected.keys() | chunks.keys())
+        if expected.get(key) != chunks.get(key)
     ]
     named = Counter(_record_of(key, comparison.changes) for key, _ in rows)
     values = [
         (change.key, _what(change, value))
         for change, value in zip(comparison.changes, comparison.values, strict=True)
-        if value is not Value.AFTER and not named[change.key]
+        if value is not ValueState.AFTER and not named[change.key]
     ]
     # A new conversation is the repair's alone: a record that it did not write came later, and would be left there without the rest.
     is_new = target != base_of(repair).conversation.native_id
@@ -182,14 +182,14 @@ def _record_of(chunk_key: str, changes: Sequence[Change]) -> str:
     return next((change.key for change in changes if chunk_key == change.key or chunk_key.startswith(f"{change.key}#")), only)
 
 
-def _what(change: Change, value: Value) -> str:
-    if value is Value.GROWN:
+def _what(change: Change, value: ValueState) -> str:
+    if value is ValueState.GROWN:
         return "has more at its end"
-    if change.element and value is Value.OTHER:
+    if change.element and value is ValueState.OTHER:
         return "lists it with another value"
     if change.element:
         return "no longer lists what was added" if change.after else "lists again what was taken out"
-    return "is as before the repair" if value is Value.BEFORE else "has another value"
+    return "is as before the repair" if value is ValueState.BEFORE else "has another value"
 
 
 def refuse_forged(repair: Repair) -> None:
@@ -197,7 +197,7 @@ def refuse_forged(repair: Repair) -> None:
 
     A plan that comes out otherwise today, as with another version of a strategy, leaves the values before, which the repair's base digest covers.
     """
-    base, changes = base_of(repair), folded(kept(repair))
+    base, changes = base_of(repair), folded(kept_changes(repair))
     values = {record.key: record.value for record in base.records}
     forged = [change.key for change in changes if not change.element and change.before != values.get(change.key)]
     if digest(base) != repair.base_digest:

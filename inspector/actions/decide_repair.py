@@ -3,10 +3,10 @@
 from django.conf import settings
 from django.utils import timezone
 
-from inspector.actions import audit
 from inspector.actions.claim import claimed
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
+from inspector.actions.recording import audit_repair
 from inspector.actions.settling import settle_one
 from inspector.models import AuditEntry, Repair
 from inspector.models.transactions import one_writer
@@ -17,8 +17,8 @@ STATEMENTS = {
     "it may do the same damage again on its next turn, and then this repair has to be repeated.",
 }
 """What an approver may state about the cause of the damage. One of them has to be chosen, so that nobody approves a repair that a program undoes at once without knowing it."""
-NOT_ASKED = "not-asked"
-_NOT_ASKED = "nothing; a command approved it, which prints the warnings of the plan and does not ask whether the program is fixed."
+BY_COMMAND = "not-asked"
+_BY_COMMAND = "nothing; a command approved it, which prints the warnings of the plan and does not ask whether the program is fixed."
 
 
 def approve_repair(repair: Repair, operator: str, signed_digest: str, statement: str) -> None:
@@ -29,7 +29,7 @@ def approve_repair(repair: Repair, operator: str, signed_digest: str, statement:
         raise Refused("A second person must approve this repair: the one who proposed it cannot (INSPECTOR_REQUIRE_SECOND_APPROVER).")
     if signed_digest != repair.plan_digest or preview_repair(repair).digest != repair.plan_digest:
         raise Refused("This is not the plan that you looked at: open the repair again, read it, and approve what it shows now.")
-    if statement not in (*STATEMENTS, NOT_ASKED):
+    if statement not in (*STATEMENTS, BY_COMMAND):
         raise Refused("Nothing was stated about the program that writes this store: choose whether it is fixed, then approve.")
     _decide(repair, operator, Repair.State.APPROVED, "approve", statement=statement)
 
@@ -38,7 +38,7 @@ def statement_of(repair: Repair) -> tuple[str, str]:
     """What was stated on approval, as (key, sentence), from the audit trail; ("", "") where nothing is recorded."""
     entry = AuditEntry.objects.filter(repair=repair.oid, verb="approve").order_by("-id").first()
     key = str(entry.detail.get("statement", "")) if entry else ""
-    return key, {**STATEMENTS, NOT_ASKED: _NOT_ASKED}.get(key, "")
+    return key, {**STATEMENTS, BY_COMMAND: _BY_COMMAND}.get(key, "")
 
 
 def reject_repair(repair: Repair, operator: str) -> None:
@@ -66,13 +66,5 @@ def _decide(repair: Repair, operator: str, state: Repair.State, verb: str, **det
         )
         if not changed:
             raise Refused("Somebody else decided on this repair a moment ago; open it again.")
-        audit.record(
-            operator,
-            verb,
-            source_path=repair.conversation.source.path,
-            conversation=repair.conversation.oid,
-            repair=repair.oid,
-            plan=repair.plan_digest,
-            **detail,
-        )
+        audit_repair(repair, operator, verb, plan=repair.plan_digest, **detail)
     repair.refresh_from_db()

@@ -26,7 +26,7 @@ from inspector.profiles.judging import judged
 from inspector.programs.formats import Stored
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
-from inspector.rules.base import Finding as Found
+from inspector.rules.base import Finding as RuleFinding
 from inspector.rules.base import Severity, findings, stored_messages
 from inspector.rules.catalogue import RULES
 from inspector.sources import places, reading
@@ -65,15 +65,12 @@ class Imported:
 class AnotherFormat(SourceProblem):
     """A path that is known as something else."""
 
-    known: str
-    found: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} is known as {self.known}, and holds {self.found} now: give the new file another name, "
-            "so that what was read before stays what it is."
-        )
+    recorded: str
+    detected: str
+    template = (
+        "{place} is known as {recorded}, and holds {detected} now: give the new file another name, "
+        "so that what was read before stays what it is."
+    )
 
 
 @dataclass(eq=False)
@@ -81,10 +78,7 @@ class NoTraces(SourceProblem):
     """A store where traces were named."""
 
     format: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} holds conversations ({self.format}), no traces: name it as a target of its own, without --traces."
+    template = "{place} holds conversations ({format}), no traces: name it as a target of its own, without --traces."
 
 
 def import_targets(
@@ -98,7 +92,7 @@ def import_targets(
 ) -> list[Imported]:
     """Imports every path, or none of them. Captures are tied to nothing. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
 
-    `came_from` says where the files were copied from; None leaves what was said before. `as_traces` are those of `paths` that must be
+    `came_from` says where the files were copied from; None keeps the previous text. `as_traces` are those of `paths` that must be
     traces. `only`: of a database server this conversation alone, so that one of many thousands is repaired without the others being read.
     Raises SourceProblem, UnknownFormat.
     """
@@ -110,16 +104,16 @@ def import_targets(
         for path in paths
         for where in (place(path),)
     ]
-    for path, found in zip(paths, contents, strict=True):
-        if path in as_traces and isinstance(found, Store):
-            raise NoTraces(place(path), found.format.name)
-    ready = [import_streams.prepared(found) if isinstance(found, Captures) else found for found in contents]
+    for path, content in zip(paths, contents, strict=True):
+        if path in as_traces and isinstance(content, Store):
+            raise NoTraces(place(path), content.format.name)
+    ready = [import_streams.prepared(content) if isinstance(content, Captures) else content for content in contents]
     with one_writer():
-        done = [_imported(found, demo, only) for found in ready]
+        done = [_imported(content, demo, only) for content in ready]
         if came_from is not None:
-            said = visible(" ".join(came_from.split()))[:FROM_KEPT]
+            origin = visible(" ".join(came_from.split()))[:FROM_KEPT]
             for imported in done:
-                imported.source.came_from = said
+                imported.source.came_from = origin
                 imported.source.save(update_fields=["came_from"])
         touched = _attach([imported.source for imported in done])
         contents_of = {oid: stored for imported in done for oid, stored in {**imported.rejudged, **imported.fresh}.items()}
@@ -143,27 +137,27 @@ def import_targets(
     return done
 
 
-def _imported(found: Store | Traces | PreparedCaptures, demo: bool, only: str) -> Imported:
-    if isinstance(found, Store):
-        return _import_store(found, demo, only)
-    if isinstance(found, Traces):
-        return _import_traces(found, demo)
-    source = _source(found.found.path, found.found.kind, True, demo)
-    streams, unchanged, gone = import_streams.write(source, found)
-    return Imported(source, streams=streams, unchanged=unchanged, gone=gone, problems=len(found.found.problems))
+def _imported(content: Store | Traces | PreparedCaptures, demo: bool, only: str) -> Imported:
+    if isinstance(content, Store):
+        return _import_store(content, demo, only)
+    if isinstance(content, Traces):
+        return _import_traces(content, demo)
+    source = _source(content.captures.path, content.captures.kind, True, demo)
+    streams, unchanged, gone_count = import_streams.write(source, content)
+    return Imported(source, streams=streams, unchanged=unchanged, gone=gone_count, problems=len(content.captures.problems))
 
 
 def _one_of(where: Dsn, format_name: str | None, native_id: str) -> Store:
     format_ = reading.format_of(where, format_name)
-    found = reading.one(where, format_, native_id)
-    return Store(where, format_, () if found is None else (found,))
+    stored = reading.read_one(where, format_, native_id)
+    return Store(where, format_, () if stored is None else (stored,))
 
 
 def import_after_write(path: str, operator: str, native_id: str) -> None:
     """Shows what a write to a conversation left. A store that cannot be read at this moment is imported the next time somebody asks for it."""
     with suppress(SourceProblem):
-        known = Source.objects.get(oid=Source.oid_of(visible(path))).format
-        import_targets([path], operator, known, only=native_id)
+        format_name = Source.objects.get(oid=Source.oid_of(visible(path))).format
+        import_targets([path], operator, format_name, only=native_id)
 
 
 def _source(path: Place, format_name: str, is_trace: bool, demo: bool) -> Source:
@@ -190,21 +184,21 @@ def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
     source.problems = [asdict(problem) for problem in store.problems[:PROBLEMS_KEPT]]
     source.save()
     imported = Imported(source, problems=len(store.problems))
-    held = source.conversations.filter(native_id=only) if only and isinstance(store.path, Dsn) else source.conversations.all()
-    known = {conversation.oid: conversation for conversation in held}
-    names = {conversation.native_id for conversation in known.values()}
+    rows = source.conversations.filter(native_id=only) if only and isinstance(store.path, Dsn) else source.conversations.all()
+    remaining = {conversation.oid: conversation for conversation in rows}
+    names = {conversation.native_id for conversation in remaining.values()}
     if source.is_demo and not demo and names and names.isdisjoint(visible(stored.conversation.native_id) for stored in store.conversations):
-        # Another store stands where the demo's was: the pages may not write to that one at once.
+        # Another store is where the demo's was: the pages may not write to that one at once.
         source.is_demo = False
         source.save(update_fields=["is_demo"])
-    last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__in=held).order_by("number")}
+    last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__in=rows).order_by("number")}
     fresh: list[tuple[Conversation, Stored]] = []
     for stored in store.conversations:
-        found = stored.conversation
+        content = stored.conversation
         imported.conversations += 1
-        imported.chunks += len(found.chunks)
-        oid = Conversation.oid_of(source, found.native_id)
-        conversation = known.pop(oid, None) or Conversation(oid=oid, source=source, native_id=_name(found.native_id, oid, names))
+        imported.chunks += len(content.chunks)
+        oid = Conversation.oid_of(source, content.native_id)
+        conversation = remaining.pop(oid, None) or Conversation(oid=oid, source=source, native_id=_name(content.native_id, oid, names))
         revision = last.get(conversation.pk) if conversation.pk else None
         shared = shared_facts(stored)
         if revision and revision.digest == digest(stored) and revision.shared_facts == shared and not conversation.is_gone:
@@ -216,7 +210,7 @@ def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
         fresh.append((conversation, stored))
     imported.fresh = {conversation.oid: stored for conversation, stored in fresh}
     write_revisions(fresh)
-    imported.gone = Conversation.objects.filter(pk__in=[conversation.pk for conversation in known.values()], is_gone=False).update(
+    imported.gone = Conversation.objects.filter(pk__in=[conversation.pk for conversation in remaining.values()], is_gone=False).update(
         is_gone=True
     )
     if store.origin:
@@ -236,49 +230,49 @@ def _say_origin(source: Source, origin: bundle.BundleOrigin) -> None:
     source.sealed = f"sealed from {path} ({origin.format}), which was read at {source.read_at:%Y-%m-%d %H:%M:%S} UTC by {tool}{masked}"
 
 
-def _import_own_traces(source: Source, found: Traces | None) -> int:
+def _import_own_traces(source: Source, own_traces: Traces | None) -> int:
     """The bundle is its own trace source. Another bundle at the same path brings another trace: nothing of the old one stays."""
     source.trace_records.all().delete()
     source.traces.clear()
-    if found is None:
+    if own_traces is None:
         return 0
     source.traces.add(source)
-    _write_traces(source, found)
-    return len(found.records)
+    _write_traces(source, own_traces)
+    return len(own_traces.records)
 
 
-def _name(native_id: str, oid: str, taken: set[str]) -> str:
+def _name(native_id: str, oid: str, used_names: set[str]) -> str:
     """The id as text; with ours after it where another id, that differs in hidden characters only, is shown the same."""
     shown = visible(native_id)
-    name = f"{shown} ({oid})" if shown in taken else shown
-    taken.add(name)
+    name = f"{shown} ({oid})" if shown in used_names else shown
+    used_names.add(name)
     return name
 
 
 def _summarise(conversation: Conversation, stored: Stored) -> None:
-    found = stored.conversation
-    conversation.title = visible(found.title)[:300]
-    conversation.model = visible(found.fact("model") or "")[:200]
-    conversation.status = visible(found.fact("status") or "")[:20]
-    last = found.fact("lastActivityAt")
+    content = stored.conversation
+    conversation.title = visible(content.title)[:300]
+    conversation.model = visible(content.fact("model") or "")[:200]
+    conversation.status = visible(content.fact("status") or "")[:20]
+    last = content.fact("lastActivityAt")
     conversation.last_activity = int(last) if last and last.isdecimal() and len(last) < 16 and int(last) <= LATEST else None
-    conversation.chunk_count = len(found.chunks)
+    conversation.chunk_count = len(content.chunks)
     conversation.revision += 1
     conversation.is_gone = False
     conversation.verdict = ""
 
 
-def _import_traces(found: Traces, demo: bool) -> Imported:
-    source = _source(found.path, found.format, True, demo)
-    source.problems = [asdict(problem) for problem in found.problems[:PROBLEMS_KEPT]]
+def _import_traces(content: Traces, demo: bool) -> Imported:
+    source = _source(content.path, content.format, True, demo)
+    source.problems = [asdict(problem) for problem in content.problems[:PROBLEMS_KEPT]]
     source.save()
-    _write_traces(source, found)
-    return Imported(source, records=len(found.records), problems=len(found.problems))
+    _write_traces(source, content)
+    return Imported(source, records=len(content.records), problems=len(content.problems))
 
 
-def _write_traces(source: Source, found: Traces) -> None:
-    Payload.objects.bulk_create(map(_body, found.bodies.values()), ignore_conflicts=True, batch_size=200)
-    TraceRecord.objects.bulk_create((_trace_record(source, record) for record in found.records), ignore_conflicts=True, batch_size=BATCH)
+def _write_traces(source: Source, content: Traces) -> None:
+    Payload.objects.bulk_create(map(_body, content.bodies.values()), ignore_conflicts=True, batch_size=200)
+    TraceRecord.objects.bulk_create((_trace_record(source, record) for record in content.records), ignore_conflicts=True, batch_size=BATCH)
 
 
 def _body(body: Body) -> Payload:
@@ -325,43 +319,43 @@ def _native_ids(source: Source) -> set[str]:
     return ids | {native_id for native_id in long if indexed(native_id) in ids}
 
 
-def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> list[Found]:
+def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> list[RuleFinding]:
     """Judges the newest revision with the reader and provider of its source, and keeps findings and verdict for the lists."""
     source = conversation.source
     stored = stored or loading.stored(conversation)
     case = loading.case_around(conversation, stored.conversation, source.reader, ids)
-    found = findings(case, RULES)
+    results = findings(case, RULES)
     conversation.projection, conversation.profile = own_judges(stored.conversation, source.projection, source.profile)
     _, judgement = judged(case.reading, stored.conversation, conversation.profile, conversation.projection)
     conversation.message_count = len(stored_messages(case.conversation))
     conversation.read_count = len(case.reading.messages)
-    conversation.verdict = visible(verdict(case, found, judgement))
-    conversation.worst = found[0].severity.value if found else ""
-    conversation.has_silent = any(finding.silent and finding.severity is not Severity.NOTE for finding in found)
+    conversation.verdict = visible(verdict(case, results, judgement))
+    conversation.worst = results[0].severity.value if results else ""
+    conversation.has_silent = any(finding.silent and finding.severity is not Severity.NOTE for finding in results)
     conversation.refused = not judgement.sendable or bool(case.reading.failure)
     conversation.judged_by = inspector.__version__
     conversation.save(
         update_fields=["message_count", "read_count", "verdict", "worst", "has_silent", "refused", "judged_by", "projection", "profile"]
     )
     conversation.findings.filter(is_open=True).update(is_open=False)
-    rows = [_finding(conversation, finding, oid) for oid, finding in finding_ids(conversation.oid, found)]
+    rows = [_finding(conversation, finding, oid) for oid, finding in finding_ids(conversation.oid, results)]
     Finding.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=["oid"], update_fields=_OF_FINDING)
-    return found
+    return results
 
 
 _OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.name not in ("id", "oid", "conversation")]
 
 
-def finding_ids(conversation_oid: str, found: Iterable[Found]) -> Iterator[tuple[str, Found]]:
+def finding_ids(conversation_oid: str, results: Iterable[RuleFinding]) -> Iterator[tuple[str, RuleFinding]]:
     """Each finding with its id, which stays over re-imports: it is anchored to its rule and its chunk."""
-    seen: dict[tuple[str, str], int] = {}
-    for finding in found:
+    counts: dict[tuple[str, str], int] = {}
+    for finding in results:
         anchor = (finding.code, finding.key)
-        seen[anchor] = seen.get(anchor, 0) + 1
-        yield short_id("finding", conversation_oid, *anchor, str(seen[anchor])), finding
+        counts[anchor] = counts.get(anchor, 0) + 1
+        yield short_id("finding", conversation_oid, *anchor, str(counts[anchor])), finding
 
 
-def _finding(conversation: Conversation, finding: Found, oid: str) -> Finding:
+def _finding(conversation: Conversation, finding: RuleFinding, oid: str) -> Finding:
     return Finding(
         oid=oid,
         conversation=conversation,

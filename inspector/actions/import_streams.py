@@ -20,26 +20,26 @@ from inspector.streams.captures import own
 from inspector.streams.model import Exchange, Read
 from inspector.streams.repeated_requests import request_digest
 
-KEPT = 64 * 2**20
+LARGEST_KEPT = 64 * 2**20
 """Bytes of the largest file whose streams are kept; larger ones stay where they are."""
-PART = 4 * 2**20
+PART_SIZE = 4 * 2**20
 """Bytes of a part, unpacked."""
 PROBLEMS_KEPT = 50
 TITLE_KEPT = 300
-_MOST_UNPACKED = 4 * KEPT
+_MOST_UNPACKED = 4 * LARGEST_KEPT
 _BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PackedPart:
     digest: str
     packed: bytes
     size: int
 
 
 @dataclass(slots=True)
-class Prepared:
-    """One exchange as it will stand in the database; `analysis` is None where it stands there already, and was judged by these rules."""
+class PreparedStream:
+    """One exchange as it will be stored; `analysis` is None where it is stored already, and was judged by these rules."""
 
     exchange: Exchange
     position: int
@@ -47,41 +47,41 @@ class Prepared:
     digest: str
     size: int
     analysis: Analysis | None
-    parts: tuple[Part, ...] | None = None
+    parts: tuple[PackedPart, ...] | None = None
     """None: too large to be kept."""
 
 
 @dataclass(slots=True)
 class PreparedCaptures:
-    found: Captures
-    streams: list[Prepared] = field(default_factory=list)
+    captures: Captures
+    streams: list[PreparedStream] = field(default_factory=list)
     stamp: tuple[int, int] = (0, 0)
 
 
-def prepared(found: Captures) -> PreparedCaptures:
+def prepared(captures: Captures) -> PreparedCaptures:
     """Reads every exchange to its end. Writes nothing. Raises SourceProblem where the file goes away meanwhile."""
-    source = Source(path=visible(places.real(found.path)))
-    done = PreparedCaptures(found, stamp=found.stamp)
-    known = _known(source.path)
-    for position, exchange in enumerate(found.exchanges):
+    source = Source(path=visible(places.real(captures.path)))
+    done = PreparedCaptures(captures, stamp=captures.stamp)
+    known_streams = _known_streams(source.path)
+    for position, exchange in enumerate(captures.exchanges):
         oid = Stream.oid_of(source, exchange.native_id)
-        digest, size, parts = _packed(exchange, files.size(found.path) <= KEPT)
-        is_same = known.get(oid) == (digest, inspector.__version__, parts is not None)
+        digest, size, parts = _packed(exchange, files.status(captures.path).st_size <= LARGEST_KEPT)
+        is_same = known_streams.get(oid) == (digest, inspector.__version__, parts is not None)
         analysis = None if is_same else analysed(exchange)
-        done.streams.append(Prepared(exchange, position, oid, digest, size, analysis and analysis.without_words(), parts))
+        done.streams.append(PreparedStream(exchange, position, oid, digest, size, analysis and analysis.without_words(), parts))
     return done
 
 
-def _known(path: str) -> dict[str, tuple[str, str, bool]]:
+def _known_streams(path: str) -> dict[str, tuple[str, str, bool]]:
     rows = Stream.objects.filter(source__oid=Source.oid_of(path), is_gone=False).values_list("oid", "digest", "judged_by", "is_kept")
-    return {oid: (digest, version, kept) for oid, digest, version, kept in rows}
+    return {oid: (digest, version, is_kept) for oid, digest, version, is_kept in rows}
 
 
-def _packed(exchange: Exchange, keeps: bool) -> tuple[str, int, tuple[Part, ...] | None]:
+def _packed(exchange: Exchange, keeps: bool) -> tuple[str, int, tuple[PackedPart, ...] | None]:
     """Digest, bytes read, and the parts where they are kept. One pass; held are the parts, packed."""
     sha, total, size = hashlib.sha256(), 0, 0
-    parts: list[Part] | None = [] if keeps else None
-    held = bytearray()
+    parts: list[PackedPart] | None = [] if keeps else None
+    buffer = bytearray()
 
     def counted() -> Iterator[Any]:
         nonlocal size
@@ -95,61 +95,61 @@ def _packed(exchange: Exchange, keeps: bool) -> tuple[str, int, tuple[Part, ...]
         if parts is None:
             continue
         if total > _MOST_UNPACKED:
-            parts, held = None, bytearray()
+            parts, buffer = None, bytearray()
             continue
-        held += line
-        while len(held) >= PART:
-            parts.append(_part(bytes(held[:PART])))
-            del held[:PART]
+        buffer += line
+        while len(buffer) >= PART_SIZE:
+            parts.append(_part(bytes(buffer[:PART_SIZE])))
+            del buffer[:PART_SIZE]
     if parts is not None:
-        parts.append(_part(bytes(held)))
+        parts.append(_part(bytes(buffer)))
     return sha.hexdigest(), size, None if parts is None else tuple(parts)
 
 
-def _part(data: bytes) -> Part:
+def _part(data: bytes) -> PackedPart:
     packer = zlib.compressobj(wbits=31)
-    return Part(hashlib.sha256(data).hexdigest(), packer.compress(data) + packer.flush(), len(data))
+    return PackedPart(hashlib.sha256(data).hexdigest(), packer.compress(data) + packer.flush(), len(data))
 
 
 def write(source: Source, ready: PreparedCaptures) -> tuple[int, int, int]:
     """Counts of streams: all, those that are as they were, those that are no longer there. Within the caller's transaction."""
-    source.problems = [asdict(problem) for problem in ready.found.problems[:PROBLEMS_KEPT]]
+    source.problems = [asdict(problem) for problem in ready.captures.problems[:PROBLEMS_KEPT]]
     source.save()
-    known = {stream.oid: stream for stream in source.streams.all()}
+    remaining = {stream.oid: stream for stream in source.streams.all()}
     now, unchanged = timezone.now(), 0
-    for each in ready.streams:
-        stream = known.pop(each.oid, None) or Stream(oid=each.oid, source=source)
-        stream.position, stream.seen_at, stream.is_gone = each.position, now, False
+    for entry in ready.streams:
+        stream = remaining.pop(entry.oid, None) or Stream(oid=entry.oid, source=source)
+        stream.position, stream.seen_at, stream.is_gone = entry.position, now, False
         stream.file_size, stream.file_time = ready.stamp
-        stream.request_digest = request_digest(each.exchange.request)
-        if each.analysis is None and stream.pk:
+        stream.request_digest = request_digest(entry.exchange.request)
+        if entry.analysis is None and stream.pk:
             unchanged += 1
             stream.save(update_fields=["position", "seen_at", "is_gone", "file_size", "file_time", "request_digest"])
             continue
         # Somebody else may have removed it since it was looked at.
-        _fill(stream, each, each.analysis or analysed(ready.found.exchanges[each.position]))
-    gone = Stream.objects.filter(pk__in=[stream.pk for stream in known.values()], is_gone=False).update(is_gone=True)
-    return len(ready.streams), unchanged, gone
+        _fill(stream, entry, entry.analysis or analysed(ready.captures.exchanges[entry.position]))
+    gone_count = Stream.objects.filter(pk__in=[stream.pk for stream in remaining.values()], is_gone=False).update(is_gone=True)
+    return len(ready.streams), unchanged, gone_count
 
 
-def _fill(stream: Stream, each: Prepared, analysis: Analysis) -> None:
-    exchange = each.exchange
-    is_other = stream.digest != each.digest or stream.is_kept != (each.parts is not None)
+def _fill(stream: Stream, entry: PreparedStream, analysis: Analysis) -> None:
+    exchange = entry.exchange
+    is_other = stream.digest != entry.digest or stream.is_kept != (entry.parts is not None)
     stream.native_id, stream.title = visible(exchange.native_id), visible(exchange.title)[:TITLE_KEPT]
     stream.sides = ",".join(side.value for side in exchange.sides)
     stream.protocol, stream.events, stream.verdict = visible(analysis.protocol)[:200], analysis.events, visible(analysis.verdict)
     stream.worst = analysis.worst.value if analysis.worst else ""
-    stream.has_silent = any(found.silent and found.severity.value != "note" for found in analysis.findings)
-    stream.judged_by, stream.digest, stream.size, stream.is_kept = inspector.__version__, each.digest, each.size, each.parts is not None
+    stream.has_silent = any(finding.silent and finding.severity.value != "note" for finding in analysis.findings)
+    stream.judged_by, stream.digest, stream.size, stream.is_kept = inspector.__version__, entry.digest, entry.size, entry.parts is not None
     stream.problems = [visible(problem) for problem in exchange.problems[:PROBLEMS_KEPT]]
     stream.save()
     if is_other:
-        _keep(stream, each.parts or ())
+        _keep(stream, entry.parts or ())
     stream.findings.all().delete()
     StreamFinding.objects.bulk_create(_findings(stream, analysis), batch_size=_BATCH)
 
 
-def _keep(stream: Stream, parts: tuple[Part, ...]) -> None:
+def _keep(stream: Stream, parts: tuple[PackedPart, ...]) -> None:
     stream.parts.all().delete()
     insert(
         Payload,
@@ -163,24 +163,24 @@ def _keep(stream: Stream, parts: tuple[Part, ...]) -> None:
 
 
 def _findings(stream: Stream, analysis: Analysis) -> list[StreamFinding]:
-    seen: dict[tuple[str, str], int] = {}
-    made = []
-    for found in analysis.findings:
-        anchor = (found.code, found.side)
-        seen[anchor] = seen.get(anchor, 0) + 1
-        made.append(
+    counts: dict[tuple[str, str], int] = {}
+    rows = []
+    for finding in analysis.findings:
+        anchor = (finding.code, finding.side)
+        counts[anchor] = counts.get(anchor, 0) + 1
+        rows.append(
             StreamFinding(
-                oid=short_id("stream-finding", stream.oid, *anchor, str(seen[anchor])),
+                oid=short_id("stream-finding", stream.oid, *anchor, str(counts[anchor])),
                 stream=stream,
-                code=found.code,
-                rule=found.rule,
-                severity=found.severity.value,
-                silent=found.silent,
-                origin=found.origin.value,
-                message=visible(found.message),
-                side=found.side,
-                events=list(found.events),
-                total=found.total,
+                code=finding.code,
+                rule=finding.rule,
+                severity=finding.severity.value,
+                silent=finding.silent,
+                origin=finding.origin.value,
+                message=visible(finding.message),
+                side=finding.side,
+                events=list(finding.events),
+                total=finding.total,
             )
         )
-    return made
+    return rows

@@ -1,7 +1,6 @@
 """Inspector's own database is no source: closing any other descriptor of it drops the locks that SQLite holds on it."""
 
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, connection, connections, transaction
@@ -12,11 +11,8 @@ from inspector.sources.postgres_sessions import sees_lock
 from inspector.sources.problems import SourceProblem
 
 
-@dataclass(eq=False)
 class OwnDatabase(SourceProblem):
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} belongs to Inspector's own database, which it does not inspect; name the store of an agent."
+    template = "{place} belongs to Inspector's own database, which it does not inspect; name the store of an agent."
 
 
 def refuse_own_database(path: Place) -> None:
@@ -27,18 +23,18 @@ def refuse_own_database(path: Place) -> None:
             raise OwnDatabase(path)
         return
     try:
-        wanted = path.stat()
+        path_status = path.stat()
     except (OSError, ValueError):
         return
-    for each in connections.all():
-        if each.vendor != "sqlite":
+    for database in connections.all():
+        if database.vendor != "sqlite":
             continue
         for suffix in ("", "-wal", "-shm", "-journal"):
             try:
-                found = Path(f"{each.settings_dict['NAME']}{suffix}").stat()
+                status = Path(f"{database.settings_dict['NAME']}{suffix}").stat()
             except (OSError, ValueError):
                 continue
-            if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
+            if (status.st_dev, status.st_ino) == (path_status.st_dev, path_status.st_ino):
                 raise OwnDatabase(path)
 
 

@@ -30,10 +30,10 @@ _FORKS = uuid.UUID("6f1f5f0e-5c0d-5d0c-9a52-0b1f6a3f1d52")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RepairRequest:
     """What a person asks for; a repair holds the same and can be computed again from it.
 
-    Under `options` stands, as "leaf", the entry of a tree whose path is repaired, as addresses name it; without it, the path is the reader's own.
+    `options` has, as "leaf", the entry of a tree whose path is repaired, as addresses name it; without it, the path is the reader's own.
     """
 
     strategies: tuple[str, ...]
@@ -69,26 +69,26 @@ def request_for(
     strategies: Sequence[str],
     mode: str | None,
     reader: str | None = None,
-    held: Collection[str] = (),
+    native_ids: Collection[str] = (),
     leaf: str = "",
     now: int | None = None,
-) -> Request:
+) -> RepairRequest:
     """The same question on the same bytes is the same request, so its plan has the same digest wherever it is asked. Raises Refused.
 
-    `held` are the native ids in the store, where it was read now; else those of the last import count. `now` (epoch ms, the present where it is None) is the
+    `native_ids` are those in the store, where it was read now; else those of the last import count. `now` (epoch ms, the present where it is None) is the
     time of the entry where a new conversation has one in a list: the one thing that differs each time the question is asked.
     """
     format_ = loading.format_of(source)
     named = mode_named(format_, mode)
-    options = _options(source, stored, strategies, named, held, leaf, now)
+    options = _options(source, stored, strategies, named, native_ids, leaf, now)
     # A command has chosen its judges for the conversation already.
-    known = source.pk is not None
-    judges = own_judges(stored.conversation, source.projection, source.profile) if known else (source.projection, source.profile)
-    return Request(tuple(strategies), named, reader_named(format_, reader or source.reader), *judges, options)
+    is_imported = source.pk is not None
+    judges = own_judges(stored.conversation, source.projection, source.profile) if is_imported else (source.projection, source.profile)
+    return RepairRequest(tuple(strategies), named, reader_named(format_, reader or source.reader), *judges, options)
 
 
 def _options(
-    source: Source, stored: Stored, strategies: Sequence[str], mode: str, held: Collection[str], leaf: str, now: int | None
+    source: Source, stored: Stored, strategies: Sequence[str], mode: str, native_ids: Collection[str], leaf: str, now: int | None
 ) -> dict[str, str]:
     """The format's options, with an id for a new conversation, in the format's own form, that this source is not known to hold."""
     chosen = {LEAF: visible(leaf)} if leaf else {}
@@ -99,8 +99,8 @@ def _options(
         name = options.get("fork_id")
         if name is None:
             return options
-        known = source.pk is not None and loading.held(source, name) is not None
-        if not known and name not in held:
+        is_imported = source.pk is not None and loading.present_conversation(source, name) is not None
+        if not is_imported and name not in native_ids:
             return options
     raise AssertionError("itertools.count ends")
 
@@ -109,30 +109,30 @@ def at_leaf(case: Case, leaf: str) -> Case:
     """The case of the path to `leaf`, an entry as addresses name it, instead of the reader's own path ("" = that one). Raises Refused."""
     if not leaf:
         return case
-    asked = visible(leaf)
-    name = asked[:80]
+    leaf_name = visible(leaf)
+    name = leaf_name[:80]
     if case.tree is None:
         raise Refused(f"{case.reading.reader} reads this conversation as a list, so that no leaf can be chosen in it: leave {name} out.")
-    tree = with_leaf(case.tree, asked)
+    tree = with_leaf(case.tree, leaf_name)
     key = tree.fact(LEAF)
-    if key is None or visible(key) != asked:
+    if key is None or visible(key) != leaf_name:
         raise Refused(
             f"There is no entry {name} in this conversation now: choose another leaf, or none for the path that the reader takes."
         )
-    found = case.with_conversation(tree)
-    end = found.conversation.chunks[-1].key.rpartition(".")[0] if found.conversation.chunks else ""
+    leaf_case = case.with_conversation(tree)
+    end = leaf_case.conversation.chunks[-1].key.rpartition(".")[0] if leaf_case.conversation.chunks else ""
     if end != key:
         raise Refused(f"{case.reading.reader} cannot end its path at the entry {name}: choose another leaf, or another reader.")
-    return found
+    return leaf_case
 
 
-def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, request: Request) -> Preview:
+def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, request: RepairRequest) -> Preview:
     """The plan on exactly these records; `case` is theirs, as `request.reader` has it. Raises Refused where there is nothing to do or the format cannot write it."""
     if not request.strategies:
         raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
     case = at_leaf(case, request.options.get(LEAF, ""))
     if case.tree is not None:
-        # A plan for a tree speaks of the path; the records are those of the whole file.
+        # A plan for a tree is for its path; the records are those of the whole file.
         stored = replace(stored, conversation=case.conversation)
     refuse_doubles(stored)
     try:
@@ -175,8 +175,8 @@ def refuse_doubles(stored: Stored) -> None:
         keys.add(record.key)
 
 
-def request_of(repair: Repair) -> Request:
-    return Request(tuple(repair.strategies), repair.mode, repair.reader, repair.projection, repair.profile, dict(repair.options))
+def request_of(repair: Repair) -> RepairRequest:
+    return RepairRequest(tuple(repair.strategies), repair.mode, repair.reader, repair.projection, repair.profile, dict(repair.options))
 
 
 def preview_repair(repair: Repair) -> Preview:
@@ -193,9 +193,9 @@ def preview_repair(repair: Repair) -> Preview:
 def current(conversation: Conversation, native_id: str | None = None) -> Stored | None:
     """The conversation in its store as it is now; None where it is gone. Raises Refused where the store cannot be read."""
     source = conversation.source
-    wanted = native_id if native_id is not None else loading.stored(conversation).conversation.native_id
+    looked_up = native_id if native_id is not None else loading.stored(conversation).conversation.native_id
     try:
-        return reading.one(place(source.path), loading.format_of(source), wanted)
+        return reading.read_one(place(source.path), loading.format_of(source), looked_up)
     except SourceProblem as problem:
         raise Refused(problem.sentence) from None
 

@@ -4,10 +4,10 @@ import secrets
 
 from django.utils import timezone
 
-from inspector.actions import audit
 from inspector.actions.comparison import target_of
-from inspector.actions.planning import Request, current, moved, preview_of, shown_digest, stale
+from inspector.actions.planning import RepairRequest, current, moved, preview_of, shown_digest, stale
 from inspector.actions.problems import Refused
+from inspector.actions.recording import audit_repair
 from inspector.actions.rehearse import rehearse
 from inspector.actions.settling import settle_one
 from inspector.models import Conversation, Repair, loading
@@ -18,8 +18,8 @@ from inspector.readers.catalogue import UnknownReader
 from inspector.sources.places import place
 
 
-def propose_repair(conversation: Conversation, request: Request, operator: str, seen: str | None = None) -> Repair:
-    """`seen` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
+def propose_repair(conversation: Conversation, request: RepairRequest, operator: str, seen_digest: str | None = None) -> Repair:
+    """`seen_digest` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
     plan than was shown, an interrupted write comes first), Stale (the store moved since its last import)."""
     source = conversation.source
     format_ = loading.format_of(source)
@@ -35,7 +35,7 @@ def propose_repair(conversation: Conversation, request: Request, operator: str, 
     except UnknownReader as problem:
         raise Refused(str(problem)) from None
     preview = preview_of(case, stored, format_, source.path, request)
-    if seen not in (None, shown_digest(preview)):
+    if seen_digest not in (None, shown_digest(preview)):
         raise Refused(
             "Nothing is proposed yet: what is chosen now is another plan than the preview showed. This is its preview: read it, then propose it."
         )
@@ -58,15 +58,7 @@ def propose_repair(conversation: Conversation, request: Request, operator: str, 
             proposed_by=operator,
             proposed_at=timezone.now(),
         )
-        audit.record(
-            operator,
-            "propose",
-            source_path=source.path,
-            conversation=conversation.oid,
-            repair=repair.oid,
-            plan=preview.digest,
-            mode=request.mode,
-        )
+        audit_repair(repair, operator, "propose", plan=preview.digest, mode=request.mode)
     if not rehearsal["ok"]:
         repair.state, repair.outcome = Repair.State.FAILED, rehearsal["sentence"]
         repair.save(update_fields=["state", "outcome"])
@@ -78,5 +70,5 @@ def _refuse_interrupted(conversation: Conversation) -> None:
     """A plan on a half of another repair's values would complete that repair under another name, and its undo would restore the half."""
     for repair in Repair.objects.exclude(intent="").filter(conversation__source=conversation.source).select_related("conversation__source"):
         is_same = repair.conversation_id == conversation.pk or target_of(repair) == conversation.native_id
-        if is_same and (left := settle_one(repair)):
-            raise Refused(left.sentence)
+        if is_same and (interrupted := settle_one(repair)):
+            raise Refused(interrupted.sentence)

@@ -6,6 +6,7 @@ from inspector.actions.planning import current
 from inspector.models import Repair, loading
 from inspector.planning.preview import Preview, look
 from inspector.programs.formats import Stored
+from inspector.rules.base import Case
 
 
 def surprise(repair: Repair, preview: Preview) -> str:
@@ -14,10 +15,14 @@ def surprise(repair: Repair, preview: Preview) -> str:
     return surprise_in(repair, preview, current(repair.conversation, target))
 
 
+def reads_as_planned(case: Case, preview: Preview, result: Stored | None) -> bool:
+    """Whether every chunk of `result`, as `case` looks at it, is as previewed."""
+    expected = [chunk.raw for chunk in preview.after.case.conversation.chunks]
+    return result is not None and [chunk.raw for chunk in case.view(result.conversation).chunks] == expected
+
+
 def surprise_in(repair: Repair, preview: Preview, result: Stored | None) -> str:
-    if result is None or [chunk.raw for chunk in preview.after.case.view(result.conversation).chunks] != [
-        chunk.raw for chunk in preview.after.case.conversation.chunks
-    ]:
+    if result is None or not reads_as_planned(preview.after.case, preview, result):
         return "what was written does not read back as previewed"
     conversation = result.conversation
     if loading.format_of(repair.conversation.source).target(preview.plan) != preview.plan.conversation:

@@ -36,14 +36,14 @@ def record_applied(repair: Repair, **detail: Any) -> None:
     with one_writer():
         repair.state, repair.intent, repair.applied_at = Repair.State.APPLIED, "", timezone.now()
         repair.save(update_fields=["state", "intent", "applied_at"])
-        _audit(repair, repair.applied_by, "apply", plan=repair.plan_digest, records=repair.changes.count(), **detail)
+        audit_repair(repair, repair.applied_by, "apply", plan=repair.plan_digest, records=repair.changes.count(), **detail)
 
 
 def record_undone(repair: Repair, outcome: str = UNDONE, **detail: Any) -> None:
     with one_writer():
         repair.state, repair.intent, repair.undone_at, repair.outcome = Repair.State.UNDONE, "", timezone.now(), outcome
         repair.save(update_fields=["state", "intent", "undone_by", "undone_at", "outcome"])
-        _audit(repair, repair.undone_by, "undo", **detail)
+        audit_repair(repair, repair.undone_by, "undo", **detail)
 
 
 def close_overwritten(repair: Repair, operator: str) -> None:
@@ -56,12 +56,12 @@ def record_outcome(repair: Repair, operator: str, state: Repair.State, outcome: 
     with one_writer():
         repair.state, repair.intent, repair.outcome = state, "", outcome
         repair.save(update_fields=["state", "intent", "outcome"])
-        _audit(repair, operator, verb, outcome=outcome)
+        audit_repair(repair, operator, verb, outcome=outcome)
 
 
 _BY = {Repair.Intent.APPLY: "applied_by", Repair.Intent.UNDO: "undone_by"}
 
 
-def _audit(repair: Repair, who: str, verb: str, **detail: Any) -> None:
+def audit_repair(repair: Repair, who: str, verb: str, **detail: Any) -> None:
     conversation = repair.conversation
     audit.record(who, verb, source_path=conversation.source.path, conversation=conversation.oid, repair=repair.oid, **detail)

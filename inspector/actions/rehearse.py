@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from inspector.actions.proving import reads_as_planned
 from inspector.actions.writing import back, write
 from inspector.planning.preview import Preview
 from inspector.programs.formats import Format, Record, Stored
@@ -18,52 +19,50 @@ def rehearse(path: Place, format_: Format, stored: Stored, preview: Preview) -> 
     """What happened on a copy: {ok, milliseconds, records, sentence}. Never raises for what the store does."""
     try:
         if isinstance(path, Dsn):
-            return _beside(path, format_, stored, preview)
+            return _on_server(path, format_, stored, preview)
         with files.workspace() as folder:
             # Under its own name: keys of files start with the name of the source.
             copy = folder / path.resolve().name
             stores.copy(path, copy, format_)
-            return _on(copy, format_, stored, preview)
+            return _on_copy(copy, format_, stored, preview)
     except SourceProblem as problem:
         return {"ok": False, "sentence": f"The rehearsal on a copy failed: {visible(problem.sentence)}"}
 
 
-def _on(copy: Path, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
+def _on_copy(copy: Path, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
     first = _everything(copy, format_)
-    held = write(copy, format_, [stored], preview.changes, is_copy=True)
+    milliseconds = write(copy, format_, [stored], preview.changes, is_copy=True)
     target = format_.target(preview.plan)
-    result = next((found for found in read_store(copy, format_.name).conversations if found.conversation.native_id == target), None)
-    if result is None or [chunk.raw for chunk in preview.after.case.view(result.conversation).chunks] != [
-        chunk.raw for chunk in preview.after.case.conversation.chunks
-    ]:
+    result = next(
+        (candidate for candidate in read_store(copy, format_.name).conversations if candidate.conversation.native_id == target), None
+    )
+    if result is None or not reads_as_planned(preview.after.case, preview, result):
         return {"ok": False, "sentence": "On a copy, what was written did not read back as previewed: do not apply this plan."}
     write(copy, format_, [result], back(preview.changes), is_copy=True)
     if _everything(copy, format_) != first:
-        return {"ok": False, "sentence": "On a copy, undo did not give back every byte: do not apply this plan."}
-    sentence = f"Rehearsed on a copy: applied, read back as previewed, undone, all {len(first):,} records equal again; the write lock was held {held:.0f} ms."
-    return {"ok": True, "milliseconds": round(held, 1), "records": len(first), "sentence": sentence}
+        return {"ok": False, "sentence": "On a copy, undo did not restore every byte: do not apply this plan."}
+    sentence = f"Rehearsed on a copy: applied, read back as previewed, undone, all {len(first):,} records equal again; the write lock was held {milliseconds:.0f} ms."
+    return {"ok": True, "milliseconds": round(milliseconds, 1), "records": len(first), "sentence": sentence}
 
 
-def _beside(place: Dsn, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
+def _on_server(place: Dsn, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
     """On temporary tables of the server, which is the only one that knows its own types and constraints; no stored row is touched."""
-    wanted = [chunk.raw for chunk in preview.after.case.conversation.chunks]
 
     def look(records: Sequence[Record]) -> bool:
-        found = next(format_.read(records), None)
-        return found is not None and [chunk.raw for chunk in preview.after.case.view(found.conversation).chunks] == wanted
+        return reads_as_planned(preview.after.case, preview, next(format_.read(records), None))
 
     guard, _ = format_.guard(stored)
-    held, as_previewed, is_back = stores.rehearse(place, format_, guard, preview.changes, look)
+    milliseconds, as_previewed, is_back = stores.rehearse(place, format_, guard, preview.changes, look)
     if not as_previewed:
         return {"ok": False, "sentence": "On temporary tables, what was written did not read back as previewed: do not apply this plan."}
     if not is_back:
-        return {"ok": False, "sentence": "On temporary tables, undo did not give back every value: do not apply this plan."}
-    records = sum(len(held_records) for held_records in guard.values())
+        return {"ok": False, "sentence": "On temporary tables, undo did not restore every value: do not apply this plan."}
+    records = sum(len(cells) for cells in guard.values())
     sentence = (
         f"Rehearsed on temporary tables of the same columns and constraints: applied, read back as previewed, undone, all {records:,} rows equal again; "
-        f"no stored row was touched. It took {held:.0f} ms."
+        f"no stored row was touched. It took {milliseconds:.0f} ms."
     )
-    return {"ok": True, "milliseconds": round(held, 1), "records": records, "sentence": sentence}
+    return {"ok": True, "milliseconds": round(milliseconds, 1), "records": records, "sentence": sentence}
 
 
 def _everything(path: Path, format_: Format) -> list[tuple[str, bytes, str]]:

@@ -50,14 +50,14 @@ def write_revisions(fresh: list[tuple[Conversation, Stored]]) -> None:
     for conversation, stored in fresh:
         names = [hashlib.sha256(record.value.data).hexdigest() for record in stored.records]
         payloads.update(zip(names, (record.value.data for record in stored.records), strict=True))
-        standing = {} if conversation.revision == 1 else _standing(conversation)
+        open_rows = {} if conversation.revision == 1 else _open_rows(conversation)
         for row in _rows(conversation, stored, names):
-            same = standing.get(_identity(row[1], *row[3:6]))
+            same = open_rows.get(_identity(row[1], *row[3:6]))
             if same:
                 same.pop()
             else:
                 rows.append(row)
-        closed = [pk for left in standing.values() for pk in left]
+        closed = [pk for row_ids in open_rows.values() for pk in row_ids]
         for start in range(0, len(closed), BATCH):
             Record.objects.filter(pk__in=closed[start : start + BATCH]).update(until=conversation.revision - 1)
     insert(
@@ -69,13 +69,13 @@ def write_revisions(fresh: list[tuple[Conversation, Stored]]) -> None:
     insert(Record, _RECORD_FIELDS, rows)
 
 
-def _standing(conversation: Conversation) -> dict[tuple[Any, ...], list[int]]:
-    """Open rows of the conversation by what tells them apart. Not by position: one new row would move all those after it."""
+def _open_rows(conversation: Conversation) -> dict[tuple[Any, ...], list[int]]:
+    """Open rows of the conversation by what distinguishes them. Not by position: one new row would move all those after it."""
     rows = conversation.records.filter(until__isnull=True)
-    standing: dict[tuple[Any, ...], list[int]] = {}
+    open_rows: dict[tuple[Any, ...], list[int]] = {}
     for key, storage, payload, key_bytes, pk in rows.values_list("key", "storage", "payload_id", "key_bytes", "pk"):
-        standing.setdefault(_identity(key, storage, payload, key_bytes), []).append(pk)
-    return standing
+        open_rows.setdefault(_identity(key, storage, payload, key_bytes), []).append(pk)
+    return open_rows
 
 
 def _identity(key: str, storage: str, payload: str, key_bytes: bytes | memoryview | None) -> tuple[Any, ...]:
@@ -88,24 +88,24 @@ def _rows(conversation: Conversation, stored: Stored, names: Sequence[str]) -> I
     for position, (record, name) in enumerate(zip(stored.records, names, strict=True)):
         key = visible(record.key)
         exact = None if key == record.key else record.key.encode("utf-8", "surrogateescape")
-        held = chunks.get(record.key)
-        told = (None, None, None, "", "", "")
-        if held:
-            chunk = held[0]
-            text = "\n".join(visible(searchable(each)[:TEXT_KEPT]) for each in held)[:RECORD_TEXT_KEPT]
-            told = (_column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx), visible(chunk.role)[:20], chunk.kind.value, text)  # type: ignore[assignment]
-        yield (conversation.pk, key, position, record.value.type, name, exact, conversation.revision, None, *told)
+        own_chunks = chunks.get(record.key)
+        columns: tuple[Any, ...] = (None, None, None, "", "", "")
+        if own_chunks:
+            chunk, text = own_chunks[0], "\n".join(visible(searchable(block)[:TEXT_KEPT]) for block in own_chunks)[:RECORD_TEXT_KEPT]
+            numbers = map(_column, (chunk.seq, chunk.msg_idx, chunk.chunk_idx))
+            columns = (*numbers, visible(chunk.role)[:20], chunk.kind.value, text)
+        yield (conversation.pk, key, position, record.value.type, name, exact, conversation.revision, None, *columns)
 
 
 def _by_record(stored: Stored) -> dict[str, list[Chunk]]:
     """The chunks of each record: one in Dispatch's stores, the blocks of a message or of a whole file elsewhere."""
     records = {record.key for record in stored.records}
     alone = next(iter(records)) if len(records) == 1 else ""
-    found: dict[str, list[Chunk]] = {}
+    chunks_of: dict[str, list[Chunk]] = {}
     for chunk in stored.conversation.chunks:
         key = chunk.key if chunk.key in records else chunk.key.rpartition("#")[0]
-        found.setdefault(key if key in records else alone, []).append(chunk)
-    return found
+        chunks_of.setdefault(key if key in records else alone, []).append(chunk)
+    return chunks_of
 
 
 def searchable(chunk: Chunk) -> str:
@@ -119,6 +119,6 @@ def _column(number: int | None) -> int | None:
 
 
 def shared_facts(stored: Stored) -> dict[str, str | None]:
-    """Facts that stand in none of the conversation's own records."""
+    """Facts that are in none of the conversation's own records."""
     own = {record.key for record in stored.records}
     return {name: fact.value for name, fact in stored.conversation.facts.items() if fact.key and fact.key not in own}

@@ -48,7 +48,7 @@ def _sealed(conversation: Conversation, masked: bool) -> bytes:
     stored = loading.stored(conversation)
 
     def find(native_id: str) -> Stored | None:
-        row = loading.held(source, native_id)
+        row = loading.present_conversation(source, native_id)
         return loading.stored(row) if row else None
 
     return seal_case(conversation.oid, loading.case(conversation, source.reader), stored, origin, masked, find, _repairs(conversation))
@@ -66,13 +66,13 @@ def seal_case(
         raise Refused(
             f"A bundle cannot hold a conversation of the format {origin.format}: hand over a copy of the rows that its page gives."
         ) from None
-    held, names = [stored], {stored.conversation.native_id}
-    # What was compacted twice names the archive before it: together they are all that was ever said.
-    while (native_id := held[-1].conversation.fact("compactedFrom")) and native_id not in names and len(held) <= ARCHIVES_KEPT:
+    chain, names = [stored], {stored.conversation.native_id}
+    # What was compacted twice names the archive before it: together they are the whole conversation.
+    while (native_id := chain[-1].conversation.fact("compactedFrom")) and native_id not in names and len(chain) <= ARCHIVES_KEPT:
         archive = find(native_id)
         if archive is None:
             break
-        held.append(archive)
+        chain.append(archive)
         names.add(native_id)
     trace = None if case.trace is None else tuple(records_of(case.trace))
     bodies = {}
@@ -80,7 +80,7 @@ def seal_case(
         data = case.trace.bodies(name) if case.trace else None
         if data is not None:
             bodies[name] = data
-    sealed = bundle.Sealed(origin, tuple(held), trace, bodies, case.bleeding)
+    sealed = bundle.Sealed(origin, tuple(chain), trace, bodies, case.bleeding)
     members = bundle.seal(sealed, {"findings": _findings(oid, case, origin), "repairs": repairs}, masked_bytes if masked else None)
     return bundles.pack(members, Path(origin.path))
 
@@ -92,7 +92,7 @@ def origin_of(path: str, format_name: str, read_at: int, reader_name: str, proje
 def known_judges(origin: bundle.BundleOrigin) -> tuple[str, str, str]:
     """Reader, projection and profile of a bundle; the format's own where this Inspector does not know one."""
     format_ = bundle.inner(origin.format)
-    found = []
+    judges = []
     for name, default, named, problem in (
         (origin.reader, format_.default_reader, lambda name: reader_of(name, format_.name), UnknownReader),
         (origin.projection, format_.default_projection, projection, UnknownProjection),
@@ -100,16 +100,18 @@ def known_judges(origin: bundle.BundleOrigin) -> tuple[str, str, str]:
     ):
         try:
             named(name)
-            found.append(name)
+            judges.append(name)
         except problem:
-            found.append(default)
-    return found[0], found[1], found[2]
+            judges.append(default)
+    return judges[0], judges[1], judges[2]
 
 
 def _findings(oid: str, case: Case, origin: bundle.BundleOrigin) -> dict[str, Any]:
-    found = findings(case, RULES)
+    results = findings(case, RULES)
     prompt, judgement = judged(case.reading, case.conversation, origin.profile, origin.projection)
-    return scan.conversation_report(oid, case, suggested(case, found), {origin.profile: judgement}, verdict(case, found, judgement), prompt)
+    return scan.conversation_report(
+        oid, case, suggested(case, results), {origin.profile: judgement}, verdict(case, results, judgement), prompt
+    )
 
 
 def _repairs(conversation: Conversation) -> list[dict[str, Any]]:

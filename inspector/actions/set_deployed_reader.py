@@ -16,9 +16,9 @@ def set_deployed_reader(source: Source, operator: str, name: str) -> int:
     with one_writer():
         before, source.reader = source.reader, name
         source.save(update_fields=["reader"])
-        held = source.conversations.filter(is_gone=False).select_related("source")
+        conversations = source.conversations.filter(is_gone=False).select_related("source")
         count = 0
-        for conversation in held.iterator(chunk_size=500):
+        for conversation in conversations.iterator(chunk_size=500):
             examine(conversation)
             count += 1
         audit.record(operator, "set reader", source_path=source.path, before=before, after=name, conversations=count)

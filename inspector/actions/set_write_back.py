@@ -8,7 +8,7 @@ from inspector.programs.catalogue import READ_ONLY
 
 
 def set_write_back(source: Source, operator: str, on: bool, answers_for_it: bool = False) -> None:
-    """`answers_for_it`: the person said so at the same moment; closing needs no such word. Raises Refused."""
+    """`answers_for_it`: the person confirmed it at the same moment; closing needs no confirmation. Raises Refused."""
     if source.is_trace:
         raise Refused("Nothing is ever written to a trace, so there is no switch; open the store that it belongs to.")
     if on and source.format in READ_ONLY:

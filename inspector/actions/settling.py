@@ -10,7 +10,7 @@ from django.db.models import Q
 from inspector.actions.claim import AtWork, claimed
 from inspector.actions.comparison import (
     Comparison,
-    Value,
+    ValueState,
     base_of,
     compare,
     differences,
@@ -25,15 +25,17 @@ from inspector.actions.planning import listed, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.proving import surprise
 from inspector.actions.recording import record_applied, record_outcome, record_undone, withdraw
+from inspector.actions.writing import back
 from inspector.installation import program
 from inspector.models import Repair, Source, loading
+from inspector.programs.formats import InFiles
 from inspector.reports.visible import visible
 from inspector.sources import stores
 from inspector.sources.places import place, real
-from inspector.sources.problems import SourceProblem
+from inspector.sources.problems import Moved, SourceProblem
 
 WENT_ON = "Its program went on with it before it was read back: what came since is not ours, and stays."
-FOUND = "The write was interrupted before it was recorded; the store was compared and the write recorded."
+RECORDED_LATE = "The write was interrupted before it was recorded; the store was compared and the write recorded."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +67,25 @@ def settle_source(name: str) -> list[Interrupted]:
 
 def settle_one(repair: Repair) -> Interrupted | None:
     """The same for one repair, which afterwards has its state of now."""
-    left = _settled(Q(pk=repair.pk)) if repair.intent else []
+    interrupted = _settled(Q(pk=repair.pk)) if repair.intent else []
     repair.refresh_from_db()
-    return left[0] if left else None
+    return interrupted[0] if interrupted else None
 
 
 def _settled(which: Q) -> list[Interrupted]:
-    left: list[Interrupted] = []
-    if connection.vendor == "sqlite" and not _is_there(str(connection.settings_dict["NAME"])):
+    interrupted: list[Interrupted] = []
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite" and "memory" not in name and not Path(name).exists():
         # Nothing was ever imported, and to ask would make an empty database.
-        return left
+        return interrupted
     with suppress(DatabaseError):
         for repair in Repair.objects.exclude(intent="").filter(which).select_related("conversation__source").distinct():
             # At work: its own process settles it. Refused: its store cannot be read now.
             with suppress(AtWork, Refused), claimed(repair):
                 comparison = settle(repair)
                 if repair.intent:
-                    left.append(Interrupted(repair, _sentence(repair, comparison), comparison.needs_rollback))
-    return left
-
-
-def _is_there(name: str) -> bool:
-    return "memory" in name or Path(name).exists()
+                    interrupted.append(Interrupted(repair, _sentence(repair, comparison), comparison.needs_rollback))
+    return interrupted
 
 
 def settle(repair: Repair) -> Comparison:
@@ -104,23 +103,29 @@ def settle(repair: Repair) -> Comparison:
         else:
             withdraw(repair)
     elif comparison.is_back:
-        outcome = (
-            ""
-            if comparison.is_exactly_back
-            else f" Since then {listed([(key, 'has another value') for key in comparison.keys(Value.OTHER)])}."
-        )
-        record_undone(repair, f"Undone: every record was given its bytes from before the repair.{outcome} {FOUND}")
+        changed = [(key, "has another value") for key in comparison.keys(ValueState.OTHER)]
+        outcome = "" if comparison.is_exactly_back else f" Since then {listed(changed)}."
+        record_undone(repair, f"Undone: every record was given its bytes from before the repair.{outcome} {RECORDED_LATE}")
         import_after_write(repair.conversation.source.path, repair.undone_by, target_of(repair))
     else:
         withdraw(repair)
     return comparison
 
 
+def settle_failed(repair: Repair, problem: SourceProblem) -> None:
+    """After a write that failed. A database compares before it writes: with Moved, the values of the repair in the store are another program's."""
+    if isinstance(problem, Moved) and not isinstance(loading.format_of(repair.conversation.source), InFiles):
+        withdraw(repair)
+    else:
+        with suppress(Refused):
+            settle(repair)
+
+
 def _written(repair: Repair, comparison: Comparison) -> None:
     record_applied(repair)
     later = differences(repair, comparison)
     if later:
-        outcome, state = f"{FOUND} {WENT_ON}", Repair.State.APPLIED
+        outcome, state = f"{RECORDED_LATE} {WENT_ON}", Repair.State.APPLIED
     else:
         try:
             unexpected = surprise(repair, preview_repair(repair))
@@ -128,7 +133,7 @@ def _written(repair: Repair, comparison: Comparison) -> None:
             # A strategy of another version: every byte is as written, and that is what undo needs.
             unexpected = ""
         state = Repair.State.APPLIED if unexpected else Repair.State.VERIFIED
-        outcome = f"{FOUND} But {unexpected}: undo it here." if unexpected else f"{FOUND} Every byte is as previewed."
+        outcome = f"{RECORDED_LATE} But {unexpected}: undo it here." if unexpected else f"{RECORDED_LATE} Every byte is as previewed."
     record_outcome(repair, repair.applied_by, state, outcome, "verify")
     import_after_write(repair.conversation.source.path, repair.applied_by, target_of(repair))
 
@@ -151,9 +156,7 @@ def complete(repair: Repair, forward: bool) -> None:
             comparison = settle(repair)
         if repair.intent and comparison.is_partial:
             _refuse_others(repair, comparison, forward)
-            changes = (
-                comparison.without(Value.AFTER) if forward else [change.reversed() for change in reversed(comparison.without(Value.BEFORE))]
-            )
+            changes = comparison.without(ValueState.AFTER) if forward else back(comparison.without(ValueState.BEFORE))
             # What the plan does not touch was compared when the write began; what it does touch is compared again by the write.
             stores.commit(where, format_, {}, {}, changes)
             repair.intent = Repair.Intent.APPLY if forward else Repair.Intent.UNDO
@@ -168,12 +171,12 @@ def complete(repair: Repair, forward: bool) -> None:
 
 def _explains(repair: Repair, comparison: Comparison) -> bool:
     """Whether our own intent explains the journal: what it leads back to is what our write began with."""
-    began_with = Value.BEFORE if repair.intent == Repair.Intent.APPLY else Value.AFTER
+    began_with = ValueState.BEFORE if repair.intent == Repair.Intent.APPLY else ValueState.AFTER
     return set(comparison.values) == {began_with}
 
 
 def _refuse_others(repair: Repair, comparison: Comparison, forward: bool) -> None:
-    moved = comparison.keys(Value.OTHER, Value.GROWN)
+    moved = comparison.keys(ValueState.OTHER, ValueState.GROWN)
     if moved:
         raise Refused(
             f"The write of this repair was interrupted, and another program wrote since: {listed([(key, 'has another value') for key in moved])}. "
@@ -186,9 +189,9 @@ def _refuse_others(repair: Repair, comparison: Comparison, forward: bool) -> Non
     if preview.digest != repair.approved_digest or folded(preview.changes) != list(comparison.changes):
         raise Refused("The plan comes out otherwise than approved, so the rest of it is not written: undo it, then propose it again.")
     source, changed = repair.conversation.source, {change.key for change in comparison.changes}
-    rest = {record.key: record.value for record in base_of(repair).records if record.key not in changed}
-    now = stores.cells(place(source.path), loading.format_of(source), target_of(repair), list(rest))
-    moved = [key for key, cell in now.items() if cell != rest[key]]
+    other_values = {record.key: record.value for record in base_of(repair).records if record.key not in changed}
+    now = stores.cells(place(source.path), loading.format_of(source), target_of(repair), list(other_values))
+    moved = [key for key, cell in now.items() if cell != other_values[key]]
     if moved:
         raise Refused(
             f"The conversation went on since the write of this repair was interrupted: {listed([(key, 'has another value') for key in moved])}. "
@@ -199,15 +202,15 @@ def _refuse_others(repair: Repair, comparison: Comparison, forward: bool) -> Non
 def _sentence(repair: Repair, comparison: Comparison) -> str:
     """What an interrupted repair needs, and the commands that do it."""
     name = repair.conversation.source.name
-    finish, back = f"{program()} apply {repair.oid}", f"{program()} undo {repair.oid}"
+    finish, restore = f"{program()} apply {repair.oid}", f"{program()} undo {repair.oid}"
     what = "apply" if repair.intent == Repair.Intent.APPLY else "undo"
     if comparison.needs_rollback:
         return (
             f"Repair {repair.oid} was interrupted while it was written to {name} ({what}), which now holds a half-finished write: "
-            f"`{finish}` rolls it back and applies the repair, `{back}` rolls it back and leaves the store as before the repair."
+            f"`{finish}` rolls it back and applies the repair, `{restore}` rolls it back and leaves the store as before the repair."
         )
-    written = len(comparison.keys(Value.AFTER, Value.GROWN))
+    written = len(comparison.keys(ValueState.AFTER, ValueState.GROWN))
     return (
         f"Repair {repair.oid} was interrupted while it was written to {name} ({what}): {written} of {len(comparison.changes)} values are as repaired. "
-        f"`{finish}` writes the rest, `{back}` restores what was before."
+        f"`{finish}` writes the rest, `{restore}` restores what was before."
     )

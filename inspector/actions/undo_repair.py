@@ -1,7 +1,5 @@
 """Restores every byte that a repair changed, or says why it cannot."""
 
-from contextlib import suppress
-
 from inspector.actions.claim import claimed
 from inspector.actions.comparison import UNDOABLE as UNDOABLE
 from inspector.actions.comparison import compare, differences, others_applied, refuse_forged, target_of
@@ -9,14 +7,14 @@ from inspector.actions.idle import refuse_unless_idle
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, listed, web_may_write
 from inspector.actions.problems import Refused
-from inspector.actions.recording import OVERWRITTEN, close_overwritten, intend, record_undone, withdraw
-from inspector.actions.settling import complete, settle, settle_one
-from inspector.actions.writing import back, kept, write
+from inspector.actions.recording import OVERWRITTEN, close_overwritten, intend, record_undone
+from inspector.actions.settling import complete, settle_failed, settle_one
+from inspector.actions.writing import back, kept_changes, write
 from inspector.models import Repair, loading
-from inspector.programs.formats import Claimable, InFiles
+from inspector.programs.formats import Claimable
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
-from inspector.sources.problems import Moved, SourceProblem
+from inspector.sources.problems import SourceProblem
 
 NOT_COMMITTED = (
     "The connection to {} was lost while the write was being committed; the store was compared, and nothing was {} the repair again."
@@ -63,14 +61,9 @@ def _take_back(repair: Repair, operator: str) -> None:
         refuse_unless_idle(format_, now)
     intend(repair, Repair.Intent.UNDO, operator)
     try:
-        milliseconds = write(place(source.path), format_, [now] if now else [], back(kept(repair)))
+        milliseconds = write(place(source.path), format_, [now] if now else [], back(kept_changes(repair)))
     except SourceProblem as problem:
-        if isinstance(problem, Moved) and not isinstance(format_, InFiles):
-            # The transaction compares before it writes: what gave the values back was another program.
-            withdraw(repair)
-        else:
-            with suppress(Refused):
-                settle(repair)
+        settle_failed(repair, problem)
         if repair.state == Repair.State.UNDONE:
             return
         if repair.intent:
@@ -92,13 +85,13 @@ def _not_applied(repair: Repair) -> str:
 
 
 def _later(repair: Repair) -> Repair | None:
-    """A repair that was planned on what this one wrote, and would be left in the store by its undo: its own undo could not tell then whether the program went on.
+    """A repair that was planned on what this one wrote, and would be left in the store by its undo: its own undo could not detect then whether the program went on.
 
     One that only finished what this one was interrupted in goes with it.
     """
-    own = {change.key for change in kept(repair)}
+    own = {change.key for change in kept_changes(repair)}
     for other in others_applied(repair):
-        if other.pk > repair.pk and not own.issuperset(change.key for change in kept(other)) and compare(other).is_written:
+        if other.pk > repair.pk and not own.issuperset(change.key for change in kept_changes(other)) and compare(other).is_written:
             return other
     return None
 

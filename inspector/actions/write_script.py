@@ -1,8 +1,8 @@
-"""Writes a repair as a script in the language of the store's server, and its undo beside it; the store is only read."""
+"""Writes a repair as a script in the language of the store's server, and its undo next to it; the store is only read."""
 
 from pathlib import Path
 
-from inspector.actions.planning import Request, preview_of
+from inspector.actions.planning import RepairRequest, preview_of
 from inspector.actions.problems import Refused
 from inspector.actions.writing import back
 from inspector.planning.preview import Preview
@@ -10,7 +10,7 @@ from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Format, Scripted, Stored, after
 from inspector.programs.registry import program_or_default
 from inspector.rules.base import Case
-from inspector.sources import folders, stores
+from inspector.sources import folders
 
 SUFFIX, UNDO = ".sql", ".undo.sql"
 
@@ -19,8 +19,8 @@ def undo_of(out: Path) -> Path:
     return out.with_name(out.name.removesuffix(SUFFIX) + UNDO)
 
 
-def write_script(source_path: str, format_: Format, case: Case, stored: Stored, request: Request, out: Path) -> Preview:
-    """The plan as written to the new file `out`, and to the one beside it that takes it back. Raises Refused, SourceProblem; then no file is left."""
+def write_script(source_path: str, format_: Format, case: Case, stored: Stored, request: RepairRequest, out: Path) -> Preview:
+    """The plan as written to the new file `out`, and to the one next to it that takes it back. Raises Refused, SourceProblem; then no file is left."""
     if not isinstance(format_, Scripted) or out.suffix != SUFFIX:
         otherwise = "" if format_.name in READ_ONLY else ", or write it with --apply"
         raise Refused(
@@ -29,7 +29,7 @@ def write_script(source_path: str, format_: Format, case: Case, stored: Stored, 
     preview = preview_of(case, stored, format_, source_path, request)
     native_id, undo = stored.conversation.native_id, undo_of(out)
     records = tuple(after(stored.records, preview.changes))
-    (result,) = (found for found in format_.read(records) if found.conversation.native_id == native_id)
+    (result,) = (candidate for candidate in format_.read(records) if candidate.conversation.native_id == native_id)
     head = (
         f"Inspector: {', '.join(preview.plan.strategies)} on job {native_id} of {source_path}",
         f"plan {preview.digest}; {undo.name} takes it back",
@@ -46,6 +46,6 @@ def write_script(source_path: str, format_: Format, case: Case, stored: Stored, 
     try:
         folders.write_new(undo, taken_back.encode())
     except BaseException:
-        stores.remove(out)
+        folders.remove(out)
         raise
     return preview

@@ -35,7 +35,7 @@ def _keep(repair: Repair, changes: Sequence[Change]) -> None:
     )
 
 
-def kept(repair: Repair) -> list[Change]:
+def kept_changes(repair: Repair) -> list[Change]:
     return [
         Change(
             bytes(row.key).decode("utf-8", "surrogateescape"),
@@ -51,8 +51,8 @@ def write(path: Place, format_: Format, stored: Sequence[Stored], changes: Seque
     """Writes `changes` where every conversation of `stored` still is byte for byte as read. Returns the milliseconds of lock."""
     guard: dict[str, dict[str, Cell]] = {}
     watch: dict[str, Cell | None] = {}
-    for each in stored:
-        prefixes, keys = format_.guard(each)
+    for conversation in stored:
+        prefixes, keys = format_.guard(conversation)
         guard |= prefixes
         watch |= keys
     return stores.commit(path, format_, guard, watch, changes, is_copy)

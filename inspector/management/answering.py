@@ -37,13 +37,13 @@ def _settled(targets: list[str]) -> "list[Interrupted]":
     # With it come all actions, and a command that names no store needs none.
     from inspector.actions.settling import settle_source
 
-    return [each for name in targets for each in settle_source(name)]
+    return [interruption for name in targets for interruption in settle_source(name)]
 
 
 class AnsweringCommand(BaseCommand):
     """A command of ours: subclasses declare arguments in `declare` and do their work in `answer`."""
 
-    # The checks are about serving pages, and their warnings would stand between the lines of an answer.
+    # The checks are about serving pages, and their warnings would appear between the lines of an answer.
     requires_system_checks = []
     # Django's own options would be half of every --help.
     suppressed_base_arguments = {
@@ -64,15 +64,15 @@ class AnsweringCommand(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         targets = _named(options.get("target"))
         interrupted = _settled(targets) if targets else []
-        for each in interrupted:
-            if not each.hides_store:
-                self.note(each.sentence)
+        for interruption in interrupted:
+            if not interruption.hides_store:
+                self.note(interruption.sentence)
         with refusals():
             try:
                 self.answer(options)
             except Unfinished:
-                for each in interrupted:
-                    raise Refused(each.sentence) from None
+                for interruption in interrupted:
+                    raise Refused(interruption.sentence) from None
                 raise
 
     def declare(self, parser: CommandParser) -> None:

@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 from inspector import models
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.comparison import UNDOABLE, compare, target_of
-from inspector.actions.decide_repair import NOT_ASKED, approve_repair, reject_repair
+from inspector.actions.decide_repair import BY_COMMAND, approve_repair, reject_repair
 from inspector.actions.import_source import import_targets
-from inspector.actions.planning import Request, mode_named, preview_repair, request_for
+from inspector.actions.planning import RepairRequest, mode_named, preview_repair, request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import verify_repair
@@ -40,28 +40,31 @@ class Applied:
     waits_at: str = ""
 
 
-def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], seen: Preview | None = None) -> Applied:
+def apply_now(path: str, chosen: Chosen, request: RepairRequest, traces: list[str], expected: Preview | None = None) -> Applied:
     """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that this command proposed and that was refused after its approval is withdrawn.
 
-    Only the bytes of `seen` are written where it is given: what a plan file was checked against may lack what was imported before. The same
+    Only the bytes of `expected` are written where it is given: what a plan file was checked against may lack what was imported before. The same
     request on the same bytes is one repair: the one that is in the store already, or that waits, is not made again.
     """
     operator = os_user()
     conversation = chosen.row or _imported(path, chosen, traces, operator)
     same = [
-        each
-        for each in _known(conversation.oid, request.mode)
-        if _asks(each) == _wanted(request) and each.base_digest == digest(chosen.stored)
+        candidate
+        for candidate in _repairs_of(conversation.oid, request.mode)
+        if _request_key(candidate) == _request_key(request) and candidate.base_digest == digest(chosen.stored)
     ]
     for repair in same:
         if applied := _applied(chosen, repair):
             return applied
-    waiting = next((each for each in same if each.state in (Repair.State.PROPOSED, Repair.State.APPROVED) and _is_current(each)), None)
+    waiting = next(
+        (candidate for candidate in same if candidate.state in (Repair.State.PROPOSED, Repair.State.APPROVED) and _is_current(candidate)),
+        None,
+    )
     if waiting is None:
         _refuse_unknown(chosen, conversation.source, request)
     repair = waiting or propose_repair(conversation, request, operator)
     preview = preview_repair(repair)
-    if seen is not None and preview.changes != seen.changes:
+    if expected is not None and preview.changes != expected.changes:
         if waiting is None:
             reject_repair(repair, operator)
         raise Refused(
@@ -71,7 +74,7 @@ def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], se
         sentence = f"Repair {repair.oid} is proposed and rehearsed; it waits for a second person."
         return Applied(conversation, repair.oid, repair.state, sentence, preview, repair_url(repair.oid))
     if repair.state == Repair.State.PROPOSED:
-        approve_repair(repair, operator, repair.plan_digest, NOT_ASKED)
+        approve_repair(repair, operator, repair.plan_digest, BY_COMMAND)
     try:
         apply_repair(repair, operator, interactive=True)
     except Refused:
@@ -83,9 +86,9 @@ def apply_now(path: str, chosen: Chosen, request: Request, traces: list[str], se
 
 def applied_before(chosen: Chosen, strategies: list[str] | None, goal: str | None, mode: str | None) -> Applied | None:
     """The repair that was asked for again and is in the store: its plan would change nothing now. Raises Refused where the store cannot be read."""
-    for repair in _known(chosen.oid, mode_named(chosen.format, mode)):
-        asked = repair.strategies == strategies if strategies else repair.profile == goal
-        if asked and (applied := _applied(chosen, repair)):
+    for repair in _repairs_of(chosen.oid, mode_named(chosen.format, mode)):
+        is_same = repair.strategies == strategies if strategies else repair.profile == goal
+        if is_same and (applied := _applied(chosen, repair)):
             return applied
     return None
 
@@ -97,18 +100,18 @@ def _applied(chosen: Chosen, repair: Repair) -> Applied | None:
     holds, sentence = verify_repair(repair)
     if holds:
         return _done(chosen, repair, preview_repair(repair), _BEFORE)
-    if target_of(repair) == chosen.stored.conversation.native_id or repair.state not in UNDOABLE or not compare(repair).is_written:
+    if target_of(repair) == chosen.conversation.native_id or repair.state not in UNDOABLE or not compare(repair).is_written:
         return None
     done = _done(chosen, repair, preview_repair(repair), f"{_BEFORE} {sentence}", can_be_undone=False)
     return replace(done, sentence=f"{done.sentence} To write another one, propose the repair on the page of the original conversation.")
 
 
-def _refuse_unknown(chosen: Chosen, source: Source, request: Request) -> None:
+def _refuse_unknown(chosen: Chosen, source: Source, request: RepairRequest) -> None:
     """Raises Refused where the store holds the new conversation of this request, and no repair that is known here wrote it."""
     first = request_for(
         Source(format=source.format), chosen.stored, request.strategies, request.mode, request.reader, leaf=request.options.get(LEAF, "")
     ).options.get("fork_id")
-    if not first or (first not in chosen.held and loading.held(source, first) is None):
+    if not first or (first not in chosen.native_ids and loading.present_conversation(source, first) is None):
         return
     applied = Repair.objects.filter(conversation__source=source, state__in=UNDOABLE)
     if all(repair.options.get("fork_id") != first for repair in applied):
@@ -119,15 +122,11 @@ def _refuse_unknown(chosen: Chosen, source: Source, request: Request) -> None:
         )
 
 
-def _known(conversation: str, mode: str) -> QuerySet[Repair]:
+def _repairs_of(conversation: str, mode: str) -> QuerySet[Repair]:
     return Repair.objects.filter(conversation__oid=conversation, mode=mode).select_related("conversation__source")
 
 
-def _asks(repair: Repair) -> tuple[object, ...]:
-    return (*repair.strategies, repair.reader, repair.projection, repair.profile, repair.options.get(LEAF, ""))
-
-
-def _wanted(request: Request) -> tuple[object, ...]:
+def _request_key(request: RepairRequest | Repair) -> tuple[object, ...]:
     return (*request.strategies, request.reader, request.projection, request.profile, request.options.get(LEAF, ""))
 
 
@@ -153,18 +152,18 @@ def repair_url(oid: str) -> str:
 
 def repair_named(name: str) -> Repair:
     """By its id or the start of it. Raises CommandError."""
-    found = list(Repair.objects.filter(oid__startswith=visible(name).lower()).select_related("conversation__source")[:6]) if name else []
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    repairs = list(Repair.objects.filter(oid__startswith=visible(name).lower()).select_related("conversation__source")[:6]) if name else []
+    if len(repairs) == 1:
+        return repairs[0]
+    if not repairs:
         raise CommandError(f"There is no repair {shown(name)!r}: the page /repairs/ lists them, and `repair --apply` prints the id.")
     raise CommandError(
-        f"{shown(name)!r} may be any of several repairs ({', '.join(repair.oid for repair in found[:5])}): write more of the id."
+        f"{shown(name)!r} may be any of several repairs ({', '.join(repair.oid for repair in repairs[:5])}): write more of the id."
     )
 
 
 def _imported(path: str, chosen: Chosen, traces: list[str], operator: str) -> models.Conversation:
     if PIPE in traces:
         raise CommandError("What comes through a pipe cannot be imported with the store: save the traces to a file and name that.")
-    import_targets([path, *traces], operator, chosen.format.name, as_traces=traces, only=chosen.stored.conversation.native_id)
+    import_targets([path, *traces], operator, chosen.format.name, as_traces=traces, only=chosen.conversation.native_id)
     return models.Conversation.objects.select_related("source").get(oid=chosen.oid)

@@ -25,17 +25,17 @@ def loaded(folder: Path, fresh: bool) -> Iterator[tuple[str, bool]]:
     refuse_foreign(folder)
     with private_postgres.running(folder):
         where = private_postgres.address(folder, DATABASE)
-        held = private_postgres.databases(folder)
-        if held and not _is_ours(where, held):
+        databases = private_postgres.databases(folder)
+        if databases and not _is_ours(where, databases):
             raise CommandError(f"{folder} is not the demo's database alone and stays as it is: name another --folder, or move it away.")
-        is_new = fresh or not held
+        is_new = fresh or not databases
         if is_new:
             private_postgres.load(folder, DATABASE, gbrain_incident.script())
         yield where, is_new
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raises CommandError where something else stands than a server of ours."""
+    """Raises CommandError where there is something other than a server of ours."""
     if folder.exists() and not private_postgres.is_private(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise CommandError(f"{folder} is not the demo's folder and stays as it is: name another --folder, or move it away.")
 
@@ -45,23 +45,23 @@ def _is_ours(where: str, databases: list[str]) -> bool:
     if databases != [DATABASE]:
         return False
     try:
-        held = read(place(where), GBRAIN.name)
+        content = read(place(where), GBRAIN.name)
     except SourceProblem:
         return False
-    return {stored.conversation.native_id for stored in getattr(held, "conversations", ())} == gbrain_incident.JOBS_MADE
+    return {stored.conversation.native_id for stored in getattr(content, "conversations", ())} == gbrain_incident.JOBS_MADE
 
 
 @contextmanager
 def served() -> Iterator[list[str]]:
     """Runs the databases of the demos that were imported; what it gives are sentences about those that do not run."""
     with ExitStack() as stack:
-        said = []
+        sentences = []
         for folder in _folders():
             try:
                 stack.enter_context(private_postgres.running(folder))
             except CannotStart as problem:
-                said.append(f"The demo's PostgreSQL is not running ({problem}): its jobs are shown as they were imported.")
-        yield said
+                sentences.append(f"The demo's PostgreSQL is not running ({problem}): its jobs are shown as they were imported.")
+        yield sentences
 
 
 def _folders() -> list[Path]:

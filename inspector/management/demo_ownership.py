@@ -1,4 +1,4 @@
-"""Whether files that stand where the demo's would are the demo's: only those may be written again, and repaired from the pages at once."""
+"""Whether the files at the demo's place are the demo's: only those may be written again, and repaired from the pages at once."""
 
 import uuid
 from collections.abc import Mapping
@@ -31,49 +31,51 @@ CAPTURES: Mapping[str, bytes] = capture_files()
 """Name of each file in it -> content as the demo writes it."""
 
 
-def is_ours(held: Store | Traces | Captures) -> bool:
+def is_ours(content: Store | Traces | Captures) -> bool:
     """A demo's store holds all its conversations, whatever was repaired in them; its trace is never written to."""
-    if isinstance(held, Captures):
-        return {exchange.native_id for exchange in held.exchanges} == {IDS.get(held.path.name)}
-    if isinstance(held, Traces):
-        return {record.id for record in held.records} == {record_id(record) for record in trace_records()}
-    if {held.path.name, held.format.name} & TREES.keys():
-        return held.path.name == held.format.name and _is_our_folder(held)
-    names = {stored.conversation.native_id for stored in held.conversations}
-    if held.format.name == gbrain_exports.NAME:
+    if isinstance(content, Captures):
+        return {exchange.native_id for exchange in content.exchanges} == {IDS.get(content.path.name)}
+    if isinstance(content, Traces):
+        return {record.id for record in content.records} == {record_id(record) for record in trace_records()}
+    if {content.path.name, content.format.name} & TREES.keys():
+        return content.path.name == content.format.name and _is_our_folder(content)
+    names = {stored.conversation.native_id for stored in content.conversations}
+    if content.format.name == gbrain_exports.NAME:
         return names == gbrain_incident.JOBS_MADE
-    if held.format.name == ROLLOUTS.name:
-        made = [stored for stored in held.conversations if '"inspector"' in (stored.conversation.fact("tags") or "")]
-        known = {SESSION, *(name for name in names if name.startswith(PREFIX)), *(stored.conversation.native_id for stored in made)}
-        return SESSION in names and names <= known
+    if content.format.name == ROLLOUTS.name:
+        repaired = [stored for stored in content.conversations if '"inspector"' in (stored.conversation.fact("tags") or "")]
+        expected = {SESSION, *(name for name in names if name.startswith(PREFIX)), *(stored.conversation.native_id for stored in repaired)}
+        return SESSION in names and names <= expected
     return {CONVERSATION, *OTHERS} <= names
 
 
-def _is_our_folder(held: Store) -> bool:
+def _is_our_folder(store: Store) -> bool:
     """All that it holds counts, links and what no format wants too: it would go with the folder. A session that a program wrote there is somebody's work."""
-    if isinstance(held.path, Dsn) or not folders.is_folder(held.path):
+    if isinstance(store.path, Dsn) or not folders.is_folder(store.path):
         return False
-    base = held.path.resolve()
+    base = store.path.resolve()
     there = {place.relative_to(base).as_posix() for place in base.rglob("*") if place.is_symlink() or not place.is_dir()}
-    made = {
+    repaired_files = {
         record.key.partition("/")[2]
-        for stored in held.conversations
+        for stored in store.conversations
         if _is_of_a_repair(stored.conversation, there)
         for record in stored.records
     }
-    own = TREES[held.format.name].keys()
-    return own <= there <= own | made and _ids_of(held) >= {Path(name).stem.rpartition("_")[2] for name in own if name.endswith(".jsonl")}
+    own = TREES[store.format.name].keys()
+    return own <= there <= own | repaired_files and _ids_of(store) >= {
+        Path(name).stem.rpartition("_")[2] for name in own if name.endswith(".jsonl")
+    }
 
 
-def _ids_of(held: Store) -> set[str]:
-    return {stored.conversation.native_id for stored in held.conversations}
+def _ids_of(store: Store) -> set[str]:
+    return {stored.conversation.native_id for stored in store.conversations}
 
 
-def _is_of_a_repair(found: Conversation, there: set[str]) -> bool:
+def _is_of_a_repair(conversation: Conversation, there: set[str]) -> bool:
     """A repair names the new session by a UUID of version 5, which the programs never draw, and its parent."""
     try:
-        version = uuid.UUID(found.native_id).version
+        version = uuid.UUID(conversation.native_id).version
     except ValueError:
         return False
-    parent = (found.fact("parentSession") or "").rpartition("/")[2]
+    parent = (conversation.fact("parentSession") or "").rpartition("/")[2]
     return version == 5 and any(name.rpartition("/")[2] == parent for name in there)

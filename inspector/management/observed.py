@@ -1,4 +1,4 @@
-"""Traces that a command is given beside its target: a trace database, a journal, or a journal through a pipe."""
+"""Traces that a command is given with its target: a trace database, a journal, or a journal through a pipe."""
 
 import sys
 from collections.abc import Sequence
@@ -19,29 +19,29 @@ from inspector.traces.tree import build
 
 PIPE = "-"
 _PIPE_LIMIT = 1 << 30
-NO_SQLITE = "A SQLite store cannot come through a pipe: save it to a file, with its -wal file beside it if it has one, and name that."
+NO_SQLITE = "A SQLite store cannot come through a pipe: save it to a file, with its -wal file next to it if it has one, and name that."
 
 
 def trace_of(traces: Sequence[Traces], native_id: str) -> Trace | None:
     """What trace sources hold on a conversation; None where there are none."""
     if not traces:
         return None
-    records: list[TraceRecord] = [record for found in traces for record in found.records]
+    records: list[TraceRecord] = [record for source in traces for record in source.records]
     return build(native_id, records, partial(_body, traces))
 
 
 def _body(traces: Sequence[Traces], name: str) -> bytes | None:
-    found = next((held.bodies[name] for held in traces if name in held.bodies), None)
-    return None if found is None else decompress(found)
+    body = next((source.bodies[name] for source in traces if name in source.bodies), None)
+    return None if body is None else decompress(body)
 
 
 def read_traces(name: str) -> Traces:
     """Raises CommandError, SourceProblem."""
-    found = read_observed(name)
-    if isinstance(found, Traces):
-        return found
+    content = read_observed(name)
+    if isinstance(content, Traces):
+        return content
     raise CommandError(
-        f"{shown(name, 4096)} holds captured streams ({found.kind}): only scan holds them against a store; name it as TARGET."
+        f"{shown(name, 4096)} holds captured streams ({content.kind}): only scan compares them with a store; name it as TARGET."
     )
 
 
@@ -51,10 +51,10 @@ def read_observed(name: str) -> Traces | Captures:
         return _piped_traces()
     path = place(name)
     refuse_own_database(path)
-    found = read(path)
-    if isinstance(found, Traces | Captures):
-        return found
-    raise CommandError(f"{shown(str(path), 4096)} holds conversations ({found.format.name}), no traces: name it as TARGET.")
+    content = read(path)
+    if isinstance(content, Traces | Captures):
+        return content
+    raise CommandError(f"{shown(str(path), 4096)} holds conversations ({content.format.name}), no traces: name it as TARGET.")
 
 
 def _piped_traces() -> Traces:
@@ -67,11 +67,11 @@ def _piped_traces() -> Traces:
     with files.workspace() as folder:
         (folder / "stdin.ndjson").write_bytes(data)
         try:
-            found = read(folder / "stdin.ndjson")
+            content = read(folder / "stdin.ndjson")
         except NoRequest as refused:
             raise CommandError(f"Standard input {refused.reason}") from None
         except SourceProblem as problem:
             raise CommandError("Standard input holds no journal that can be read: save it to a file and name that.") from problem
-    if isinstance(found, Traces):
-        return found
+    if isinstance(content, Traces):
+        return content
     raise CommandError(NO_SQLITE)

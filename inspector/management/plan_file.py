@@ -1,4 +1,4 @@
-"""A plan that was saved as JSON and is carried to the store that it is meant for: read, computed again, and compared."""
+"""A plan that was saved as JSON and is carried to its store: read, computed again, and compared."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from inspector.actions.planning import Request, mode_named, preview_of
+from inspector.actions.planning import RepairRequest, mode_named, preview_of
 from inspector.actions.problems import NothingToRepair, Refused
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
@@ -33,16 +33,16 @@ _SHOWN = ("mode", "safety", "cost", "warnings", "edits", "diff", "profiles")
 
 @dataclass(frozen=True, slots=True)
 class PlanFile:
-    """`said` is the whole file; `source` is the path of the store that the plan was made on, which its digest covers."""
+    """`content` is the whole file; `source` is the path of the store that the plan was made on, which its digest covers."""
 
     source: str
     format: str
     native_id: str
-    request: Request
+    request: RepairRequest
     base_digest: str
     plan_digest: str
     with_traces: bool
-    said: Mapping[str, Any]
+    content: Mapping[str, Any]
 
 
 def read_plan(name: str) -> PlanFile:
@@ -52,36 +52,35 @@ def read_plan(name: str) -> PlanFile:
     data = sys.stdin.buffer.read(_LIMIT + 1) if name == PIPE else files.read_bytes(Path(name), _LIMIT)
     place = "Standard input" if name == PIPE else shown(name, 4096)
     try:
-        said = jsontext.parse(jsontext.decode(data))
+        content = jsontext.parse(jsontext.decode(data))
     except Unreadable as problem:
         raise CommandError(f"{place} is no plan ({problem.reason}): save one with repair ... --plan --json.") from None
-    found = _plan(said) if len(data) <= _LIMIT else None
-    if found is None:
+    plan = _plan(content) if len(data) <= _LIMIT else None
+    if plan is None:
         raise CommandError(f"{place} is no plan that can be computed again: save one with repair ... --plan --json, and leave it as it is.")
-    return found
+    return plan
 
 
-def _plan(said: Any) -> PlanFile | None:
+def _plan(content: Any) -> PlanFile | None:
     """None where a field is missing or of another type."""
-    asked = said.get("request") if isinstance(said, dict) else None
-    if not isinstance(asked, dict) or not all(isinstance(asked.get(name), str) for name in _TEXTS):
+    fields = content.get("request") if isinstance(content, dict) else None
+    if not isinstance(fields, dict) or not all(isinstance(fields.get(name), str) for name in _TEXTS):
         return None
-    if not all(0 < len(asked[name]) <= _MAX_NAME for name in _NAMES) or not isinstance(asked.get("traces"), bool):
+    if not all(0 < len(fields[name]) <= _MAX_NAME for name in _NAMES) or not isinstance(fields.get("traces"), bool):
         return None
-    names, options, digests = asked.get("strategies"), asked.get("options"), (said.get("base_digest"), said.get("plan_digest"))
+    names, options, digests = fields.get("strategies"), fields.get("options"), (content.get("base_digest"), content.get("plan_digest"))
     if not isinstance(names, list) or len(names) > _MAX_STRATEGIES or not isinstance(options, dict):
         return None
-    if not all(isinstance(each, str) for each in (*names, *options.values(), *digests)):
+    if not all(isinstance(text, str) for text in (*names, *options.values(), *digests)):
         return None
-    request = Request(tuple(names), asked["mode"], asked["reader"], asked["projection"], asked["profile"], options)
-    with_traces = asked["traces"]
-    return PlanFile(asked["source"], asked["format"], asked["native_id"], request, *digests, with_traces, said)
+    request = RepairRequest(tuple(names), fields["mode"], fields["reader"], fields["projection"], fields["profile"], options)
+    return PlanFile(fields["source"], fields["format"], fields["native_id"], request, *digests, fields["traces"], content)
 
 
 def verified(plan: PlanFile, chosen: Chosen) -> Preview:
     """The plan computed again on the rows of `chosen`, where it comes out as the file has it; else raises Refused.
 
-    The path that the file names stands in for the real one, since the digest covers it and a plan may be made on a copy.
+    The path that the file names replaces the real one, since the digest covers it and a plan may be made on a copy.
     """
     mode_named(chosen.format, None)
     if chosen.format.name != plan.format:
@@ -95,11 +94,13 @@ def verified(plan: PlanFile, chosen: Chosen) -> Preview:
     mode_named(chosen.format, plan.request.mode)
     try:
         preview = preview_of(chosen.case(plan.request.reader), chosen.stored, chosen.format, plan.source, plan.request)
-        same = preview.digest == plan.plan_digest and _as_read(plan_report("", preview)) == {name: plan.said.get(name) for name in _SHOWN}
+        same = preview.digest == plan.plan_digest and _as_read(plan_report("", preview)) == {
+            name: plan.content.get(name) for name in _SHOWN
+        }
     except (NothingToRepair, KeyError, ValueError):
         same = False
     if not same:
-        traces = " It was made beside traces: name them with --traces." if plan.with_traces and chosen.trace is None else ""
+        traces = " It was made with traces: name them with --traces." if plan.with_traces and chosen.trace is None else ""
         raise Refused(
             f"The plan comes out otherwise than the file says, so the file was changed or another version of Inspector made it: make it again.{traces}"
         )

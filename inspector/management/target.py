@@ -21,7 +21,7 @@ from inspector.profiles.answering import own_judges
 from inspector.programs.formats import Format, Stored
 from inspector.reports.visible import visible
 from inspector.rules.base import Case, case_of
-from inspector.sources import places, reading
+from inspector.sources import places, reading, stores
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.places import is_dsn, place
@@ -48,12 +48,16 @@ class Chosen:
     row: models.Conversation | None = None
     archive: Conversation | None = None
     bleeding: tuple[str, ...] = ()
-    held: frozenset[str] = frozenset()
+    native_ids: frozenset[str] = frozenset()
     """Native ids of all conversations of the store, where it was read now."""
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.stored.conversation
 
     def case(self, reader: str | None = None) -> Case:
         """Raises UnknownReader."""
-        return case_of(self.stored.conversation, reader or self.reader, self.trace, self.taken_at, self.archive, self.bleeding)
+        return case_of(self.conversation, reader or self.reader, self.trace, self.taken_at, self.archive, self.bleeding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class Target:
             return self.conversations[0]
         if not self.conversations:
             raise CommandError(f"{shown(self.path, 4096)} holds no conversations; give the store that the agent really writes to.")
-        ids = [chosen.stored.conversation.native_id for chosen in self.conversations]
+        ids = [chosen.conversation.native_id for chosen in self.conversations]
         raise CommandError(f"{shown(self.path, 4096)} holds {_listed(ids)}: pick one with --conversation.")
 
 
@@ -114,13 +118,13 @@ def load(options: Mapping[str, Any], observed: Sequence[Traces] | None = None) -
 
     Raises CommandError, SourceProblem, UnknownFormat; of a capture ACapture, with its streams.
     """
-    name, wanted = options["target"], options["conversation"]
+    name, picked = options["target"], options["conversation"]
     _refuse_one_pipe_for_both(options)
-    traces = [read_traces(each) for each in options["traces"]] if observed is None else observed
+    traces = [read_traces(trace_name) for trace_name in options["traces"]] if observed is None else observed
     if name == PIPE:
-        return _chosen(PIPE, PIPE, read_body(options["format"]), wanted, traces)
+        return _chosen(PIPE, PIPE, read_body(options["format"]), picked, traces)
     if places.exists(place(name)):
-        return _of_path(place(name), options["format"], wanted, traces)
+        return _of_path(place(name), options["format"], picked, traces)
     if _looks_like_a_path(name):
         raise Missing(Path(name))
     with one_snapshot():
@@ -132,7 +136,7 @@ def load(options: Mapping[str, Any], observed: Sequence[Traces] | None = None) -
                 raise
             path = Path(stream.source.path)
             raise ACapture(path, Captures(path, stream.source.format, (loading.exchange(stream),))) from None
-        return _of_row(row, options["format"], wanted, traces)
+        return _of_row(row, options["format"], picked, traces)
 
 
 def is_imported(name: str) -> bool:
@@ -146,10 +150,10 @@ def _refuse_one_pipe_for_both(options: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
+class LazyTarget:
     """A target whose conversations are read one after the other and need not be held together: `conversations` can be used once.
 
-    `captures` are the streams that were named beside it.
+    `captures` are the streams that were named with it.
     """
 
     path: str
@@ -161,20 +165,20 @@ class Each:
     captures: tuple[Captures, ...] = ()
 
 
-def load_each(options: Mapping[str, Any]) -> Each:
+def load_lazily(options: Mapping[str, Any]) -> LazyTarget:
     """As `load`, for who looks at each conversation once: the jobs of a database server pass by without being held. Raises as `load`, in the middle too."""
     name = options["target"]
     where = place(name) if is_dsn(name) else None
     _refuse_one_pipe_for_both(options)
-    observed = [read_observed(each) for each in options["traces"]]
-    traces = [found for found in observed if isinstance(found, Traces)]
-    captures = tuple(found for found in observed if isinstance(found, Captures))
+    observed = [read_observed(trace_name) for trace_name in options["traces"]]
+    traces = [content for content in observed if isinstance(content, Traces)]
+    captures = tuple(content for content in observed if isinstance(content, Captures))
     if not isinstance(where, Dsn) or options["conversation"] is not None:
         target = load(options, traces)
-        return Each(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations), captures)
+        return LazyTarget(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations), captures)
     refuse_own_database(where)
-    found = reading.format_of(where, options["format"])
-    return Each(where.name, found.name, _passing(where, found, traces), captures=captures)
+    content = reading.format_of(where, options["format"])
+    return LazyTarget(where.name, content.name, _passing(where, content, traces), captures=captures)
 
 
 def _passing(where: Dsn, format_: Format, traces: Sequence[Traces]) -> Iterator[Chosen]:
@@ -188,58 +192,54 @@ def _passing(where: Dsn, format_: Format, traces: Sequence[Traces]) -> Iterator[
 def imported(name: str) -> models.Conversation:
     """The imported conversation with this id (ours, or the start of it) or native id (or its start). Raises CommandError."""
     # As ids are kept: bytes of a command line that are no text cannot be asked for.
-    known, typed = models.Conversation.objects, visible(name)
-    matching = known.filter(native_id=typed) or known.filter(oid__startswith=typed.lower()) or known.filter(native_id__startswith=typed)
-    found = list(matching.select_related("source").order_by("oid")[: NAMED + 1])
-    if not name or not found:
+    rows, typed = models.Conversation.objects, visible(name)
+    matching = rows.filter(native_id=typed) or rows.filter(oid__startswith=typed.lower()) or rows.filter(native_id__startswith=typed)
+    candidates = list(matching.select_related("source").order_by("oid")[: NAMED + 1])
+    if not name or not candidates:
         raise CommandError(
             f"There is no file {shown(name)!r} and no imported conversation with that id: check the path, or import its store first."
         )
-    if len(found) > 1:
+    if len(candidates) > 1:
         count = matching.count()
-        ids = ", ".join(conversation.oid for conversation in found[:NAMED])
+        ids = ", ".join(conversation.oid for conversation in candidates[:NAMED])
         raise CommandError(f"{shown(name)!r} may be any of {count} imported conversations ({ids}{_more(count)}): name one of these ids.")
-    return found[0]
+    return candidates[0]
 
 
 def _imported_stream(name: str) -> models.Stream | None:
     """The imported stream with this id (ours, or the start of it), or native id. Raises CommandError where it may be several."""
-    typed = visible(name)
-    known = models.Stream.objects.select_related("source")
-    found = (
-        list((known.filter(native_id=typed) or known.filter(oid__startswith=typed.lower())).order_by("oid")[: NAMED + 1]) if typed else []
-    )
-    if len(found) > 1:
-        ids = ", ".join(stream.oid for stream in found[:NAMED])
-        raise CommandError(
-            f"{shown(name)!r} may be any of several imported streams ({ids}{'' if len(found) <= NAMED else ', …'}): name one of these ids."
-        )
-    return found[0] if found else None
+    rows, typed = models.Stream.objects.select_related("source"), visible(name)
+    matching = (rows.filter(native_id=typed) or rows.filter(oid__startswith=typed.lower())) if typed else rows.none()
+    candidates = list(matching.order_by("oid")[: NAMED + 1])
+    if len(candidates) > 1:
+        ids = ", ".join(stream.oid for stream in candidates[:NAMED]) + (", …" if len(candidates) > NAMED else "")
+        raise CommandError(f"{shown(name)!r} may be any of several imported streams ({ids}): name one of these ids.")
+    return candidates[0] if candidates else None
 
 
 def _looks_like_a_path(name: str) -> bool:
-    """Only then is the database left alone: a missing file has to be said where no database is set up, too."""
+    """Only then is the database left alone: a missing file has to be reported where no database is set up, too."""
     return "/" in name or name.endswith((".db", ".sqlite", ".sqlite3", ".ndjson", ".jsonl", ".json"))
 
 
-def _of_path(path: Place, format_name: str | None, wanted: str | None, traces: Sequence[Traces]) -> Target:
+def _of_path(path: Place, format_name: str | None, picked: str | None, traces: Sequence[Traces]) -> Target:
     refuse_own_database(path)
-    if isinstance(path, Dsn) and wanted is not None:
+    if isinstance(path, Dsn) and picked is not None:
         format_ = reading.format_of(path, format_name)
-        native_id = _wanted_of(path, format_, wanted)
-        stored = reading.one(path, format_, native_id)
+        native_id = _native_id_of(path, format_, picked)
+        stored = reading.read_one(path, format_, native_id)
         return _chosen(str(path), path.name, Store(path, format_, () if stored is None else (stored,)), None, traces)
-    return _chosen(str(path), visible(places.real(path)), read_store(path, format_name), wanted, traces)
+    return _chosen(str(path), visible(places.real(path)), read_store(path, format_name), picked, traces)
 
 
-def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequence[Traces]) -> Target:
+def _chosen(path: str, real: str, store: Store, picked: str | None, traces: Sequence[Traces]) -> Target:
     format_ = store.format
     stored_by_oid = {short_id(real, format_.name, stored.conversation.native_id): stored for stored in store.conversations}
     by_native_id = {stored.conversation.native_id: stored.conversation for stored in store.conversations}
     now = store.origin.read_at if store.origin else int(timezone.now().timestamp() * 1000)
     traces = [*traces, *([store.traces] if store.traces else [])]
     deployed = _deployed(store)
-    held = frozenset(by_native_id)
+    native_ids = frozenset(by_native_id)
     chosen = tuple(
         Chosen(
             oid,
@@ -252,9 +252,9 @@ def _chosen(path: str, real: str, store: Store, wanted: str | None, traces: Sequ
             None,
             by_native_id.get(stored.conversation.fact("compactedFrom") or ""),
             bundle.bleeding(stored.conversation) or format_.bleeding(stored.conversation.native_id, by_native_id),
-            held,
+            native_ids,
         )
-        for oid, stored in (stored_by_oid if wanted is None else _picked(stored_by_oid, wanted, place(path))).items()
+        for oid, stored in (stored_by_oid if picked is None else _picked(stored_by_oid, picked, place(path))).items()
     )
     return Target(path, format_.name, chosen, tuple((problem.where, problem.reason) for problem in store.problems))
 
@@ -265,46 +265,47 @@ def _deployed(store: Store) -> tuple[str, str, str]:
     return known_judges(origin) if origin else (format_.default_reader, format_.default_projection, format_.default_profile)
 
 
-def _picked(stored_by_oid: Mapping[str, Stored], wanted: str, path: Place) -> dict[str, Stored]:
-    """The one conversation that `wanted` names. Raises CommandError."""
+def _picked(stored_by_oid: Mapping[str, Stored], picked: str, path: Place) -> dict[str, Stored]:
+    """The one conversation that `picked` names. Raises CommandError."""
     ids = {oid: stored.conversation.native_id for oid, stored in stored_by_oid.items()}
-    exact = [oid for oid, native_id in ids.items() if wanted in (oid, native_id)]
-    found = exact or [oid for oid, native_id in ids.items() if wanted and (native_id.startswith(wanted) or oid.startswith(wanted.lower()))]
-    if len(found) != 1:
-        what = f"{len(found)} conversations whose id starts with" if found else "no conversation"
-        held = _listed([ids[oid] for oid in found or ids])
-        raise CommandError(f"{shown(str(path), 4096)} holds {what} {shown(wanted)!r}; it holds {held}: write one of these ids.")
-    return {found[0]: stored_by_oid[found[0]]}
+    exact = [oid for oid, native_id in ids.items() if picked in (oid, native_id)]
+    oids = exact or [oid for oid, native_id in ids.items() if picked and (native_id.startswith(picked) or oid.startswith(picked.lower()))]
+    if len(oids) != 1:
+        raise _not_one(path, picked, [ids[oid] for oid in oids], [*ids.values()])
+    return {oids[0]: stored_by_oid[oids[0]]}
 
 
-def _wanted_of(where: Dsn, format_: Format, wanted: str) -> str:
-    """The native id that `wanted` names: it itself, or ours or the start of it. Raises CommandError."""
-    ids = reading.native_ids(where, format_)
-    if wanted in ids:
-        return wanted
+def _native_id_of(where: Dsn, format_: Format, picked: str) -> str:
+    """The native id that `picked` names: it itself, or ours or the start of it. Raises CommandError."""
+    ids = stores.native_ids(where, format_)
+    if picked in ids:
+        return picked
     # A number that no conversation has must not open another one, whose id of ours happens to start with it.
-    may_be_ours = wanted and (not wanted.isdecimal() or len(wanted) == len(short_id("")))
-    found = [native_id for native_id in ids if may_be_ours and short_id(where.name, format_.name, native_id).startswith(wanted.lower())]
-    if len(found) != 1:
-        what = f"{len(found)} conversations whose id starts with" if found else "no conversation"
-        raise CommandError(
-            f"{shown(where.name, 4096)} holds {what} {shown(wanted)!r}; it holds {_listed(found or ids)}: write one of these ids."
-        )
-    return found[0]
+    may_be_ours = picked and (not picked.isdecimal() or len(picked) == len(short_id("")))
+    native_ids = [name for name in ids if may_be_ours and short_id(where.name, format_.name, name).startswith(picked.lower())]
+    if len(native_ids) != 1:
+        raise _not_one(where, picked, native_ids, ids)
+    return native_ids[0]
 
 
-def _of_row(row: models.Conversation, format_name: str | None, wanted: str | None, traces: Sequence[Traces]) -> Target:
+def _not_one(where: Place, picked: str, native_ids: Sequence[str], all_ids: Sequence[str]) -> CommandError:
+    what = f"{len(native_ids)} conversations whose id starts with" if native_ids else "no conversation"
+    ids = _listed(native_ids or all_ids)
+    return CommandError(f"{shown(str(where), 4096)} holds {what} {shown(picked)!r}; it holds {ids}: write one of these ids.")
+
+
+def _of_row(row: models.Conversation, format_name: str | None, picked: str | None, traces: Sequence[Traces]) -> Target:
     source, stored = row.source, loading.stored(row)
     native_id = stored.conversation.native_id
     if format_name not in (None, source.format):
         raise CommandError(f"Conversation {row.oid} was imported as {source.format}: leave --format out, or name the path of its store.")
-    if wanted is not None and not (native_id.startswith(wanted) or row.oid.startswith(wanted.lower())):
+    if picked is not None and not (native_id.startswith(picked) or row.oid.startswith(picked.lower())):
         raise CommandError(f"TARGET already names conversation {row.oid}: leave --conversation out, or name the path of its store.")
     trace = trace_of(traces, native_id) if traces else loading.trace(row, native_id)
     taken_at = int(source.read_at.timestamp() * 1000)
-    format_, found = loading.format_of(source), stored.conversation
-    archive, bleeding = loading.archive(source, found), bundle.bleeding(found) or format_.bleeding(native_id, loading.ids_of(source))
-    judges = own_judges(found, source.projection, source.profile)
+    format_, content = loading.format_of(source), stored.conversation
+    archive, bleeding = loading.archive(source, content), bundle.bleeding(content) or format_.bleeding(native_id, loading.ids_of(source))
+    judges = own_judges(content, source.projection, source.profile)
     chosen = Chosen(row.oid, stored, format_, trace, taken_at, source.reader, *judges, row, archive, bleeding)
     problems = tuple((problem["where"], problem["reason"]) for problem in source.problems)
     return Target(source.path, source.format, (chosen,), problems)

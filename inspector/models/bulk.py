@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model
 
-_ASKED = 10_000
+_KEYS_PER_QUERY = 10_000
 
 
 def insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[Any]], ignore_known: bool = False) -> None:
@@ -38,7 +38,7 @@ def _unknown(model: type[Model], key: str, rows: Iterable[Sequence[Any]]) -> lis
     """COPY has no ON CONFLICT."""
     by_key = {row[0]: row for row in rows}
     names = iter(list(by_key))
-    while asked := list(islice(names, _ASKED)):
-        for known in model._default_manager.filter(**{f"{key}__in": asked}).values_list(key, flat=True):
-            del by_key[known]
+    while keys := list(islice(names, _KEYS_PER_QUERY)):
+        for known_key in model._default_manager.filter(**{f"{key}__in": keys}).values_list(key, flat=True):
+            del by_key[known_key]
     return list(by_key.values())

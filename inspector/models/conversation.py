@@ -22,7 +22,7 @@ class Payload(models.Model):
 
 
 class Conversation(models.Model):
-    """The columns beside the identity are a summary of the newest revision, for lists."""
+    """The columns next to the identity are a summary of the newest revision, for lists."""
 
     oid = models.CharField(max_length=12, unique=True)
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="conversations")
@@ -79,7 +79,7 @@ class Revision(models.Model):
     digest = models.CharField(max_length=64)
     seen_at = models.DateTimeField()
     shared_facts = JsonText(default=dict)
-    """Facts that stand in records which the conversation shares with others (the index)."""
+    """Facts that are in records which the conversation shares with others (the index)."""
 
     class Meta:
         ordering = ("number",)

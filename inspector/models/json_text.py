@@ -1,4 +1,4 @@
-"""JSON columns that give back what was put in, on every database."""
+"""JSON columns that return what was put in, on every database."""
 
 import json
 from typing import TYPE_CHECKING, Any

@@ -43,30 +43,22 @@ def _stored(conversation_id: int, format_name: str, number: int) -> Stored:
     # As plain values, for two model objects a row take longer than the reading; and in no order, for SQLite would copy every payload to sort them.
     rows = Record.objects.filter(Record.at(number), conversation_id=conversation_id).order_by()
     values = rows.values_list("key", "key_bytes", "position", "pk", "storage", "payload__data").iterator(chunk_size=2000)
-    found_rows = [
+    plain_rows = [
         ((name.encode("utf-8", "surrogateescape") if exact is None else bytes(exact), position, pk), storage, bytes(data))
         for name, exact, position, pk, storage, data in values
     ]
     # Rows that stayed keep the position that they had when they came: the order is the store's own, by the bytes of the key.
-    found_rows.sort(key=itemgetter(0))
-    records = [StoredRecord(place[0].decode("utf-8", "surrogateescape"), Cell(data, storage)) for place, storage, data in found_rows]
-    del found_rows
-    found = next(format_named(format_name).read(records), None) or _without_records(conversation_id, format_name)
-    facts = {**found.conversation.facts, **{name: Fact(name, value) for name, value in revision.shared_facts.items()}}
-    native_id = _native_id(conversation_id, found.conversation.native_id)
-    return Stored(replace(found.conversation, native_id=native_id, facts=facts), tuple(records))
-
-
-def _native_id(conversation_id: int, alone: str) -> str:
-    """Of session files whose headers have one id, each is known by its file too, which its own records, read `alone`, cannot say."""
-    known = Conversation.objects.values_list("native_id", flat=True).get(pk=conversation_id)
-    return known if known.startswith(f"{alone} ") and known.endswith(".jsonl") else alone
-
-
-def _without_records(conversation_id: int, format_name: str) -> Stored:
-    """A conversation that only the index of its store names."""
-    native_id = Conversation.objects.values_list("native_id", flat=True).get(pk=conversation_id)
-    return Stored(model.Conversation(native_id, format_name, ()), ())
+    plain_rows.sort(key=itemgetter(0))
+    records = [StoredRecord(place[0].decode("utf-8", "surrogateescape"), Cell(data, storage)) for place, storage, data in plain_rows]
+    del plain_rows
+    known_id = Conversation.objects.values_list("native_id", flat=True).get(pk=conversation_id)
+    # Without records: only the index of its store names it.
+    result = next(format_named(format_name).read(records), None) or Stored(model.Conversation(known_id, format_name, ()), ())
+    facts = {**result.conversation.facts, **{name: Fact(name, value) for name, value in revision.shared_facts.items()}}
+    # Of session files whose headers have one id, each is known by its file too, which its own records cannot say.
+    own_id = result.conversation.native_id
+    native_id = known_id if known_id.startswith(f"{own_id} ") and known_id.endswith(".jsonl") else own_id
+    return Stored(replace(result.conversation, native_id=native_id, facts=facts), tuple(records))
 
 
 def trace(conversation: Conversation, native_id: str) -> traces.Trace | None:
@@ -107,41 +99,41 @@ def case(conversation: Conversation, reader: str, revision: int | None = None, l
     return case_around(conversation, with_leaf(stored(conversation, revision).conversation, leaf), reader)
 
 
-def case_around(conversation: Conversation, found: Core, reader: str, ids: Iterable[str] | None = None) -> Case:
-    """`found`, with what our database holds around it; `ids` are those of its source, where the caller has them. Raises UnknownReader."""
+def case_around(conversation: Conversation, content: Core, reader: str, ids: Iterable[str] | None = None) -> Case:
+    """`content`, with what our database holds around it; `ids` are those of its source, where the caller has them. Raises UnknownReader."""
     source = conversation.source
-    bleeding = bundle.bleeding(found) or format_of(source).bleeding(found.native_id, ids_of(source) if ids is None else ids)
+    bleeding = bundle.bleeding(content) or format_of(source).bleeding(content.native_id, ids_of(source) if ids is None else ids)
     taken_at = int(source.read_at.timestamp() * 1000)
-    return case_of(found, reader, trace(conversation, found.native_id), taken_at, archive(source, found), bleeding)
+    return case_of(content, reader, trace(conversation, content.native_id), taken_at, archive(source, content), bleeding)
 
 
 def ids_of(source: Source) -> list[str]:
     return list(source.conversations.filter(is_gone=False).values_list("native_id", flat=True))
 
 
-def archive(source: Source, found: Core) -> Core | None:
+def archive(source: Source, content: Core) -> Core | None:
     """What the conversation was compacted from, where its store holds that."""
-    native_id = found.fact("compactedFrom")
-    row = held(source, native_id) if native_id else None
+    native_id = content.fact("compactedFrom")
+    row = present_conversation(source, native_id) if native_id else None
     return stored(row).conversation if row else None
 
 
-def held(source: Source, native_id: str) -> Conversation | None:
+def present_conversation(source: Source, native_id: str) -> Conversation | None:
     """The conversation with this id, where the source still holds it."""
     return source.conversations.filter(oid=Conversation.oid_of(source, native_id), is_gone=False).first()
 
 
 def exchange(stream: Stream) -> Exchange:
-    """The captured exchange; its happenings are read again at every call. Raises SourceProblem for one that stands in its file only, in the middle too."""
-    return _kept(stream) if stream.is_kept else _in_its_file(stream)
+    """The captured exchange; its happenings are read again at every call. Raises SourceProblem for one that is in its file only, in the middle too."""
+    return _from_database(stream) if stream.is_kept else _from_file(stream)
 
 
-def _kept(stream: Stream) -> Exchange:
+def _from_database(stream: Stream) -> Exchange:
     # Listed now: a download is read after its view has ended, when another import may have taken the parts away. Payloads stay.
     parts = list(StreamPart.objects.filter(stream_id=stream.pk).order_by("position").values_list("payload_id", "payload__size"))
-    found = next(own.exchanges(lambda offset=0: _parts(parts, offset), stream.native_id))
-    # What was said of the file when it was read is kept beside it; of our own lines there is nothing to say.
-    return replace(found, problems=tuple(stream.problems))
+    captured = next(own.exchanges(lambda offset=0: _parts(parts, offset), stream.native_id))
+    # The problems of the file when it was read are kept with it; our own lines have none.
+    return replace(captured, problems=tuple(stream.problems))
 
 
 def _parts(parts: Sequence[tuple[str, int]], offset: int) -> Iterator[bytes]:
@@ -155,15 +147,15 @@ def _parts(parts: Sequence[tuple[str, int]], offset: int) -> Iterator[bytes]:
         at += size
 
 
-def _in_its_file(stream: Stream) -> Exchange:
-    found = captures.read_again(stream.source.path, stream.source.format, (stream.file_size, stream.file_time))
-    if stream.position >= len(found.exchanges):
-        raise captures.WentOn(found.path)
-    return found.exchanges[stream.position]
+def _from_file(stream: Stream) -> Exchange:
+    capture = captures.read_again(stream.source.path, stream.source.format, (stream.file_size, stream.file_time))
+    if stream.position >= len(capture.exchanges):
+        raise captures.WentOn(capture.path)
+    return capture.exchanges[stream.position]
 
 
 def refuse_another_file(stream: Stream) -> None:
-    """Raises SourceProblem where the stream stands in its file only, and that is another one by now: what was kept of it for pages is then not shown either."""
+    """Raises SourceProblem where the stream is in its file only, and that has changed: what was kept of it for pages is then not shown either."""
     if not stream.is_kept:
         captures.refuse_another(stream.source.path, (stream.file_size, stream.file_time))
 

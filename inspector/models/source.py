@@ -25,7 +25,7 @@ class Source(models.Model):
     profile = models.CharField(max_length=80, blank=True)
     read_at = models.DateTimeField()
     written_at = models.DateTimeField(null=True)
-    """When the file, or the -wal file beside it, was last written, as its file system said at the import."""
+    """When the file, or the -wal file next to it, was last written, as its file system reported at the import."""
     came_from = models.TextField(blank=True)
     """Where a copy was taken, in the words of the person who imported it."""
     sealed = models.TextField(blank=True)

@@ -10,7 +10,7 @@ from inspector.models.source import Source
 
 
 class Stream(models.Model):
-    """One captured exchange. The columns beside the identity are a summary of what was read last."""
+    """One captured exchange. The other columns are a summary of what was read last."""
 
     oid = models.CharField(max_length=12, unique=True)
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="streams")

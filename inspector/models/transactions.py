@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from django.db import connection, connections, transaction
 
 WAIT = "20s"
-"""As long as SQLite waits for another writer; then the person is told that it is busy."""
+"""As long as SQLite waits for another writer; then it is reported as busy."""
 _LOCK = int.from_bytes(b"inspect0")
 
 

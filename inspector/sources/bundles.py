@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from inspector.bundle import BrokenBundle, Members, Sealed, unseal
 from inspector.sources import files
-from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.problems import SourceProblem
 
 MAX_TOTAL = 1 << 30
 """Bytes, all members unpacked."""
@@ -21,27 +21,20 @@ _MAX_DIRECTORY = 4 << 20
 _END, _END64 = b"PK\5\6", b"PK\6\7"
 _END_SIZE, _END64_SIZE = 22, 20
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
+_LIMITS = f"holds {MAX_MEMBERS:,} members and {MAX_TOTAL >> 20:,} MiB unpacked at most"
 
 
 @dataclass(eq=False)
 class NotABundle(SourceProblem):
     reason: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} is no sound evidence bundle ({shown(self.reason, 300)}), so nothing was read; ask for it again, or make a new one with `bundle`."
+    template = "{place} is no sound evidence bundle ({reason}), so nothing was read; ask for it again, or make a new one with `bundle`."
+    text_limit = 300
 
 
 @dataclass(eq=False)
 class TooLargeToSeal(SourceProblem):
-    held: str
-
-    @property
-    def sentence(self) -> str:
-        return f"The conversation in {self.place} with its trace holds {self.held}, and a bundle {_LIMITS}; hand over copies of the store and its traces instead."
-
-
-_LIMITS = f"holds {MAX_MEMBERS:,} members and {MAX_TOTAL >> 20:,} MiB unpacked at most"
+    contents: str
+    template = f"The conversation in {{place}} with its trace holds {{contents}}, and a bundle {_LIMITS}; hand over copies of the store and its traces instead."
 
 
 def pack(members: Mapping[str, bytes], source: Path) -> bytes:
@@ -56,16 +49,6 @@ def pack(members: Mapping[str, bytes], source: Path) -> bytes:
             info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o600 << 16
             archive.writestr(info, data)
     return out.getvalue()
-
-
-def write(out: Path, data: bytes) -> None:
-    """The bundle in the new file `out` (mode 0600). Raises what `files.new_file` raises."""
-    with files.new_file(out) as descriptor:
-        try:
-            with open(descriptor, "wb", closefd=False) as file:
-                file.write(data)
-        except OSError as error:
-            raise files.problem(error, out) from error
 
 
 def open_bundle(path: Path) -> Sealed:
@@ -109,7 +92,7 @@ def _members(path: Path, file: BinaryIO) -> Members:
 
 
 def _refuse_large_directory(path: Path, file: BinaryIO) -> None:
-    """Before zipfile reads it: a directory of millions of entries is a bomb of its own, and ours stand at the end without a comment."""
+    """Before zipfile reads it: a directory of millions of entries is a bomb of its own, and ours are at the end without a comment."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _END_SIZE - _END64_SIZE))
     tail = file.read()

@@ -1,4 +1,4 @@
-"""Captures of streams as sources: which kind a file is, and its bytes as often as they are asked for, never held."""
+"""Captures of streams as sources: which kind a file is, and its bytes as often as needed, never kept in memory."""
 
 import os
 import tempfile
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from inspector.sources import files
-from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.problems import SourceProblem
 from inspector.streams.captures import raw
 from inspector.streams.captures.base import BOM, Kind, NoCapture, Opened, head_of, json_object
 from inspector.streams.captures.catalogue import HEAD, KINDS, kind_named
@@ -33,24 +33,19 @@ class NotRead(SourceProblem):
     """A capture of which nothing can be read."""
 
     reason: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} cannot be read as a capture. {shown(self.reason, 1000)}"
+    template = "{place} cannot be read as a capture. {reason}"
+    text_limit = 1000
 
 
-@dataclass(eq=False)
 class WentOn(SourceProblem):
-    """A capture that stands in its file only, and that file is another one by now."""
+    """A capture whose bytes are in its file only, and that file has changed."""
 
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} has changed since it was imported, and is too large to be kept here: import it again."
+    template = "{place} has changed since it was imported, and is too large to be kept here: import it again."
 
 
 @dataclass(frozen=True, slots=True)
 class Captures:
-    """`kind` is one of `captures.catalogue`; ids of exchanges differ within the file. What is said of a single exchange stands with it."""
+    """`kind` is one of `captures.catalogue`; ids of exchanges differ within the file. Problems of a single exchange are kept with it."""
 
     path: Path
     kind: str
@@ -62,15 +57,11 @@ class Captures:
 
 def of_path(path: Path) -> Opened:
     """The bytes that the file has now; what is appended later is not looked at, so that every pass sees the same. Raises SourceProblem."""
-    found = files.regular(path)
-    try:
-        size = found.stat().st_size
-    except OSError as error:
-        raise files.problem(error, path) from error
+    real_path, size = files.regular(path), files.status(path).st_size
 
     def blocks(offset: int = 0) -> Iterator[bytes]:
         try:
-            with files.opened(found) as file:
+            with files.opened(real_path) as file:
                 yield from _blocks(file, offset, size)
         except OSError as error:
             raise files.problem(error, path) from error
@@ -80,11 +71,7 @@ def of_path(path: Path) -> Opened:
 
 def stamp(path: Path) -> tuple[int, int]:
     """Bytes of the file, and when it was written, in nanoseconds since the epoch: what says that it is still the one that was read. Raises SourceProblem."""
-    found = files.regular(path)
-    try:
-        now = found.stat()
-    except OSError as error:
-        raise files.problem(error, path) from error
+    now = files.status(path)
     return now.st_size, now.st_mtime_ns
 
 
@@ -123,19 +110,15 @@ def spooled(pipe: IO[bytes], limit: int) -> tuple[Opened, int]:
 
 def write_new(out: Path, lines: Iterable[bytes]) -> None:
     """Writes a capture to a new file, whole or not at all. Raises AlreadyThere and other SourceProblem."""
-    with files.new_file(out) as descriptor:
-        try:
-            with os.fdopen(descriptor, "wb", closefd=False) as file:
-                file.writelines(lines)
-        except OSError as error:
-            raise files.problem(error, out) from error
+    with files.new_file(out) as descriptor, os.fdopen(descriptor, "wb", closefd=False) as file:
+        file.writelines(lines)
 
 
 def kind_of(opened: Opened, name: str) -> Kind | None:
     """The kind that the first bytes show. Plain bytes are taken for a capture only where they hold events: nearly every text could be one else."""
     head = head_of(opened, HEAD).removeprefix(BOM)
-    found = next((kind for kind in KINDS if kind.sniff(head, name)), None)
-    return None if found is not None and found.name == _RAW and not _holds_events(head) else found
+    recognized = next((kind for kind in KINDS if kind.sniff(head, name)), None)
+    return None if recognized is not None and recognized.name == _RAW and not _holds_events(head) else recognized
 
 
 def _holds_events(head: bytes) -> bool:
@@ -173,32 +156,32 @@ def refuse_another(name: str, read_at: tuple[int, int]) -> Path:
 
 def read_from(opened: Opened, path: Path, name: str, kind: Kind) -> Captures:
     """`path` is for sentences. Raises NotRead and other SourceProblem."""
-    found: list[Exchange] = []
+    exchanges: list[Exchange] = []
     problems: list[Problem] = []
-    taken: dict[str, int] = {}
+    last_numbers: dict[str, int] = {}
     try:
         for exchange in kind.exchanges(opened, name):
-            if len(found) == MOST:
+            if len(exchanges) == MOST:
                 problems.append(Problem("the file", f"It holds more than {MOST:,} exchanges, of which the first {MOST:,} are read."))
                 break
-            found.append(_alone(exchange, taken))
+            exchanges.append(_with_unique_id(exchange, last_numbers))
     except NoCapture as problem:
-        if not found:
+        if not exchanges:
             raise NotRead(path, str(problem)) from None
         problems.append(Problem("the file", str(problem)))
-    if not found:
+    if not exchanges:
         raise NotRead(path, "It holds no answer of a model.")
-    return Captures(path, kind.name, tuple(found), tuple(problems))
+    return Captures(path, kind.name, tuple(exchanges), tuple(problems))
 
 
-def _alone(exchange: Exchange, taken: dict[str, int]) -> Exchange:
-    """With an id that no earlier exchange of the file has: writers may give one to several. `taken`: id -> the last number given to it."""
-    wanted = exchange.native_id[:ID_KEPT]
-    name, number = wanted, taken.get(wanted, 1)
+def _with_unique_id(exchange: Exchange, last_numbers: dict[str, int]) -> Exchange:
+    """With an id that no earlier exchange of the file has: writers may give one to several. `last_numbers`: id -> the last number used for it."""
+    native_id = exchange.native_id[:ID_KEPT]
+    name, number = native_id, last_numbers.get(native_id, 1)
     # From where the last of this id ended: ten thousand that are all named alike would else be looked for fifty million times.
-    while name in taken:
+    while name in last_numbers:
         number += 1
-        name = f"{wanted} ({number})"
-    taken[wanted] = number
-    taken.setdefault(name, 1)
+        name = f"{native_id} ({number})"
+    last_numbers[native_id] = number
+    last_numbers.setdefault(name, 1)
     return exchange if name == exchange.native_id else replace(exchange, native_id=name)

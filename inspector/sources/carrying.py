@@ -16,21 +16,21 @@ _GRACE = 0.01
 
 def opened_files(base: Path, changes: Sequence[Change]) -> dict[Path, int]:
     """The files that are replaced, each by its descriptor: what a program puts into one of them later can be seen only there."""
-    found: dict[Path, int] = {}
+    descriptors: dict[Path, int] = {}
     try:
         for change in changes:
             place = place_of(base, change.key)
             if change.before is not None and is_regular(place):
-                found[place] = os.open(place, os.O_RDONLY)
+                descriptors[place] = os.open(place, os.O_RDONLY)
     except OSError:
-        for descriptor in found.values():
+        for descriptor in descriptors.values():
             os.close(descriptor)
         raise
-    return found
+    return descriptors
 
 
 def carry_over(path: Path, base: Path, opened: Mapping[Path, int], changes: Sequence[Change]) -> None:
-    """pi takes no lock: what it wrote between the comparison and the rename stands in the old file alone, and goes after what we wrote.
+    """pi takes no lock: what it wrote between the comparison and the rename is in the old file only, and goes after what we wrote.
 
     Where it did more than append, its own file is put back. Raises Moved.
     """

@@ -36,13 +36,11 @@ class DataFolder(SourceProblem):
 @dataclass(eq=False)
 class ServerFolder(SourceProblem):
     version: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} is the data folder of a PostgreSQL server ({shown(self.version, 20)}), which only that server reads; "
-            "start it, and name the database as postgresql://USER@HOST:PORT/NAME."
-        )
+    template = (
+        "{place} is the data folder of a PostgreSQL server ({version}), which only that server reads; "
+        "start it, and name the database as postgresql://USER@HOST:PORT/NAME."
+    )
+    text_limit = 20
 
 
 def refuse(path: Path) -> None:
@@ -54,7 +52,7 @@ def refuse(path: Path) -> None:
             reach.refuse(folder / "PG_VERSION")
             if (folder / "PG_VERSION").is_file() and all((folder / name).is_dir() for name in _SOME):
                 version = f"PostgreSQL {_start(folder / 'PG_VERSION', 20).decode('ascii', 'replace').strip()}"
-                raise DataFolder(folder, version, _holder(folder)) if _is_lite(folder) else ServerFolder(folder, version)
+                raise DataFolder(folder, version, _holder(folder)) if _is_pglite(folder) else ServerFolder(folder, version)
 
 
 def _start(path: Path, size: int) -> bytes:
@@ -64,7 +62,7 @@ def _start(path: Path, size: int) -> bytes:
     return b""
 
 
-def _is_lite(folder: Path) -> bool:
+def _is_pglite(folder: Path) -> bool:
     """By gbrain's lock or name, or by what the only process of PGLite leaves in the file of the postmaster: -42 for a process id."""
     if (folder / LOCK).is_dir() or folder.suffix == ".pglite":
         return True
@@ -73,10 +71,10 @@ def _is_lite(folder: Path) -> bool:
 
 def _holder(folder: Path) -> str:
     try:
-        said = json.loads(_start(folder / LOCK / "lock", _LOCK_BYTES))
+        owner = json.loads(_start(folder / LOCK / "lock", _LOCK_BYTES))
     except (ValueError, RecursionError):
         return "a process that its lock does not name" if (folder / LOCK).is_dir() else ""
-    pid = said.get("pid") if isinstance(said, dict) else None
+    pid = owner.get("pid") if isinstance(owner, dict) else None
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:
         return "a process that its lock does not name"
     with suppress(OSError, OverflowError):
@@ -84,5 +82,5 @@ def _holder(folder: Path) -> str:
             os.kill(pid, 0)
         except ProcessLookupError:
             return ""
-    command = said.get("command")
+    command = owner.get("command")
     return f"process {pid}{f' ({shown(command, 60)})' if isinstance(command, str) else ''}"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from inspector.conversation import jsontext
 from inspector.sources import files
-from inspector.sources.opening import side, told
+from inspector.sources.opening import problems_of, side
 from inspector.sources.problems import AlreadyThere, NoFolder, NotWritable
 from inspector.traces.body_hash import body_hash
 from inspector.traces.record_id import record_id
@@ -41,7 +41,7 @@ _COMPRESSED_FROM = 1024
 def write_dispatch_store(path: Path, rows: Iterable[tuple[str, str, str]]) -> None:
     """A new dispatch.db of (namespace, key, value text); the last of two equal keys wins, as upstream sets.
 
-    Parents are made; the file stands alone afterwards (WAL mode, no -wal). Raises AlreadyThere, NotWritable, NoRoom.
+    Parents are made; the file is complete by itself afterwards (WAL mode, no -wal). Raises AlreadyThere, NotWritable, NoRoom.
     """
     with _database(path) as connection:
         for statement in _STORE:
@@ -68,7 +68,7 @@ def write_trace_store(path: Path, log_records: Iterable[Mapping[str, Any]], sche
 def write_journal(path: Path, log_records: Iterable[Mapping[str, Any]]) -> None:
     """A new NDJSON journal, one LogRecord per line. Raises AlreadyThere, NotWritable, NoRoom."""
     _make_parents(path)
-    with files.new_file(path) as descriptor, told(path, writing=True), os.fdopen(descriptor, "wb", closefd=False) as file:
+    with files.new_file(path) as descriptor, problems_of(path, writing=True), os.fdopen(descriptor, "wb", closefd=False) as file:
         file.writelines(jsontext.encode(jsontext.compact(dict(record))) + b"\n" for record in log_records)
 
 
@@ -80,7 +80,7 @@ def _database(path: Path) -> Iterator[sqlite3.Connection]:
         # Side files left by another database of this name would be taken for ours.
         if files.exists(side(path, suffix)):
             raise AlreadyThere(side(path, suffix))
-    with files.new_file(path), told(path, writing=True), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with files.new_file(path), problems_of(path, writing=True), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("BEGIN")
         yield connection

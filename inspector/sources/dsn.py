@@ -1,4 +1,4 @@
-"""The address of a PostgreSQL database, beside paths the other place where a source can be."""
+"""The address of a PostgreSQL database: next to a path, the other place where a source can be."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

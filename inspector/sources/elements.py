@@ -17,7 +17,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
 
 
-class State(StrEnum):
+class ChangeState(StrEnum):
     """What a store holds of a change: what was there before it, what it puts there, or neither, since another program wrote something else."""
 
     BEFORE = "before"
@@ -26,7 +26,7 @@ class State(StrEnum):
 
 
 class WrongShape(ValueError):
-    """The text is no JSON array of strings only, or no JSON object where a member is meant."""
+    """The text is no JSON array of strings only, or no JSON object where a member is expected."""
 
 
 class Absent(ValueError):
@@ -42,7 +42,7 @@ class Differs(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SharedPart:
     """`name`: the string, or the name of the member; `value`: the JSON text of the member's value. `start` and `end` are those of the whole part."""
 
     name: str
@@ -50,23 +50,23 @@ class _Part:
     start: int = 0
     end: int = 0
 
-    def is_same(self, other: "_Part") -> bool:
-        """A program that rewrites the text indents it in its own way: values count, not their spelling."""
+    def is_same(self, other: "_SharedPart") -> bool:
+        """A program that rewrites the text indents it in its own way: values count, not how they are written."""
         return self.name == other.name and (self.value == other.value or _value(self.value) == _value(other.value))
 
 
-def state(change: Change, stored: Cell | None) -> State:
+def state(change: Change, stored: Cell | None) -> ChangeState:
     """What `stored`, the record under the key of the change (None: there is none), holds of the change."""
     if not change.element:
-        return State.BEFORE if stored == change.before else State.AFTER if stored == change.after else State.NEITHER
+        return ChangeState.BEFORE if stored == change.before else ChangeState.AFTER if stored == change.after else ChangeState.NEITHER
     if stored is None and change.element is Element.MEMBER:
-        return State.NEITHER
+        return ChangeState.NEITHER
     try:
         _, parts = _parts(_text(stored.data if stored else b"", change.element), change.element)
         old, new = (_part(cell.data if cell else None, change.element) for cell in (change.before, change.after))
     except WrongShape:
-        return State.NEITHER
-    return State.BEFORE if _holds(parts, old, new) else State.AFTER if _holds(parts, new, old) else State.NEITHER
+        return ChangeState.NEITHER
+    return ChangeState.BEFORE if _holds(parts, old, new) else ChangeState.AFTER if _holds(parts, new, old) else ChangeState.NEITHER
 
 
 def whole(place: Place, change: Change, stored: Cell | None) -> Change:
@@ -94,7 +94,7 @@ def whole(place: Place, change: Change, stored: Cell | None) -> Change:
 def spliced(text: bytes, before: bytes | None, after: bytes | None, element: Element = Element.STRING) -> bytes:
     """The text without the part `before` (None: nothing is removed) and with `after` (None: nothing is added).
 
-    Strings are given plain (UTF-8), members as JSON text. A new part follows the last one, before the white space in front of the
+    Strings are given plain (UTF-8), members as JSON text. A new part follows the last one, before the white space before the
     bracket, so that removing it gives the first bytes back. Blank text counts as an empty array. Raises WrongShape, Absent, Present, Differs.
     """
     source = _text(text, element)
@@ -126,13 +126,13 @@ def spliced(text: bytes, before: bytes | None, after: bytes | None, element: Ele
     return result.encode("utf-8", "surrogateescape")
 
 
-def _holds(parts: Sequence[_Part], wanted: _Part | None, other: _Part | None) -> bool:
-    """Whether `wanted` is there (None: nothing is wanted), and `other` is not; a member is there where its name occurs once, with its value."""
-    if wanted is not None:
-        alike = [part for part in parts if part.name == wanted.name]
-        if not alike or not alike[-1].is_same(wanted) or (wanted.value and len(alike) > 1):
+def _holds(parts: Sequence[_SharedPart], present: _SharedPart | None, absent: _SharedPart | None) -> bool:
+    """Whether `present` is there (None: nothing need be), and `absent` is not; a member is there where its name occurs once, with its value."""
+    if present is not None:
+        alike = [part for part in parts if part.name == present.name]
+        if not alike or not alike[-1].is_same(present) or (present.value and len(alike) > 1):
             return False
-    return other is None or (wanted is not None and other.name == wanted.name) or all(part.name != other.name for part in parts)
+    return absent is None or (present is not None and absent.name == present.name) or all(part.name != absent.name for part in parts)
 
 
 def _text(data: bytes, element: Element) -> str:
@@ -140,12 +140,12 @@ def _text(data: bytes, element: Element) -> str:
     return "[]" if element is Element.STRING and not text.strip(" \t\r\n") else text
 
 
-def _part(data: bytes | None, element: Element) -> _Part | None:
+def _part(data: bytes | None, element: Element) -> _SharedPart | None:
     if data is None:
         return None
     text = data.decode("utf-8", "surrogateescape")
     if element is Element.STRING:
-        return _Part(text)
+        return _SharedPart(text)
     _, parts = _members(f"{{{text}}}")
     if len(parts) != 1:
         raise WrongShape
@@ -162,36 +162,36 @@ def _value(text: str) -> str:
     return json.dumps(json.loads(text), sort_keys=True) if text else ""
 
 
-def _parts(source: str, element: Element) -> tuple[int, list[_Part]]:
+def _parts(source: str, element: Element) -> tuple[int, list[_SharedPart]]:
     """Where the inside of the array or object begins, and its parts. Raises WrongShape."""
     return _strings(source) if element is Element.STRING else _members(source)
 
 
-def _members(source: str) -> tuple[int, list[_Part]]:
+def _members(source: str) -> tuple[int, list[_SharedPart]]:
     try:
-        found = jsontext.parse(source)
+        parsed = jsontext.parse(source)
     except Unreadable as error:
         raise WrongShape from error
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise WrongShape
     spans = json_pieces.member_spans(source)
-    return source.index("{") + 1, [_Part(name, source[at:end], start, end) for name, start, at, end in spans]
+    return source.index("{") + 1, [_SharedPart(name, source[at:end], start, end) for name, start, at, end in spans]
 
 
-def _strings(source: str) -> tuple[int, list[_Part]]:
+def _strings(source: str) -> tuple[int, list[_SharedPart]]:
     """A scan of its own, since `json` gives no positions."""
     at = _space(source, 0)
     if source[at : at + 1] != "[":
         raise WrongShape
     opening = at + 1
-    parts: list[_Part] = []
+    parts: list[_SharedPart] = []
     at = _space(source, opening)
     while source[at : at + 1] != "]" or parts:
         match = _STRING.match(source, at)
         if match is None:
             raise WrongShape
         try:
-            parts.append(_Part(json.loads(match[0]), "", match.start(), match.end()))
+            parts.append(_SharedPart(json.loads(match[0]), "", match.start(), match.end()))
         except ValueError as error:
             raise WrongShape from error
         at = _space(source, match.end())

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -34,14 +33,14 @@ NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _YEAR_9999 = 253_000_000_000
 
 
-class Line(NamedTuple):
+class FileLine(NamedTuple):
     """`offset` in bytes from the start of the file, `data` without its LF (a CR stays)."""
 
     offset: int
     data: bytes
 
 
-class TornLine(Line):
+class TornLine(FileLine):
     """The last line of a file, not (yet) ended by LF: a writer may be in the middle of it."""
 
 
@@ -66,22 +65,22 @@ def problem(error: OSError, path: Path) -> SourceProblem:
 def regular(path: Path) -> Path:
     """The real path of an existing regular file. Raises OutOfReach, Missing, NotAFile, NotReadable. A FIFO is refused here: opening it would hang."""
     try:
-        found = reach.real(path)
-        mode = found.stat().st_mode
+        real_path = reach.real(path)
+        mode = real_path.stat().st_mode
     except OSError as error:
         raise problem(error, path) from error
     except (ValueError, RuntimeError) as error:
         raise Missing(path) from error
     if stat.S_ISREG(mode):
-        return found
+        return real_path
     raise NotAFile(path, "folder" if stat.S_ISDIR(mode) else "pipe, socket or device")
 
 
 def opened(path: Path) -> BinaryIO:
     """A regular file, open for reading. Raises what `regular` raises."""
-    found = regular(path)
+    real_path = regular(path)
     try:
-        return os.fdopen(os.open(found, os.O_RDONLY | NOFOLLOW), "rb")
+        return os.fdopen(os.open(real_path, os.O_RDONLY | NOFOLLOW), "rb")
     except OSError as error:
         raise problem(error, path) from error
 
@@ -95,7 +94,7 @@ def real(path: Path) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Raises OutOfReach: outside, not even this is said."""
+    """Raises OutOfReach: outside, not even this is reported."""
     reach.refuse(path)
     try:
         return path.exists()
@@ -104,31 +103,22 @@ def exists(path: Path) -> bool:
 
 
 def written_at(path: Path) -> float | None:
-    """Seconds since the epoch when the file was last written, or its -wal file; None where nothing tells a time that can be. Raises OutOfReach."""
+    """Seconds since the epoch when the file was last written, or its -wal file; None where no valid time is known. Raises OutOfReach."""
     reach.refuse(path)
     times = []
-    for each in (path, path.with_name(path.name + "-wal")):
+    for file in (path, path.with_name(path.name + "-wal")):
         try:
-            times.append(each.stat().st_mtime)
+            times.append(file.stat().st_mtime)
         except (OSError, ValueError):
             continue
     return max((time for time in times if 0 <= time < _YEAR_9999), default=None)
 
 
-def size(path: Path) -> int:
-    """Bytes of a file. Raises Missing, NotAFile, NotReadable."""
-    found = regular(path)
+def status(path: Path) -> os.stat_result:
+    """Size, times and number of names (hard links) of a regular file. Raises Missing, NotAFile, NotReadable."""
+    real_path = regular(path)
     try:
-        return found.stat().st_size
-    except OSError as error:
-        raise problem(error, path) from error
-
-
-def names(path: Path) -> int:
-    """How many names (hard links) a file has. Raises Missing, NotAFile, NotReadable."""
-    found = regular(path)
-    try:
-        return found.stat().st_nlink
+        return real_path.stat()
     except OSError as error:
         raise problem(error, path) from error
 
@@ -145,7 +135,7 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     return data
 
 
-def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[Line]:
+def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[FileLine]:
     """Every line from byte `start` on, split on LF only; one without LF at the end comes as TornLine. Raises TooLarge for a longer line."""
     offset = start
     try:
@@ -153,7 +143,7 @@ def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[Line]:
             file.seek(start)
             while data := file.readline(limit + 1):
                 if data.endswith(b"\n"):
-                    yield Line(offset, data[:-1])
+                    yield FileLine(offset, data[:-1])
                 elif len(data) > limit:
                     raise TooLarge(path, f"The line at byte {offset}", limit)
                 else:
@@ -165,7 +155,7 @@ def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[Line]:
 
 @contextmanager
 def new_file(out: Path) -> Iterator[int]:
-    """A fresh file (its descriptor, mode 0600: stores hold secrets), removed again when the body fails.
+    """A fresh file (its descriptor, mode 0600: stores hold secrets), removed again when the body fails; an OSError of the body is raised as its problem.
 
     Raises OutOfReach, AlreadyThere, NoFolder, NotWritable, NoRoom, SideName.
     """
@@ -183,21 +173,13 @@ def new_file(out: Path) -> Iterator[int]:
         raise (NotWritable(out, "permission denied") if isinstance(named, NotReadable) else named) from error
     try:
         yield descriptor
-    except BaseException:
+    except BaseException as error:
         out.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise problem(error, out) from error
         raise
     finally:
         os.close(descriptor)
-
-
-def copy(path: Path, out: Path) -> None:
-    """Copies the bytes of a plain file into a new file. Not for databases: a copy of an open one is torn (see sqlite.backup)."""
-    with opened(path) as read, new_file(out) as descriptor:
-        try:
-            with os.fdopen(descriptor, "wb", closefd=False) as write:
-                shutil.copyfileobj(read, write, 1 << 20)
-        except OSError as error:
-            raise problem(error, path) from error
 
 
 @contextmanager

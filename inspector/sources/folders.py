@@ -14,7 +14,7 @@ from time import perf_counter
 from inspector.programs.formats import Cell, Change, InFiles, Record, Shape
 from inspector.sources import elements, files, lock_files, reach
 from inspector.sources.carrying import carry_over, opened_files
-from inspector.sources.elements import State
+from inspector.sources.elements import ChangeState
 from inspector.sources.problems import (
     NAMED,
     AlreadyThere,
@@ -34,7 +34,7 @@ MOST = 200_000
 DEPTH = 6
 TRIES = 4
 HEADS, HEAD = 8, 4096
-"""Files of a folder whose first bytes are looked at to tell its format, and how many bytes."""
+"""Files of a folder whose first bytes are read to detect its format, and how many bytes."""
 
 
 def is_folder(path: Path) -> bool:
@@ -50,16 +50,16 @@ def names(path: Path) -> tuple[str, ...]:
     """Keys of the regular files of the source, sorted; links are not followed and nothing below DEPTH folders is looked at. Raises OutOfReach, TooMany, NotReadable."""
     if not is_folder(path):
         return (reach.real(path).name,)
-    found: list[str] = []
+    keys: list[str] = []
     base = reach.real(path)
-    for folder, below, held in os.walk(base, onerror=_refuse_closed):
+    for folder, below, file_names in os.walk(base, onerror=_refuse_closed):
         at = Path(folder)
         if len(at.relative_to(base).parts) >= DEPTH:
             below.clear()
-        found += [f"{base.name}/{(at / name).relative_to(base).as_posix()}" for name in held if is_regular(at / name)]
-        if len(found) > MOST:
+        keys += [f"{base.name}/{(at / name).relative_to(base).as_posix()}" for name in file_names if is_regular(at / name)]
+        if len(keys) > MOST:
             raise TooMany(path, MOST)
-    return tuple(sorted(found))
+    return tuple(sorted(keys))
 
 
 def _refuse_closed(error: OSError) -> None:
@@ -70,9 +70,9 @@ def _refuse_closed(error: OSError) -> None:
 
 def shape(path: Path) -> Shape:
     """What a format gets to see of a folder: its name, the names of its files, and how the first of those with lines of JSON begin."""
-    found = names(path)
-    lines = islice((name for name in found if name.endswith(".jsonl")), HEADS)
-    return Shape(b"", {}, reach.real(path).name, found, tuple(_head(root(path) / name) for name in lines))
+    keys = names(path)
+    lines = islice((name for name in keys if name.endswith(".jsonl")), HEADS)
+    return Shape(b"", {}, reach.real(path).name, keys, tuple(_head(root(path) / name) for name in lines))
 
 
 def _head(path: Path) -> bytes:
@@ -92,23 +92,23 @@ def records(path: Path, format_: InFiles) -> list[Record]:
     if not files.exists(path):
         raise Missing(path)
     for _ in range(TRIES):
-        wanted = [name for name in names(path) if format_.wants(name)]
-        before = {name: _stamp(root(path) / name) for name in wanted}
+        file_names = [name for name in names(path) if format_.wants(name)]
+        before = {name: _stamp(root(path) / name) for name in file_names}
         try:
-            found = [Record(_key(name), Cell(files.read_bytes(root(path) / name), "file")) for name in wanted]
+            contents = [Record(_key(name), Cell(files.read_bytes(root(path) / name), "file")) for name in file_names]
         except SourceProblem:
-            if all(_stamp(root(path) / name) == before[name] for name in wanted):
+            if all(_stamp(root(path) / name) == before[name] for name in file_names):
                 raise
             continue
-        if before == {name: _stamp(root(path) / name) for name in wanted}:
-            return found
+        if before == {name: _stamp(root(path) / name) for name in file_names}:
+            return contents
     raise Changing(path)
 
 
 def cells(path: Path, keys: Iterable[str]) -> dict[str, Cell | None]:
     """The content of the files with these keys; None where there is no such file. Raises SourceProblem."""
-    found = {key: _content(place_of(root(path), key)) for key in keys}
-    return {key: None if data is None else Cell(data, "file") for key, data in found.items()}
+    contents = {key: _content(place_of(root(path), key)) for key in keys}
+    return {key: None if data is None else Cell(data, "file") for key, data in contents.items()}
 
 
 def size(path: Path, format_: InFiles) -> int:
@@ -122,23 +122,23 @@ def _key(name: str) -> str:
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     with suppress(OSError):
-        found = path.stat()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        status = path.stat()
+        return status.st_ino, status.st_size, status.st_mtime_ns
     return None
 
 
 def copy(path: Path, out: Path, format_: InFiles) -> None:
     """The files that the format wants, in a new file or folder `out`; nothing of it is left by a failure. Raises AlreadyThere, InsideStore, NoRoom, NotWritable."""
-    held = records(path, format_)
+    file_records = records(path, format_)
     if not is_folder(path):
-        write_new(out, held[0].value.data)
+        write_new(out, file_records[0].value.data)
         return
     if out.exists():
         raise AlreadyThere(out)
     if out.resolve().is_relative_to(path.resolve()):
         raise InsideStore(out)
     try:
-        for record in held:
+        for record in file_records:
             below = Path(*Path(record.key).parts[1:])
             (out / below).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_new(out / below, record.value.data)
@@ -153,10 +153,7 @@ def copy(path: Path, out: Path, format_: InFiles) -> None:
 def write_new(out: Path, data: bytes) -> None:
     """`data` in the new file `out` (mode 0600), on the disk. Raises AlreadyThere, NoRoom, NotWritable."""
     with files.new_file(out) as descriptor:
-        try:
-            fill(descriptor, data)
-        except OSError as error:
-            raise files.problem(error, out) from error
+        fill(descriptor, data)
 
 
 def commit(
@@ -165,36 +162,36 @@ def commit(
     """Writes `changes`, all or none, and returns the milliseconds from the last comparison to the last rename.
 
     `watch`: key -> its content, None = no such file. New files are complete under a temporary name, on the disk, before the first rename;
-    a rename that fails puts back those before it. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotAList, NotWritable, Held, NotALock.
+    a rename that fails puts back those before it. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotAList, NotWritable, SessionLocked, NotALock.
     """
     base = root(path)
-    made: list[tuple[Path, Path]] = []
+    new_files: list[tuple[Path, Path]] = []
     opened: dict[Path, int] = {}
     try:
-        with lock_files.held([place_of(base, change.key) for change in changes] if lock_suffix else (), lock_suffix):
+        with lock_files.holding([place_of(base, change.key) for change in changes] if lock_suffix else (), lock_suffix):
             # A file that conversations share is written whole, as it is now with the one part in it or out of it.
             files_now = [elements.whole(path, change, _cell(place_of(base, change.key))) for change in changes]
             for change in files_now:
                 if change.after is not None:
-                    made.append((prepared(base, change.key, change.after.data), place_of(base, change.key)))
+                    new_files.append((prepared(base, change.key, change.after.data), place_of(base, change.key)))
             start = perf_counter()
             opened = opened_files(base, files_now)
             _compare(path, base, watch, files_now)
             if keeps_times:
                 # Not of a shared file: by its time a program sees that its copy in memory is old.
                 shared = {place_of(base, change.key) for change in changes if change.element}
-                take_times([(temporary, target) for temporary, target in made if target not in shared])
-            _rename(path, base, made, files_now)
+                take_times([(temporary, target) for temporary, target in new_files if target not in shared])
+            _rename(path, base, new_files, files_now)
             _read_back(path, base, changes)
-            held = (perf_counter() - start) * 1000
+            milliseconds = (perf_counter() - start) * 1000
             carry_over(path, base, opened, files_now)
-            return held
+            return milliseconds
     except OSError as error:
         raise _unwritten(error, path) from error
     finally:
         for descriptor in opened.values():
             os.close(descriptor)
-        for temporary, target in made:
+        for temporary, target in new_files:
             # On a disk that went read-only it stays, and the next write of this file removes it.
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -212,13 +209,13 @@ def clear(path: Path, keys: Iterable[str]) -> None:
 
 
 def _unwritten(error: OSError, path: Path) -> SourceProblem:
-    found = files.problem(error, path)
-    return found if isinstance(found, NoRoom | OverLimit) else NotWritable(path, error.strerror or str(error))
+    problem = files.problem(error, path)
+    return problem if isinstance(problem, NoRoom | OverLimit) else NotWritable(path, error.strerror or str(error))
 
 
 def _compare(path: Path, base: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change]) -> None:
-    wanted = dict(watch) | {change.key: change.before for change in changes}
-    moved = [(key, what) for key, cell in wanted.items() if (what := _difference(cell, _content(base / key)))]
+    expected = dict(watch) | {change.key: change.before for change in changes}
+    moved = [(key, what) for key, cell in expected.items() if (what := _difference(cell, _content(base / key)))]
     if moved:
         raise Moved(path, moved[:NAMED], len(moved))
 
@@ -232,19 +229,19 @@ def _cell(place: Path) -> Cell | None:
     return None if content is None else Cell(content, "file")
 
 
-def _difference(wanted: Cell | None, found: bytes | None) -> str:
-    if (wanted.data if wanted else None) == found:
+def _difference(expected: Cell | None, content: bytes | None) -> str:
+    if (expected.data if expected else None) == content:
         return ""
-    if wanted is None:
+    if expected is None:
         return "is new"
-    if found is not None and len(found) > len(wanted.data) and found.startswith(wanted.data):
-        return f"grew by {len(found) - len(wanted.data):,} bytes"
-    return "is gone" if found is None else "has another content"
+    if content is not None and len(content) > len(expected.data) and content.startswith(expected.data):
+        return f"grew by {len(content) - len(expected.data):,} bytes"
+    return "is gone" if content is None else "has another content"
 
 
-def _rename(path: Path, base: Path, made: Sequence[tuple[Path, Path]], changes: Sequence[Change]) -> None:
+def _rename(path: Path, base: Path, new_files: Sequence[tuple[Path, Path]], changes: Sequence[Change]) -> None:
     done: list[Change] = []
-    temporaries = {target: temporary for temporary, target in made}
+    temporaries = {target: temporary for temporary, target in new_files}
     try:
         for change in changes:
             place = place_of(base, change.key)
@@ -264,8 +261,8 @@ def _read_back(path: Path, base: Path, changes: Sequence[Change]) -> None:
     for change in changes:
         stored = _cell(place_of(base, change.key))
         is_longer = not change.element and bool(change.after and stored and stored.data.startswith(change.after.data))
-        if elements.state(change, stored) is not State.AFTER and not is_longer:
-            # A program that went on after what we wrote is no trouble; one that wrote something else has the last word.
+        if elements.state(change, stored) is not ChangeState.AFTER and not is_longer:
+            # A program may append to what we wrote; one that wrote something else has the last word.
             raise Moved(path, [(change.key, "was replaced by another program while it was written")], 1)
         if change.after is None:
             remove_if_empty(place_of(base, change.key).parent, base)

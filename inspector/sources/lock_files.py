@@ -1,4 +1,4 @@
-"""The lock files of OpenClaw: one that a live process holds is respected, and ours stands while we write.
+"""The lock files of OpenClaw: one that a live process holds is respected, and ours is there while we write.
 
 `<file>.jsonl.lock` is made exclusively and holds {pid, createdAt}, later also starttime; the program takes one of a dead process for stale.
 """
@@ -24,7 +24,7 @@ _MOST = 1 << 16
 
 
 @dataclass(eq=False)
-class Held(SourceProblem):
+class SessionLocked(SourceProblem):
     """`pid` 0 = the lock file names no process (yet)."""
 
     pid: int
@@ -42,34 +42,32 @@ class Held(SourceProblem):
 class NotALock(SourceProblem):
     """A folder, a pipe or something else under the name of the lock file."""
 
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} is no file, so that nobody can tell who holds the session, and nothing was written; move it away, then try again."
+    template = "{place} is no file, so that it is not known who holds the session, and nothing was written; move it away, then try again."
 
 
 @contextmanager
-def held(places: Sequence[Path], suffix: str) -> Iterator[None]:
-    """Holds the lock of each file; what a dead process left behind is left as it is, and never removed by us. Raises Held, NotALock, NotReadable, OSError."""
+def holding(places: Sequence[Path], suffix: str) -> Iterator[None]:
+    """Holds the lock of each file; that of a dead process stays as it is, and is never removed by us. Raises SessionLocked, NotALock, NotReadable, OSError."""
     with ExitStack() as stack:
         for place in places:
             lock = place.with_name(place.name + suffix)
-            if _made(lock):
+            if _create(lock):
                 stack.callback(_release, lock)
                 continue
             holder = _holder(lock)
             if holder is not None:
-                raise Held(place, *holder)
+                raise SessionLocked(place, *holder)
         yield
 
 
 def _text() -> bytes:
     now = datetime.now(UTC)
-    said: dict[str, Any] = {"pid": os.getpid(), "createdAt": f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03d}Z"}
+    owner: dict[str, Any] = {"pid": os.getpid(), "createdAt": f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03d}Z"}
     start = start_time(os.getpid())
-    return json.dumps(said | ({"starttime": start} if start is not None else {}), indent=2).encode()
+    return json.dumps(owner | ({"starttime": start} if start is not None else {}), indent=2).encode()
 
 
-def _made(lock: Path) -> bool:
+def _create(lock: Path) -> bool:
     if not lock.parent.is_dir():
         return True
     try:
@@ -89,41 +87,41 @@ def _made(lock: Path) -> bool:
 
 def _release(lock: Path) -> None:
     with suppress(OSError, SourceProblem):
-        if _said(lock).get("pid") == os.getpid():
+        if _owner(lock).get("pid") == os.getpid():
             lock.unlink()
 
 
-def _said(lock: Path) -> dict[str, Any]:
+def _owner(lock: Path) -> dict[str, Any]:
     try:
         # A pipe would be waited for without end.
-        found = json.loads(files.read_bytes(lock, _MOST))
+        owner = json.loads(files.read_bytes(lock, _MOST))
     except NotAFile:
         raise NotALock(lock) from None
     except (TooLarge, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return owner if isinstance(owner, dict) else {}
 
 
 def _holder(lock: Path) -> tuple[int, float] | None:
     """Pid and age in seconds of a lock that counts; None for one that is stale or was let go meanwhile."""
     try:
-        said, since = _said(lock), lock.stat().st_mtime
+        owner, since = _owner(lock), lock.stat().st_mtime
     except (Missing, FileNotFoundError):
         return None
-    pid = said.get("pid")
-    age = max(0.0, time.time() - _created(said.get("createdAt"), since))
+    pid = owner.get("pid")
+    age = max(0.0, time.time() - _created(owner.get("createdAt"), since))
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:
         return (0, age) if age < YOUNG else None
     if not is_alive(pid):
         return None
-    start, known = start_time(pid), said.get("starttime")
+    start, recorded_start = start_time(pid), owner.get("starttime")
     # A pid is given out again; the moment at which its process began is not.
-    is_other = isinstance(known, int) and start is not None and known != start
+    is_other = isinstance(recorded_start, int) and start is not None and recorded_start != start
     return None if is_other else (pid, age)
 
 
 def _created(value: Any, otherwise: float) -> float:
     with suppress(ValueError, TypeError, OverflowError):
-        found = datetime.fromisoformat(value)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        created = datetime.fromisoformat(value)
+        return (created if created.tzinfo else created.replace(tzinfo=UTC)).timestamp()
     return otherwise

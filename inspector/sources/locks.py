@@ -48,9 +48,9 @@ def alone() -> Iterator[None]:
 
 def descriptor(path: Path) -> int:
     """A read-only descriptor of a real path that stays open until `alone` ends."""
-    found = os.open(path, os.O_RDONLY | files.NOFOLLOW | getattr(os, "O_BINARY", 0))
-    _descriptors.append(found)
-    return found
+    number = os.open(path, os.O_RDONLY | files.NOFOLLOW | getattr(os, "O_BINARY", 0))
+    _descriptors.append(number)
+    return number
 
 
 def wait_until_shared(path: Path, opened: int) -> None:
@@ -67,11 +67,11 @@ def _exclusive(opened: int) -> bool:
         return False
     for start, length in ((_PENDING, 1), (_SHARED, _SHARED_LENGTH)):
         if sys.platform == "darwin":
-            asked = struct.pack(_FLOCK, start, length, 0, fcntl.F_RDLCK, os.SEEK_SET)
-            kind = struct.unpack(_FLOCK, fcntl.fcntl(opened, fcntl.F_GETLK, asked))[3]
+            request = struct.pack(_FLOCK, start, length, 0, fcntl.F_RDLCK, os.SEEK_SET)
+            kind = struct.unpack(_FLOCK, fcntl.fcntl(opened, fcntl.F_GETLK, request))[3]
         else:
-            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, start, length, 0)
-            kind = struct.unpack(_FLOCK, fcntl.fcntl(opened, fcntl.F_GETLK, asked))[0]
+            request = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, start, length, 0)
+            kind = struct.unpack(_FLOCK, fcntl.fcntl(opened, fcntl.F_GETLK, request))[0]
         if kind != fcntl.F_UNLCK:
             return True
     return False

@@ -31,29 +31,29 @@ TRIES = 4
 
 def side(path: Path, suffix: str) -> Path:
     """A file that SQLite keeps next to the database `path`. Raises OutOfReach: a link under that name may lead anywhere."""
-    found = path.with_name(path.name + suffix)
-    reach.refuse(found)
-    return found
+    side_file = path.with_name(path.name + suffix)
+    reach.refuse(side_file)
+    return side_file
 
 
 def stamp(path: Path) -> tuple[int, int, int] | None:
     """(inode, bytes, mtime in ns); None = no such file. Waits until a fresh mtime would show a second write: clocks tick in ms."""
     try:
-        found = path.stat()
-        if 0 <= time.time_ns() - found.st_mtime_ns < 20_000_000:
+        status = path.stat()
+        if 0 <= time.time_ns() - status.st_mtime_ns < 20_000_000:
             time.sleep(0.02)
             # The last program that closes the database removes its -wal.
-            found = path.stat()
+            status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def head(path: Path, size: int = 4096) -> bytes:
     """The first bytes of a file that is not empty. Raises Missing, NotAFile, NotReadable, Empty."""
-    found = files.regular(path)
+    real_path = files.regular(path)
     try:
-        opened = descriptor(found)
+        opened = descriptor(real_path)
         data = os.read(opened, size)
     except OSError as error:
         raise files.problem(error, path) from error
@@ -93,7 +93,7 @@ def connect(path: Path, options: str, seconds: float | None = None) -> sqlite3.C
 
 
 @contextmanager
-def told(path: Path, *, writing: bool = False) -> Iterator[None]:
+def problems_of(path: Path, *, writing: bool = False) -> Iterator[None]:
     """Turns errors of SQLite and the system into named problems of `path`."""
     try:
         yield
@@ -113,7 +113,7 @@ def named(error: sqlite3.Error, path: Path, *, writing: bool = False) -> SourceP
     if name == "SQLITE_READONLY_ROLLBACK":
         return Unfinished(path)
     if name.startswith("SQLITE_CORRUPT") or name in ("SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_FORMAT"):
-        # NOTADB too: nothing is opened before its first bytes said that it is a database.
+        # NOTADB too: nothing is opened before its first bytes show a database.
         return Damaged(path, str(error))
     if name == "SQLITE_FULL":
         return NoRoom(path)
@@ -129,12 +129,12 @@ def readonly(path: Path) -> Iterator[sqlite3.Connection]:
     Raises NotADatabase, Damaged, Locked, Unfinished, Changing (also at the end: then throw away what was read) and those of `head`.
     """
     with alone(), ExitStack() as stack:
-        for left in reversed(range(TRIES)):
+        for tries_left in reversed(range(TRIES)):
             try:
                 connection = stack.enter_context(_attempt(path))
                 break
             except Changing:
-                if not left:
+                if not tries_left:
                     raise
         yield connection
 
@@ -142,40 +142,32 @@ def readonly(path: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def rolled_back(path: Path) -> Iterator[sqlite3.Connection]:
     """The state that a waiting rollback journal leads back to, in a private copy: the file and its journal stay as they are. Raises as `readonly`."""
-    with alone(), files.workspace() as folder:
-        copy = folder / "copy.db"
-        with told(path):
-            found = files.regular(path)
-            wait_until_shared(path, descriptor(found))
-            before = stamp(found), stamp(side(found, "-journal"))
-            shutil.copyfile(found, copy)
-            with suppress(FileNotFoundError):
-                shutil.copyfile(side(found, "-journal"), side(copy, "-journal"))
-            if (stamp(found), stamp(side(found, "-journal"))) != before:
-                raise Changing(path)
-        with _transaction(path, copy, "mode=rw") as connection:
+    with alone():
+        with problems_of(path):
+            real_path = files.regular(path)
+        with _copied(path, real_path, "-journal", "mode=rw") as connection:
             yield connection
 
 
 def _attempt(path: Path) -> AbstractContextManager[sqlite3.Connection]:
-    with told(path):
-        first, found = head(path, 100), files.regular(path)
+    with problems_of(path):
+        first, real_path = head(path, 100), files.regular(path)
         if not first.startswith(MAGIC):
             raise NotADatabase(path, first)
-        wal, shared = stamp(side(found, "-wal")), side(found, "-shm").exists()
+        wal, shared = stamp(side(real_path, "-wal")), side(real_path, "-shm").exists()
     if wal is None and 2 not in first[18:20]:
-        return _transaction(path, found, "mode=ro")
+        return _transaction(path, real_path, "mode=ro")
     if wal is not None and shared:
-        return _live(path, found)
-    return _copied(path, found) if wal is not None and wal[1] else _immutable(path, found)
+        return _live(path, real_path)
+    return _copied(path, real_path) if wal is not None and wal[1] else _immutable(path, real_path)
 
 
 @contextmanager
-def _transaction(path: Path, found: Path, options: str) -> Iterator[sqlite3.Connection]:
-    with told(path):
-        connection = connect(found, options)
+def _transaction(path: Path, real_path: Path, options: str) -> Iterator[sqlite3.Connection]:
+    with problems_of(path):
+        connection = connect(real_path, options)
     try:
-        with told(path):
+        with problems_of(path):
             connection.execute("BEGIN")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         yield connection
@@ -184,52 +176,53 @@ def _transaction(path: Path, found: Path, options: str) -> Iterator[sqlite3.Conn
 
 
 @contextmanager
-def _live(path: Path, found: Path) -> Iterator[sqlite3.Connection]:
+def _live(path: Path, real_path: Path) -> Iterator[sqlite3.Connection]:
     """Both side files are there, so mode=ro adds none, and SQLite's own locks keep a live writer's checkpoint away."""
     with ExitStack() as stack:
         try:
-            connection = stack.enter_context(_transaction(path, found, "mode=ro"))
+            connection = stack.enter_context(_transaction(path, real_path, "mode=ro"))
         except NotReadable:
             # A read-only folder or file system: SQLite may not touch the -shm there.
-            connection = stack.enter_context(_copied(path, found))
+            connection = stack.enter_context(_copied(path, real_path))
         yield connection
 
 
 @contextmanager
-def _immutable(path: Path, found: Path) -> Iterator[sqlite3.Connection]:
+def _immutable(path: Path, real_path: Path) -> Iterator[sqlite3.Connection]:
     """SQLite takes no lock and looks at no side file here, so this looks at the locks before and at the file before and after."""
-    with told(path):
-        wait_until_shared(path, descriptor(found))
-        refuse_hot_journal(found)
-        before = stamp(found)
+    with problems_of(path):
+        wait_until_shared(path, descriptor(real_path))
+        refuse_hot_journal(real_path)
+        before = stamp(real_path)
     try:
-        with _transaction(path, found, "mode=ro&immutable=1") as connection:
-            if stamp(found) != before:
+        with _transaction(path, real_path, "mode=ro&immutable=1") as connection:
+            if stamp(real_path) != before:
                 raise Changing(path)
             yield connection
     except Damaged as error:
-        if stamp(found) != before:
+        if stamp(real_path) != before:
             raise Changing(path) from error
         raise
-    if stamp(found) != before:
+    if stamp(real_path) != before:
         raise Changing(path)
 
 
 @contextmanager
-def _copied(path: Path, found: Path) -> Iterator[sqlite3.Connection]:
-    """The file and its -wal in a private folder: opening them in place would recover the log and leave a -shm after."""
+def _copied(path: Path, real_path: Path, suffix: str = "-wal", options: str = "mode=ro") -> Iterator[sqlite3.Connection]:
+    """The file and one side file in a private folder: opening them in place would recover the log and leave a -shm after."""
     with files.workspace() as folder:
         copy = folder / "copy.db"
-        with told(path):
-            opened = descriptor(found)
+        with problems_of(path):
+            opened = descriptor(real_path)
             wait_until_shared(path, opened)
-            refuse_hot_journal(found)
-            before = stamp(found), stamp(side(found, "-wal"))
+            if suffix != "-journal":
+                refuse_hot_journal(real_path)
+            before = stamp(real_path), stamp(side(real_path, suffix))
             with os.fdopen(opened, "rb", closefd=False) as source, copy.open("wb") as out:
                 shutil.copyfileobj(source, out, 1 << 20)
             with suppress(FileNotFoundError):
-                shutil.copyfile(side(found, "-wal"), side(copy, "-wal"))
-            if (stamp(found), stamp(side(found, "-wal"))) != before:
+                shutil.copyfile(side(real_path, suffix), side(copy, suffix))
+            if (stamp(real_path), stamp(side(real_path, suffix))) != before:
                 raise Changing(path)
-        with _transaction(path, copy, "mode=ro") as connection:
+        with _transaction(path, copy, options) as connection:
             yield connection

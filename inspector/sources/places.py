@@ -12,7 +12,7 @@ from inspector.sources.problems import SourceProblem
 SCHEMES = ("postgresql://", "postgres://")
 _SCHEME = re.compile(r"\s*([a-z][a-z0-9+.:-]*)://", re.IGNORECASE)
 # How libpq, and people who come from it, write an address too; and what is left of one when its scheme was mistyped: NAME:PASSWORD@HOST.
-_MEANT = re.compile(
+_ADDRESS = re.compile(
     r"^\s*postgres(?:ql)?:|(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service|sslmode)\s*=|^[^/\s:@]*:[^\s@]*@[^\s@/:]+(?::\d|/)",
     re.IGNORECASE,
 )
@@ -35,8 +35,8 @@ class NoAddress(SourceProblem):
 
 
 def is_dsn(text: str) -> bool:
-    """Whether it is meant as an address, a wrong one too: then it is none of the names that sentences repeat."""
-    return bool(_SCHEME.match(text)) or (not text.startswith(("/", "./", "../")) and bool(_MEANT.search(text)))
+    """Whether it looks like an address, a wrong one too: then sentences do not repeat it."""
+    return bool(_SCHEME.match(text)) or (not text.startswith(("/", "./", "../")) and bool(_ADDRESS.search(text)))
 
 
 def place(text: str) -> Place:
@@ -62,7 +62,7 @@ def _no_address(detail: str) -> NoAddress:
 
 
 def _as_libpq(text: str) -> str:
-    """With the scheme in the spelling that libpq takes. Raises NoAddress for the schemes of other programs."""
+    """With the scheme as libpq takes it. Raises NoAddress for the schemes of other programs."""
     match = _SCHEME.match(text)
     if match is None:
         return text
@@ -83,19 +83,19 @@ def _refuse_torn(typed: str, parts: dict[str, str]) -> None:
     if not re.fullmatch(r"[0-9,]*", parts.get("port", "")):
         raise _no_address("its port is no number")
     if ":" in parts.get("user", ""):
-        raise _no_address("its user holds a :, after which a password may stand")
+        raise _no_address("its user holds a :, after which a password may follow")
 
 
 def _named(parts: dict[str, str]) -> str:
     user, host, port, database = (parts.pop(key, "") for key in ("user", "host", "port", "dbname"))
     # The folder of a socket is no host name, and neither are several hosts: they follow the question mark.
-    behind = {"host": host} if host.startswith(("/", "@")) or "," in host or "," in port else {}
-    shown_host = "" if behind else f"[{quote(host, safe=':')}]" if ":" in host else quote(host, safe="")
+    parameters = {"host": host} if host.startswith(("/", "@")) or "," in host or "," in port else {}
+    shown_host = "" if parameters else f"[{quote(host, safe=':')}]" if ":" in host else quote(host, safe="")
     at = f"{quote(user, safe='')}@" if user else ""
     if port and not shown_host:
-        behind["port"] = port
-    rest = {key: value for key, value in sorted({**behind, **parts}.items()) if value}
-    query = f"?{urlencode(rest, quote_via=quote, safe='/,')}" if rest else ""
+        parameters["port"] = port
+    sorted_parameters = {key: value for key, value in sorted({**parameters, **parts}.items()) if value}
+    query = f"?{urlencode(sorted_parameters, quote_via=quote, safe='/,')}" if sorted_parameters else ""
     colon = f":{port}" if port and shown_host else ""
     return f"postgresql://{at}{shown_host}{colon}/{quote(database, safe='')}{query}"
 
@@ -119,10 +119,10 @@ def short(name: str) -> str:
 
 
 def exists(where: Place) -> bool:
-    """Whether there is something to open; of a database only opening it can tell."""
+    """Whether there is something to open; for a database only opening it shows."""
     return isinstance(where, Dsn) or files.exists(where)
 
 
 def written_at(where: Place) -> float | None:
-    """Seconds since the epoch when it was last written; None where nothing tells."""
+    """Seconds since the epoch when it was last written; None where it is not known."""
     return None if isinstance(where, Dsn) else files.written_at(where)

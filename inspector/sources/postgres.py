@@ -18,7 +18,7 @@ from inspector.programs.formats import Record, Relation, Shape
 from inspector.programs.relation_rows import record_of
 from inspector.sources import reach
 from inspector.sources.dsn import Dsn
-from inspector.sources.postgres_problems import HiddenRows, OtherType, ServerSaid, SeveralSchemas, named, not_connected
+from inspector.sources.postgres_problems import HiddenRows, OtherType, ServerRefused, SeveralSchemas, named, not_connected
 from inspector.sources.problems import NoTable
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -63,7 +63,7 @@ def transaction(where: Dsn, begin: str, **settings: str) -> Iterator[Connection]
         except psycopg.Error as error:
             raise named(error, where, broken=connection.broken) from None
         except UnicodeDecodeError:
-            raise ServerSaid(where, "a value is not valid UTF-8") from None
+            raise ServerRefused(where, "a value is not valid UTF-8") from None
         finally:
             # A pooler throws a session away whose client leaves in the middle of a transaction. Whatever was committed stays, even if this fails.
             if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
@@ -96,18 +96,18 @@ def _set(connection: Connection, settings: Mapping[str, str]) -> None:
 
 
 def search(connection: Connection, path: str) -> None:
-    """Sets the search path for this transaction; {} stands for the schemas that are on it."""
-    before, _, behind = path.partition("{}")
+    """Sets the search path for this transaction; {} is replaced by the schemas that are on it."""
+    before, _, after = path.partition("{}")
     connection.execute(
         """SELECT pg_catalog.set_config('search_path', pg_catalog.concat(%s::pg_catalog.text, pg_catalog.array_to_string(ARRAY(
            SELECT pg_catalog.quote_ident(s) FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) s
            WHERE s OPERATOR(pg_catalog.<>) ALL ('{pg_catalog,pg_temp}'::pg_catalog.name[])), ', '), %s::pg_catalog.text), true)""",
-        (before, behind),
+        (before, after),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class VisibleTable:
     """A table or view that a plain name finds: its schema, and its columns with their types, in order."""
 
     schema: str
@@ -115,24 +115,24 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Database:
     """The database inside one transaction. Good only inside its `with`."""
 
     where: Dsn
     connection: Connection
-    tables: Mapping[str, Held]
+    tables: Mapping[str, VisibleTable]
 
     def require(self, relation: Relation) -> tuple[str, ...]:
         """The columns of it that are there, () for an optional one that is not. Raises NoTable, OtherType."""
-        held = self.tables.get(relation.name)
-        if held is None and relation.optional:
+        table = self.tables.get(relation.name)
+        if table is None and relation.optional:
             return ()
-        if held is None or not set(relation.required) <= held.columns.keys():
-            raise NoTable(self.where, relation.name, () if held is None else relation.required)
+        if table is None or not set(relation.required) <= table.columns.keys():
+            raise NoTable(self.where, relation.name, () if table is None else relation.required)
         for name in (relation.conversation, *relation.key):
-            if name in held.columns and held.columns[name] not in _WHOLE:
-                raise OtherType(self.where, relation.name, name, held.columns[name])
-        return tuple(name for name in relation.columns if name in held.columns)
+            if name in table.columns and table.columns[name] not in _WHOLE:
+                raise OtherType(self.where, relation.name, name, table.columns[name])
+        return tuple(name for name in relation.columns if name in table.columns)
 
     def rows(self, relation: Relation, conversation: str | None = None) -> Iterator[tuple[str, Record]]:
         """Records with the number of their conversation, in the order of it and of the key; through a cursor of the server."""
@@ -152,12 +152,12 @@ class Snapshot:
             self.require(relation)
         streams = [_grouped(self.rows(relation, conversation)) for relation in relations]
         waiting = [next(stream, None) for stream in streams]
-        while any(found is not None for found in waiting):
-            first = min(int(found[0]) for found in waiting if found is not None)
+        while any(group is not None for group in waiting):
+            first = min(int(group[0]) for group in waiting if group is not None)
             records: list[Record] = []
-            for number, found in enumerate(waiting):
-                if found is not None and int(found[0]) == first:
-                    records += found[1]
+            for number, group in enumerate(waiting):
+                if group is not None and int(group[0]) == first:
+                    records += group[1]
                     waiting[number] = next(streams[number], None)
             yield records
 
@@ -172,12 +172,12 @@ class Snapshot:
     def hidden(self, relations: Sequence[Relation]) -> tuple[str, ...]:
         """Tables of which row level security may show this role only a part, or nothing."""
         names = [relation.name for relation in relations if relation.name in self.tables]
-        found = self.connection.execute(
+        rows = self.connection.execute(
             """SELECT c.relname FROM pg_class c WHERE c.oid = ANY(ARRAY(SELECT to_regclass(quote_ident(n))::oid FROM unnest(%s::text[]) n))
                AND row_security_active(c.oid) ORDER BY 1""",
             (names,),
         ).fetchall()
-        return tuple(str(row[0]) for row in found)
+        return tuple(str(row[0]) for row in rows)
 
     @property
     def role(self) -> str:
@@ -186,8 +186,8 @@ class Snapshot:
 
 
 def _grouped(rows: Iterator[tuple[str, Record]]) -> Iterator[tuple[str, list[Record]]]:
-    for number, held in groupby(rows, key=lambda row: row[0]):
-        yield number, [record for _, record in held]
+    for number, group in groupby(rows, key=lambda row: row[0]):
+        yield number, [record for _, record in group]
 
 
 def _selected(relation: Relation, columns: Sequence[str], conversation: str | None) -> sql.Composed:
@@ -209,52 +209,52 @@ def _selected(relation: Relation, columns: Sequence[str], conversation: str | No
 def number_of(text: str) -> int | None:
     """The number that a conversation is known by; None for what can be none."""
     digits = text.removeprefix("-")
-    found = int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else None
-    return found if found is not None and abs(found) < 2**63 else None
+    number = int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else None
+    return number if number is not None and abs(number) < 2**63 else None
 
 
 @contextmanager
-def snapshot(where: Dsn) -> Iterator[Snapshot]:
+def snapshot(where: Dsn) -> Iterator[Database]:
     """A repeatable-read, read-only transaction. Raises what `transaction` raises; LostConnection may come in the middle of rows."""
     with transaction(where, READING) as connection:
         yield opened(where, connection)
 
 
-def opened(where: Dsn, connection: Connection) -> Snapshot:
-    return Snapshot(where, connection, MappingProxyType(_tables(connection)))
+def opened(where: Dsn, connection: Connection) -> Database:
+    return Database(where, connection, MappingProxyType(_tables(connection)))
 
 
-def _tables(connection: Connection) -> dict[str, Held]:
+def _tables(connection: Connection) -> dict[str, VisibleTable]:
     """What a plain name finds here."""
-    found = connection.execute(
+    rows = connection.execute(
         """SELECT c.relname, n.nspname, array_agg(a.attname::text ORDER BY a.attnum), array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY a.attnum)
            FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_namespace n ON n.oid = c.relnamespace
            WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND a.attnum > 0 AND NOT a.attisdropped AND pg_table_is_visible(c.oid)
            AND n.nspname NOT IN ('pg_catalog', 'information_schema') GROUP BY 1, 2"""
     ).fetchall()
-    return {str(name): Held(str(schema), dict(zip(columns, types, strict=True))) for name, schema, columns, types in found}
+    return {str(name): VisibleTable(str(schema), dict(zip(columns, types, strict=True))) for name, schema, columns, types in rows}
 
 
 def identify(where: Dsn) -> Shape:
     with snapshot(where) as store:
-        return Shape(b"", {name: tuple(held.columns) for name, held in store.tables.items()}, where.name, served=True)
+        return Shape(b"", {name: tuple(table.columns) for name, table in store.tables.items()}, where.name, served=True)
 
 
 def schemas_with(where: Dsn, tables: Collection[str]) -> tuple[str, ...]:
     """Schemas that hold one of the tables, whether or not a plain name finds it."""
     with transaction(where, READING) as connection:
-        found = connection.execute(
+        rows = connection.execute(
             """SELECT DISTINCT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relname = ANY(%s) AND n.nspname !~ '^pg_' ORDER BY 1""",
             (list(tables),),
         ).fetchall()
-        return tuple(str(row[0]) for row in found)
+        return tuple(str(row[0]) for row in rows)
 
 
-def refuse_hidden(store: Snapshot, relations: Sequence[Relation]) -> None:
+def refuse_hidden(store: Database, relations: Sequence[Relation]) -> None:
     """Raises HiddenRows (an empty answer would be taken for an empty store), SeveralSchemas."""
-    held = {relation.name: store.tables[relation.name].schema for relation in relations if relation.name in store.tables}
-    if len(set(held.values())) > 1:
-        raise SeveralSchemas(store.where, tuple(f"{schema}.{name}" for name, schema in held.items()))
+    schemas = {relation.name: store.tables[relation.name].schema for relation in relations if relation.name in store.tables}
+    if len(set(schemas.values())) > 1:
+        raise SeveralSchemas(store.where, tuple(f"{schema}.{name}" for name, schema in schemas.items()))
     if names := store.hidden(relations):
         raise HiddenRows(store.where, store.role, names)

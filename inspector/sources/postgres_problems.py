@@ -8,47 +8,35 @@ from psycopg import errors
 from inspector.sources.dsn import Dsn
 from inspector.sources.problems import Busy, SourceProblem, shown
 
-_DETAIL = 300
-
 
 @dataclass(eq=False)
-class NoServer(SourceProblem):
+class ServerProblem(SourceProblem):
+    """`detail`: the words of the server, or of libpq."""
+
     detail: str
-
-    @property
-    def sentence(self) -> str:
-        return f"There is no connection to {self.place} ({shown(self.detail, _DETAIL)}); check host, port and parameters, and that the server runs."
+    text_limit = 300
 
 
-@dataclass(eq=False)
-class NotLetIn(SourceProblem):
+class NoServer(ServerProblem):
+    template = "There is no connection to {place} ({detail}); check host, port and parameters, and that the server runs."
+
+
+class NotLetIn(ServerProblem):
     """The server answers, and ends the session before it begins: it starts, stops, or has too many already."""
 
-    detail: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} answers and lets nobody in ({shown(self.detail, _DETAIL)}); wait until it does, then try again."
+    template = "{place} answers and lets nobody in ({detail}); wait until it does, then try again."
 
 
-@dataclass(eq=False)
-class NoLogin(SourceProblem):
-    detail: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} refuses the login ({shown(self.detail, _DETAIL)}); check the user, "
-            "and give the password in PGPASSWORD or ~/.pgpass: Inspector never keeps one."
-        )
+class NoLogin(ServerProblem):
+    template = (
+        "{place} refuses the login ({detail}); check the user, and give the password in PGPASSWORD or ~/.pgpass: Inspector never keeps one."
+    )
 
 
-class Unknown(SourceProblem):
+class UnknownDatabase(SourceProblem):
     """The server is there, the database is not."""
 
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} names a database that the server does not have; check the name after the last slash."
+    template = "{place} names a database that the server does not have; check the name after the last slash."
 
 
 @dataclass(eq=False)
@@ -67,57 +55,37 @@ class HiddenRows(SourceProblem):
         )
 
 
-@dataclass(eq=False)
-class NoRight(SourceProblem):
-    detail: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The role that is logged in to {self.place} may not do this ({shown(self.detail, _DETAIL)}), so nothing was written; "
-            "log in as the owner of the tables, or let the owner grant what is missing."
-        )
+class NoRight(ServerProblem):
+    template = (
+        "The role that is logged in to {place} may not do this ({detail}), so nothing was written; "
+        "log in as the owner of the tables, or let the owner grant what is missing."
+    )
 
 
-@dataclass(eq=False)
-class ReadOnly(SourceProblem):
+class ReadOnly(ServerProblem):
     """Something would write: a view or a function of the database while it is read, or we on a standby."""
 
-    detail: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} cannot be written to here ({shown(self.detail, _DETAIL)}), so nothing was; to write, name the primary server; "
-            "where this was a read, a view or function of the database tries to write."
-        )
+    template = (
+        "{place} cannot be written to here ({detail}), so nothing was; to write, name the primary server; "
+        "where this was a read, a view or function of the database tries to write."
+    )
 
 
-@dataclass(eq=False)
-class TooSlow(SourceProblem):
-    detail: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} was asked for something that was cancelled ({shown(self.detail, _DETAIL)}), so nothing was written; "
-            "try again when the server is less busy, or pick one job with --conversation."
-        )
+class TooSlow(ServerProblem):
+    template = (
+        "{place} was asked for something that was cancelled ({detail}), so nothing was written; "
+        "try again when the server is less busy, or pick one job with --conversation."
+    )
 
 
-@dataclass(eq=False)
-class ServerSaid(SourceProblem):
+class ServerRefused(ServerProblem):
     """What the server refused for a reason without a name of its own here."""
 
-    detail: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} could not do what it was asked ({shown(self.detail, _DETAIL)}), so nothing was written; the server's log may say more."
+    template = "{place} could not do what it was asked ({detail}), so nothing was written; the server's log may say more."
 
 
 @dataclass(eq=False)
-class Elsewhere(SourceProblem):
+class OffSearchPath(SourceProblem):
     """The tables are there, but no plain name finds them."""
 
     schemas: tuple[str, ...]
@@ -135,12 +103,12 @@ class Elsewhere(SourceProblem):
 class SeveralSchemas(SourceProblem):
     """Plain names find tables that do not belong together."""
 
-    found: tuple[str, ...]
+    qualified_names: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
         return (
-            f"{self.place} has the tables of one store in several schemas ({', '.join(map(shown, self.found))}), so that rows of two stores would be mixed; "
+            f"{self.place} has the tables of one store in several schemas ({', '.join(map(shown, self.qualified_names))}), so that rows of two stores would be mixed; "
             "choose one with ?options=-csearch_path%3DSCHEMA after the address."
         )
 
@@ -150,33 +118,29 @@ class OtherType(SourceProblem):
     table: str
     column: str
     type: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The column {shown(self.column)} of {shown(self.table)} in {self.place} is {shown(self.type)}, where whole numbers are wanted; "
-            "it is not the table of the program: check database and search_path."
-        )
+    template = (
+        "The column {column} of {table} in {place} is {type}, where whole numbers are wanted; "
+        "it is not the table of the program: check database and search_path."
+    )
 
 
 class LostConnection(SourceProblem):
-    @property
-    def sentence(self) -> str:
-        return f"The connection to {self.place} was lost; check the server, then try again."
+    template = "The connection to {place} was lost; check the server, then try again."
 
 
 class UnknownOutcome(SourceProblem):
     """The connection ended while COMMIT was under way: only the server knows."""
 
-    @property
-    def sentence(self) -> str:
-        return f"The connection to {self.place} was lost while the write was being committed; whether it was written is not known: run `verify` on the repair once the server answers."
+    template = (
+        "The connection to {place} was lost while the write was being committed; whether it was written is not known: "
+        "run `verify` on the repair once the server answers."
+    )
 
 
 def named(error: psycopg.Error, where: Dsn, waited_ms: int = 0, broken: bool = False) -> SourceProblem:
     """The named condition for what the driver or the server says. `broken`: the connection is gone. No sentence repeats what could hold a password."""
     state = error.sqlstate or ""
-    said = " ".join((error.diag.message_primary or str(error)).split())
+    message = " ".join((error.diag.message_primary or str(error)).split())
     # A timeout of an idle transaction ends the session as well.
     if broken or state.startswith(("08", "57P", "25P03")):
         return LostConnection(where)
@@ -184,30 +148,30 @@ def named(error: psycopg.Error, where: Dsn, waited_ms: int = 0, broken: bool = F
         case errors.LockNotAvailable() | errors.DeadlockDetected():
             return Busy(where, waited_ms)
         case errors.QueryCanceled():
-            return TooSlow(where, said)
+            return TooSlow(where, message)
         # The message is in the server's language; the place in its source is not.
         case errors.InsufficientPrivilege() if error.diag.source_function == "check_enable_rls":
             return HiddenRows(where, "that is logged in", ())
         case errors.InsufficientPrivilege():
-            return NoRight(where, said)
+            return NoRight(where, message)
         case errors.ReadOnlySqlTransaction():
-            return ReadOnly(where, said)
+            return ReadOnly(where, message)
     if state.startswith("28"):
-        return NoLogin(where, said)
+        return NoLogin(where, message)
     if state == "3D000":
-        return Unknown(where)
-    return ServerSaid(where, said)
+        return UnknownDatabase(where)
+    return ServerRefused(where, message)
 
 
 def not_connected(error: psycopg.Error, where: Dsn) -> SourceProblem:
     """What kept a session from starting. libpq gives words and no code for it."""
     if error.sqlstate:
         return named(error, where)
-    said = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     # What libpq says of the last address that it tried, without those before.
-    reason, lowered = (said.rpartition("failed: ")[2] or said).partition(" Is the server running")[0], said.lower()
+    reason, lowered = (message.rpartition("failed: ")[2] or message).partition(" Is the server running")[0], message.lower()
     if any(word in lowered for word in ("password", "authentication", "pg_hba.conf")) or ("role" in lowered and "not exist" in lowered):
         return NoLogin(where, reason)
     if "database" in lowered and "does not exist" in lowered:
-        return Unknown(where)
+        return UnknownDatabase(where)
     return NotLetIn(where, reason) if "fatal" in lowered else NoServer(where, reason)

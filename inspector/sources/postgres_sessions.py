@@ -1,4 +1,4 @@
-"""Whether two addresses lead to one database: only its server can tell, since hosts have many names."""
+"""Whether two addresses lead to one database: only its server knows, since hosts have many names."""
 
 from inspector.sources.dsn import Dsn
 from inspector.sources.postgres import READING, transaction

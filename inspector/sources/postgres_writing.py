@@ -10,7 +10,7 @@ from psycopg import sql
 from inspector.programs.formats import Cell, Change, Relation
 from inspector.programs.relation_rows import relation_of, row_of
 from inspector.sources.dsn import Dsn
-from inspector.sources.postgres import WRITING, Connection, Held, Snapshot, number_of, opened, refuse_hidden, search, transaction
+from inspector.sources.postgres import WRITING, Connection, Database, VisibleTable, number_of, opened, refuse_hidden, search, transaction
 from inspector.sources.postgres_problems import UnknownOutcome, named
 from inspector.sources.problems import NAMED, Moved, NotKept
 
@@ -40,7 +40,7 @@ def commit(where: Dsn, relations: Sequence[Relation], guard: Mapping[str, Mappin
         try:
             connection.execute("COMMIT")
         except psycopg.Error as error:
-            # Constraints that are checked at the end speak here, and then nothing stands.
+            # Constraints that are checked at the end fail here, and then nothing was written.
             raise (UnknownOutcome(where) if connection.broken else named(error, where)) from None
         return (time.perf_counter() - start) * 1000
 
@@ -54,8 +54,8 @@ def rehearse(
 ) -> tuple[float, bool, bool]:
     """The same write, and its undo, on temporary tables of the same columns and constraints in a transaction that is rolled back.
 
-    No stored row is touched and no sequence drawn from. Returns (milliseconds, whether `look` found the records as previewed, whether undo gave all of
-    them back). Raises what `commit` raises; NoRight where the role may make no temporary tables.
+    No stored row is touched and no sequence drawn from. Returns (milliseconds, whether `look` found the records as previewed, whether undo restored all
+    of them). Raises what `commit` raises; NoRight where the role may make no temporary tables.
     """
     with transaction(where, WRITING, lock_timeout=str(WAIT_MS)) as connection:
         store = opened(where, connection)
@@ -66,20 +66,21 @@ def rehearse(
         search(connection, "pg_catalog, pg_temp, {}")
         start = time.perf_counter()
         _write(store, relations, guard, changes)
-        held = (time.perf_counter() - start) * 1000
+        milliseconds = (time.perf_counter() - start) * 1000
         written = _now(store, relations, guard)
-        good = look([record for held_records in written.values() for record in held_records])
+        good = look([record for job_records in written.values() for record in job_records])
         after = {number: {record.key: record.value for record in records} for number, records in written.items()}
         _write(store, relations, after, [change.reversed() for change in reversed(changes)])
         back = {number: {record.key: record.value for record in records} for number, records in _now(store, relations, guard).items()}
-        return held, good, all(back.get(number, {}) == dict(records) for number, records in guard.items())
+        return milliseconds, good, all(back.get(number, {}) == dict(records) for number, records in guard.items())
 
 
-def _shadow(store: Snapshot, relation: Relation, guard: Mapping[str, object]) -> None:
+def _shadow(store: Database, relation: Relation, guard: Mapping[str, object]) -> None:
     """A temporary table of the same name with the checks, unique indexes and defaults of the real one, and its rows of these conversations, whole."""
     if not store.require(relation):
         return
-    run, real, shadow = store.connection.execute, _real(store, relation), sql.Identifier("pg_temp", relation.name)
+    run, shadow = store.connection.execute, sql.Identifier("pg_temp", relation.name)
+    real = sql.Identifier(store.tables[relation.name].schema, relation.name)
     run(
         sql.SQL("CREATE TEMPORARY TABLE {} (LIKE {} INCLUDING ALL EXCLUDING IDENTITY) ON COMMIT DROP").format(
             sql.Identifier(relation.name), real
@@ -109,11 +110,7 @@ def _shadow(store: Snapshot, relation: Relation, guard: Mapping[str, object]) ->
     )
 
 
-def _real(store: Snapshot, relation: Relation) -> sql.Identifier:
-    return sql.Identifier(store.tables[relation.name].schema, relation.name)
-
-
-def _lock(store: Snapshot, relation: Relation, guard: Mapping[str, object]) -> None:
+def _lock(store: Database, relation: Relation, guard: Mapping[str, object]) -> None:
     if store.require(relation):
         statement = sql.SQL("SELECT 1 FROM {} WHERE {} = ANY(%s::bigint[]) FOR UPDATE").format(
             sql.Identifier(relation.name), sql.Identifier(relation.conversation)
@@ -121,14 +118,11 @@ def _lock(store: Snapshot, relation: Relation, guard: Mapping[str, object]) -> N
         store.connection.execute(statement, ([number_of(number) for number in guard],))
 
 
-def _now(store: Snapshot, relations: Sequence[Relation], guard: Mapping[str, object]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for number in guard:
-        found[number] = next(store.conversations(relations, number), [])
-    return found
+def _now(store: Database, relations: Sequence[Relation], guard: Mapping[str, object]) -> dict[str, list[Any]]:
+    return {number: next(store.conversations(relations, number), []) for number in guard}
 
 
-def _write(store: Snapshot, relations: Sequence[Relation], guard: Mapping[str, Mapping[str, Cell]], changes: Sequence[Change]) -> None:
+def _write(store: Database, relations: Sequence[Relation], guard: Mapping[str, Mapping[str, Cell]], changes: Sequence[Change]) -> None:
     before = {number: dict(records) for number, records in guard.items()}
     for number, records in _now(store, relations, guard).items():
         _compare(store.where, before[number], {record.key: record.value for record in records})
@@ -137,15 +131,15 @@ def _write(store: Snapshot, relations: Sequence[Relation], guard: Mapping[str, M
         if relation is None:
             raise NotKept(store.where, f"{change.key} is in none of its tables")
         _change(store.connection, relation, change, store.tables[relation.name])
-    wanted = {key: cell for records in before.values() for key, cell in records.items()}
+    expected = {key: cell for records in before.values() for key, cell in records.items()}
     for change in changes:
         if change.after is None:
-            wanted.pop(change.key, None)
+            expected.pop(change.key, None)
         else:
-            wanted[change.key] = change.after
-    held = {record.key: record.value for records in _now(store, relations, guard).values() for record in records}
-    if held != wanted:
-        odd = next(iter(sorted(key for key in held.keys() | wanted.keys() if held.get(key) != wanted.get(key))))
+            expected[change.key] = change.after
+    stored = {record.key: record.value for records in _now(store, relations, guard).values() for record in records}
+    if stored != expected:
+        odd = next(iter(sorted(key for key in stored.keys() | expected.keys() if stored.get(key) != expected.get(key))))
         raise NotKept(store.where, f"{odd} reads back otherwise than written")
 
 
@@ -159,7 +153,7 @@ def _compare(where: Dsn, before: Mapping[str, Cell], now: Mapping[str, Cell]) ->
         raise Moved(where, moved[:NAMED], len(moved))
 
 
-def _change(connection: Connection, relation: Relation, change: Change, table: Held) -> None:
+def _change(connection: Connection, relation: Relation, change: Change, table: VisibleTable) -> None:
     before = None if change.before is None else row_of(change.before)
     after = None if change.after is None else row_of(change.after)
     if before is None and after is not None:
@@ -182,7 +176,7 @@ def _change(connection: Connection, relation: Relation, change: Change, table: H
             )
 
 
-def _insert(connection: Connection, relation: Relation, row: Mapping[str, str | None], table: Held) -> None:
+def _insert(connection: Connection, relation: Relation, row: Mapping[str, str | None], table: VisibleTable) -> None:
     """Columns that the record does not name take the table's own default."""
     connection.execute(
         sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
@@ -194,10 +188,10 @@ def _insert(connection: Connection, relation: Relation, row: Mapping[str, str | 
     )
 
 
-def _is(relation: Relation, table: Held) -> sql.Composed:
+def _is(relation: Relation, table: VisibleTable) -> sql.Composed:
     return sql.SQL(" AND ").join(sql.SQL("{} = {}").format(sql.Identifier(name), _cast(name, table)) for name in relation.key)
 
 
-def _cast(name: str, table: Held) -> sql.Composed:
+def _cast(name: str, table: VisibleTable) -> sql.Composed:
     """A value as text, read by the server as the column's own type: jsonb stays jsonb."""
     return sql.SQL("CAST(%s::text AS {})").format(sql.SQL(table.columns.get(name, "text")))

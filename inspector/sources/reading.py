@@ -13,7 +13,7 @@ from inspector.programs.registry import wire_of
 from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
-from inspector.sources.postgres_problems import Elsewhere
+from inspector.sources.postgres_problems import OffSearchPath
 from inspector.sources.problems import THE_FILE, NotAFile, SourceProblem, shown
 from inspector.streams.captures.base import Kind
 from inspector.streams.captures.catalogue import kind_named
@@ -25,9 +25,9 @@ from inspector.wires import layout as request_layout
 from inspector.wires.layout import NotARequest
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
-THE_KEYS, BESIDE = "its keys", "files next to the sessions"
+THE_KEYS, UNREAD_FILES = "its keys", "files next to the sessions"
 _NAMED, _LOOKED_AT = 5, 50
-"""Where a problem of a store lies: records of which the format knows no meaning, and files that it does not read."""
+"""The place of a problem in a store: records of which the format knows no meaning, and files that it does not read."""
 
 
 @dataclass(eq=False)
@@ -38,8 +38,8 @@ class NotRecognised(SourceProblem):
 
     @property
     def sentence(self) -> str:
-        held = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
-        return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{held}: `formats` lists what it reads, --format NAME forces one."
+        tables = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
+        return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{tables}: `formats` lists what it reads, --format NAME forces one."
 
 
 @dataclass(eq=False)
@@ -47,10 +47,8 @@ class NotReadYet(SourceProblem):
     """A store of a program that is known."""
 
     what: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} holds {self.what}, {not_read.WHY}."
+    template = f"{{place}} holds {{what}}, {not_read.WHY}."
+    text_limit = 1000
 
 
 @dataclass(eq=False)
@@ -58,10 +56,8 @@ class OnlyCopies(SourceProblem):
     """A folder of sessions that are all gone."""
 
     kinds: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} holds no session, only copies that its program set aside ({self.kinds}): name one of them by its path to read it."
+    template = "{place} holds no session, only copies that its program set aside ({kinds}): name one of them by its path to read it."
+    text_limit = 1000
 
 
 @dataclass(eq=False)
@@ -78,24 +74,19 @@ class FolderOfCaptures(SourceProblem):
 
 @dataclass(eq=False)
 class OtherShape(SourceProblem):
-    """A file that is not of the format which it was said to be."""
+    """A file that is not of the format that was named."""
 
     format: str = ""
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} is not of the format {self.format}: leave --format out, and it is detected."
+    template = "{place} is not of the format {format}: leave --format out, and it is detected."
 
 
 @dataclass(eq=False)
 class NoRequest(SourceProblem):
-    """JSON that is no request body, or of none that can be told."""
+    """JSON that is no request body, or whose shape cannot be detected."""
 
     reason: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} {shown(self.reason, 1000)}"
+    template = "{place} {reason}"
+    text_limit = 1000
 
 
 @dataclass(eq=False)
@@ -116,10 +107,7 @@ class NotAStore(SourceProblem):
     """A trace source where a store is wanted."""
 
     format: str = ""
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} holds traces ({self.format}), no conversations: name the store, and this file with --traces."
+    template = "{place} holds traces ({format}), no conversations: name the store, and this file with --traces."
 
 
 @dataclass(eq=False)
@@ -131,7 +119,7 @@ class ACapture(SourceProblem):
     @property
     def sentence(self) -> str:
         kind = self.captures.kind
-        return f"{self.place} holds captured streams ({kind}), no conversations: scan, show, repair and import_source take it, and --traces beside a store."
+        return f"{self.place} holds captured streams ({kind}), no conversations: scan, show, repair and import_source take it, and --traces next to a store."
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +157,7 @@ def read(path: Place, format_name: str | None = None) -> Store | Traces | Captur
         return captures.read(path, kind_named(format_name))
     shape = stores.identify(path)
     if format_name is None:
-        scores: list[tuple[float, str]] = [(found.sniff(shape), found.name) for found in FORMATS]
+        scores: list[tuple[float, str]] = [(format_.sniff(shape), format_.name) for format_ in FORMATS]
         scores += [(dispatch_traces.sniff(shape), dispatch_traces.NAME), (dispatch_traces.sniff_journal(shape), dispatch_traces.JOURNAL)]
         score, format_name = max(scores)
         if score <= 0:
@@ -180,7 +168,8 @@ def read(path: Place, format_name: str | None = None) -> Store | Traces | Captur
                 return captures.read(path, other)
             format_name = other
     if isinstance(path, Dsn):
-        return _served(path, format_named(format_name))
+        format_ = format_named(format_name)
+        return Store(path, format_, tuple(streamed(path, format_)))
     if format_name == dispatch_traces.NAME:
         if "records" not in shape.tables:
             raise OtherShape(path, format_name)
@@ -194,19 +183,19 @@ def read(path: Place, format_name: str | None = None) -> Store | Traces | Captur
 
 def read_store(path: Place, format_name: str | None = None) -> Store:
     """As `read`, where only a store will do. Raises SourceProblem."""
-    found = read(path, format_name)
-    if isinstance(found, Traces):
-        raise NotAStore(path, found.format)
-    if isinstance(found, Captures):
-        raise ACapture(path, found)
-    return found
+    content = read(path, format_name)
+    if isinstance(content, Traces):
+        raise NotAStore(path, content.format)
+    if isinstance(content, Captures):
+        raise ACapture(path, content)
+    return content
 
 
-def one(path: Place, format_: Format, native_id: str) -> Stored | None:
+def read_one(path: Place, format_: Format, native_id: str) -> Stored | None:
     """One conversation as the store holds it now; None where it is gone. Raises SourceProblem."""
     if isinstance(path, Dsn):
-        with closing(streamed(path, format_, native_id)) as found:
-            return next(found, None)
+        with closing(streamed(path, format_, native_id)) as conversations:
+            return next(conversations, None)
     return next((stored for stored in _store(path, format_).conversations if stored.conversation.native_id == native_id), None)
 
 
@@ -215,7 +204,7 @@ def format_of(path: Dsn, format_name: str | None = None) -> Format:
     if format_name is not None:
         return format_named(format_name)
     shape = stores.identify(path)
-    score, name = max((found.sniff(shape), found.name) for found in FORMATS)
+    score, name = max((format_.sniff(shape), format_.name) for format_ in FORMATS)
     if score <= 0:
         raise _strange(path, shape)
     return format_named(name)
@@ -223,48 +212,38 @@ def format_of(path: Dsn, format_name: str | None = None) -> Format:
 
 def _strange(path: Dsn, shape: Shape) -> SourceProblem:
     """What to say of a database in which a plain name finds no table that we know."""
-    wanted = {relation.name for format_ in FORMATS if isinstance(format_, InRelations) for relation in format_.relations}
-    schemas = postgres.schemas_with(path, wanted)
-    return Elsewhere(path, schemas) if schemas else NotRecognised(path, tuple(shape.tables))
-
-
-def native_ids(path: Dsn, format_: Format) -> list[str]:
-    """Of all conversations of a server. Raises SourceProblem."""
-    return stores.native_ids(path, format_)
+    table_names = {relation.name for format_ in FORMATS if isinstance(format_, InRelations) for relation in format_.relations}
+    schemas = postgres.schemas_with(path, table_names)
+    return OffSearchPath(path, schemas) if schemas else NotRecognised(path, tuple(shape.tables))
 
 
 def streamed(path: Dsn, format_: Format, native_id: str | None = None) -> Generator[Stored]:
     """The conversations of a server one by one, of one only where it is named. Raises SourceProblem, in the middle too."""
-    with closing(stores.conversations(path, format_, native_id)) as found:
-        for records in found:
+    with closing(stores.conversations(path, format_, native_id)) as batches:
+        for records in batches:
             yield from format_.read(records)
-
-
-def _served(path: Dsn, format_: Format) -> Store:
-    return Store(path, format_, tuple(streamed(path, format_)))
 
 
 def _store(path: Path, format_: Format, check: bool = False) -> Store:
     if format_.name == bundle.NAME:
         return _bundle(path, format_)
-
     if isinstance(format_, InRelations):
         raise stores.NotServed(path)
     if wire_of(format_.name) and folders.is_folder(path):
         raise NotAFile(path, "folder")
     if isinstance(format_, InFiles):
         try:
-            held = stores.unpacked(path, format_)
-            problems = (*(Problem(THE_FILE, text) for text in held.notes), *_unread(path, format_))
-            return Store(path, format_, _distinct(path, format_.read(held.records)), problems)
+            unpacked = stores.unpacked(path, format_)
+            problems = (*(Problem(THE_FILE, text) for text in unpacked.notes), *_unread(path, format_))
+            return Store(path, format_, _distinct(path, format_.read(unpacked.records)), problems)
         except NotARequest as problem:
             raise NoRequest(path, problem.reason) from None
 
     def use(store: sqlite.Snapshot) -> Store:
-        said = store.damage() if check else ()
+        damage = store.damage() if check else ()
         records = stores.from_snapshot(store, format_)
         strange = format_.unknown(records) if check and isinstance(format_, KnowsKeys) else ()
-        problems = (*(Problem(THE_FILE, text) for text in said), *(Problem(THE_KEYS, text) for text in strange))
+        problems = (*(Problem(THE_FILE, text) for text in damage), *(Problem(THE_KEYS, text) for text in strange))
         return Store(path, format_, tuple(format_.read(records)), problems)
 
     return sqlite.reread(path, use)
@@ -276,7 +255,7 @@ def _distinct(path: Path, conversations: Iterable[Stored]) -> tuple[Stored, ...]
     for stored in conversations:
         other = by_id.setdefault(stored.conversation.native_id, stored)
         if other is not stored:
-            raise SharedId(path, stored.conversation.native_id, tuple(each.records[0].key for each in (other, stored) if each.records))
+            raise SharedId(path, stored.conversation.native_id, tuple(twin.records[0].key for twin in (other, stored) if twin.records))
     return tuple(by_id.values())
 
 
@@ -284,7 +263,7 @@ def _unread(path: Path, format_: Format) -> tuple[Problem, ...]:
     """The files that are next to sessions and are none by their names: what is looked for may be in one of them."""
     if not isinstance(format_, LeavesFiles) or not folders.is_folder(path):
         return ()
-    return tuple(Problem(BESIDE, reason) for reason in format_.unread(folders.names(path)))
+    return tuple(Problem(UNREAD_FILES, reason) for reason in format_.unread(folders.names(path)))
 
 
 def _may_be_a_request(shape: Shape) -> bool:
@@ -311,7 +290,7 @@ def _request_or_capture(path: Path, shape: Shape) -> str | Kind:
         if kind is None:
             raise NotRecognised(path, tuple(shape.tables))
         return kind
-    if kind is not None and files.size(path) > request_layout.LIMIT:
+    if kind is not None and files.status(path).st_size > request_layout.LIMIT:
         return kind
     try:
         return _request_format(path)

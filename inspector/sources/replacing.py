@@ -1,4 +1,4 @@
-"""One file put in the place of another: complete beside it, with its owner, mode and times, before it takes its name."""
+"""One file put in the place of another: complete next to it, with its owner, mode and times, before it takes its name."""
 
 import os
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def prepared(base: Path, key: str, data: bytes) -> Path:
     temporary = temporary_of(place)
     mode = place.stat().st_mode & 0o777 if place.exists() else 0o600
     try:
-        # What a crash left behind goes, and a link that somebody laid there is not written through.
+        # What a crash left is removed, and a link that somebody put there is not followed.
         temporary.unlink(missing_ok=True)
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         try:
@@ -60,11 +60,11 @@ def prepared(base: Path, key: str, data: bytes) -> Path:
 def _keep_owner(descriptor: int, place: Path) -> None:
     """Under another owner the program could not open its own file any more: root repairs what a service account writes. Raises NotWritable."""
     is_new = not place.exists()
-    wanted, own = (place.parent if is_new else place).stat(), os.fstat(descriptor)
-    if (wanted.st_uid, wanted.st_gid) == (own.st_uid, own.st_gid):
+    expected, own = (place.parent if is_new else place).stat(), os.fstat(descriptor)
+    if (expected.st_uid, expected.st_gid) == (own.st_uid, own.st_gid):
         return
     try:
-        os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
+        os.fchown(descriptor, expected.st_uid, expected.st_gid)
     except PermissionError as error:
         if not is_new:
             raise NotWritable(place, "it belongs to another user or group, and would become yours") from error
@@ -87,11 +87,11 @@ def put_back(base: Path, change: Change) -> None:
         temporary.replace(place)
 
 
-def take_times(made: Sequence[tuple[Path, Path]]) -> None:
-    for temporary, target in made:
+def take_times(new_files: Sequence[tuple[Path, Path]]) -> None:
+    for temporary, target in new_files:
         if target.exists():
-            found = target.stat()
-            os.utime(temporary, ns=(found.st_atime_ns, found.st_mtime_ns))
+            status = target.stat()
+            os.utime(temporary, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def sync(folder: Path) -> None:

@@ -39,7 +39,7 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """`text` is at most ANSWER_LIMIT bytes of the body; `is_cut`: there was more."""
 
     status: int
@@ -73,7 +73,7 @@ def refuse_bad_key(key: str, variable: str) -> None:
         raise NotSent(f"What {variable} holds is no key (it is short, or has white space or signs beyond ASCII): set it again.")
 
 
-def post(where: Address, path: str, headers: Mapping[str, str], body: bytes, timeout: float = TIMEOUT_S) -> Answer:
+def post(where: Address, path: str, headers: Mapping[str, str], body: bytes, timeout: float = TIMEOUT_S) -> HttpAnswer:
     """Sends once; redirects are answers as others, and no proxy is asked. Raises NotSent."""
     deadline = time.monotonic() + timeout
     connection: http.client.HTTPConnection
@@ -93,7 +93,7 @@ def post(where: Address, path: str, headers: Mapping[str, str], body: bytes, tim
         raise NotSent(f"{where.shown} could not be asked ({_why(problem)}); check the network and the base URL, and try again.") from None
     finally:
         connection.close()
-    return Answer(response.status, response.reason[:200], data[:ANSWER_LIMIT].decode("utf-8", "replace"), len(data) > ANSWER_LIMIT)
+    return HttpAnswer(response.status, response.reason[:200], data[:ANSWER_LIMIT].decode("utf-8", "replace"), len(data) > ANSWER_LIMIT)
 
 
 def _why(problem: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Text that is written now and said later, in a file without a name: what is said of ten thousand conversations need not be held in memory."""
+"""Text that is written now and printed later, in a file without a name: the reports on ten thousand conversations need not fit into memory."""
 
 import tempfile
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import IO
 
 Place = tuple[int, int]
-"""Where a text stands: offset and length in bytes."""
+"""Where a text is: offset and length in bytes."""
 
 
 class Spool:

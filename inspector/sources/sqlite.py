@@ -10,7 +10,7 @@ from typing import TypeVar
 from inspector.programs.formats import Cell, Record, Shape, Table
 from inspector.sources import files
 from inspector.sources.locks import alone
-from inspector.sources.opening import MAGIC, TRIES, connect, head, readonly, rolled_back, told
+from inspector.sources.opening import MAGIC, TRIES, connect, head, problems_of, readonly, rolled_back
 from inspector.sources.problems import AlreadyThere, Changing, Linked
 from inspector.sources.statements import cell, quoted, records, require, tables
 from inspector.sources.writing import commit
@@ -26,7 +26,7 @@ class Snapshot:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._connection = connection
-        with told(path):
+        with problems_of(path):
             self.tables: Mapping[str, tuple[str, ...]] = MappingProxyType(tables(path, connection))
 
     def records(self, table: Table, prefix: str | None = None) -> Iterator[Record]:
@@ -35,25 +35,25 @@ class Snapshot:
         A value that is no text or blob comes as its text with its own storage class as type. Raises NoTable.
         """
         require(self._path, self.tables, table.name, (table.key, table.value, *(name for name, _ in table.where)))
-        with told(self._path):
+        with problems_of(self._path):
             for key, data, kind in records(self._connection, table, prefix):
                 yield Record(key.decode("utf-8", "surrogateescape"), Cell(data, kind))
 
     def cells(self, table: Table, keys: Iterable[str]) -> dict[str, Cell | None]:
         """The values under exactly these keys; None where there is none. Raises NoTable."""
         require(self._path, self.tables, table.name, (table.key, table.value, *(name for name, _ in table.where)))
-        with told(self._path):
+        with problems_of(self._path):
             return {key: cell(self._path, self._connection, table, key) for key in keys}
 
     def damage(self) -> tuple[str, ...]:
         """What SQLite's quick_check finds wrong with the file, the first few lines; () where it finds nothing."""
-        with told(self._path):
+        with problems_of(self._path):
             lines = [str(row[0]) for row in self._connection.execute("PRAGMA quick_check(5)")]
         return () if lines == ["ok"] else tuple(lines)
 
     def user_version(self) -> int:
         """The number that the program keeps in the header of the file, WAL included; 0 where it keeps none."""
-        with told(self._path):
+        with problems_of(self._path):
             return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
 
     def rows(
@@ -67,13 +67,13 @@ class Snapshot:
         sql = f"SELECT {', '.join(quoted(column) for column in columns)} FROM {quoted(name)}"  # noqa: S608 (names quoted, see docstring)
         sql += f" WHERE {where}" if where else ""
         sql += f" ORDER BY {order}" if order else ""
-        with told(self._path):
+        with problems_of(self._path):
             yield from self._connection.execute(sql, tuple(params))
 
 
 @contextmanager
 def snapshot(path: Path) -> Iterator[Snapshot]:
-    """A consistent read-only view, WAL included; the bytes of the database and its -wal stay, and no file is added beside them.
+    """A consistent read-only view, WAL included; the bytes of the database and its -wal stay, and no file is added next to them.
 
     Use up what you need inside the `with`, and trust it only once the `with` has ended: Changing may come at its end.
     One snapshot at a time in this process; `commit` inside one would wait for itself.
@@ -104,9 +104,9 @@ def cells(path: Path, table: Table, keys: Sequence[str], after_rollback: bool = 
 
 def roll_back(path: Path, busy_ms: int = 2000) -> None:
     """Lets SQLite roll a waiting journal back, as the program's next start would: under its exclusive lock, never while somebody writes. Raises SourceProblem."""
-    if (names := files.names(path)) > 1:
+    if (names := files.status(path).st_nlink) > 1:
         raise Linked(path, names)
-    with alone(), told(path, writing=True), closing(connect(files.regular(path), "mode=rw", busy_ms / 1000)) as connection:
+    with alone(), problems_of(path, writing=True), closing(connect(files.regular(path), "mode=rw", busy_ms / 1000)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
 
@@ -124,7 +124,12 @@ def backup(path: Path, out: Path) -> None:
     """A consistent copy, content of the -wal included, in the new file `out` (mode 0600). Raises what `snapshot` and `files.new_file` raise."""
     for suffix in files.SIDES:
         # What another database of this name left would be taken for ours: played into it, or removed.
-        if files.exists(left := Path(f"{out}{suffix}")):
-            raise AlreadyThere(left)
-    with readonly(path) as source, files.new_file(out), told(path), closing(sqlite3.connect(out, isolation_level=None)) as target:
+        if files.exists(side_file := Path(f"{out}{suffix}")):
+            raise AlreadyThere(side_file)
+    with (
+        readonly(path) as source,
+        files.new_file(out),
+        problems_of(path),
+        closing(sqlite3.connect(out, isolation_level=None)) as target,
+    ):
         source.backup(target)

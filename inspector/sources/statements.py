@@ -21,20 +21,20 @@ def tables(path: Path, connection: sqlite3.Connection) -> dict[str, tuple[str, .
     encoding = connection.execute("PRAGMA encoding").fetchone()[0]
     if encoding != "UTF-8":
         raise Utf16(path, encoding)
-    found: dict[str, tuple[str, ...]] = {}
+    columns_by_table: dict[str, tuple[str, ...]] = {}
     for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name").fetchall():
         try:
             name.encode()
         except UnicodeEncodeError:
             # SQL cannot name it, so no format reads it.
             continue
-        found[name] = tuple(row[1] for row in connection.execute(f"PRAGMA table_info({quoted(name)})"))
-    return found
+        columns_by_table[name] = tuple(row[1] for row in connection.execute(f"PRAGMA table_info({quoted(name)})"))
+    return columns_by_table
 
 
-def require(path: Path, found: Mapping[str, tuple[str, ...]], name: str, columns: Sequence[str]) -> None:
+def require(path: Path, columns_by_table: Mapping[str, tuple[str, ...]], name: str, columns: Sequence[str]) -> None:
     """Raises NoTable unless the table has all the columns (also: SQLite would take a quoted unknown column for a string)."""
-    if name not in found or not set(columns) <= set(found[name]):
+    if name not in columns_by_table or not set(columns) <= set(columns_by_table[name]):
         raise NoTable(path, name, columns)
 
 
@@ -66,8 +66,8 @@ def records(connection: sqlite3.Connection, table: Table, prefix: str | None = N
         f"SELECT CAST({key} AS BLOB), CAST({value} AS BLOB), typeof({value}) FROM {quoted(table.name)} "  # noqa: S608 (names quoted)
         f"WHERE {condition} ORDER BY {key} COLLATE BINARY"
     )
-    for found_key, data, kind in connection.execute(sql, params):
-        yield found_key or b"", data or b"", kind
+    for key_bytes, data, kind in connection.execute(sql, params):
+        yield key_bytes or b"", data or b"", kind
 
 
 def cell(path: Path, connection: sqlite3.Connection, table: Table, key: str) -> Cell | None:

@@ -14,13 +14,14 @@ from inspector.programs.formats import (
     InRows,
     NotAnExport,
     Record,
+    Relation,
     Shape,
     SharesFiles,
     Unpacked,
 )
 from inspector.sources import clusters, folders, postgres, postgres_writing, sqlite, table_rows
 from inspector.sources.dsn import Dsn, Place
-from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.problems import SourceProblem
 
 
 class NotServed(SourceProblem):
@@ -38,18 +39,14 @@ class NoExport(SourceProblem):
     """Files that were taken for the export of a database, and of which nothing can be read."""
 
     reason: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} {shown(self.reason, 1000)}"
+    template = "{place} {reason}"
+    text_limit = 1000
 
 
 class OnlyRows(SourceProblem):
     """A copy of a whole server is none of our business."""
 
-    @property
-    def sentence(self) -> str:
-        return f"{self.place} is a database server, of which no copy is made: use --out FILE.sql for the write as a script, or --apply."
+    template = "{place} is a database server, of which no copy is made: use --out FILE.sql for the write as a script, or --apply."
 
 
 def identify(place: Place) -> Shape:
@@ -63,7 +60,7 @@ def identify(place: Place) -> Shape:
 def records(place: Place, format_: Format) -> list[Record]:
     """All records that the format reads, at one moment. Raises SourceProblem."""
     if isinstance(place, Dsn):
-        return [record for held in conversations(place, format_) for record in held]
+        return [record for batch in conversations(place, format_) for record in batch]
     if isinstance(format_, InFiles):
         return list(unpacked(place, format_).records)
     if isinstance(format_, InRelations):
@@ -73,20 +70,24 @@ def records(place: Place, format_: Format) -> list[Record]:
 
 def conversations(place: Dsn, format_: Format, native_id: str | None = None) -> Generator[list[Record]]:
     """The records of one conversation after the other, of one only where it is named: no more than one is held. Raises SourceProblem, in the middle too."""
-    if not isinstance(format_, InRelations):
-        raise NotServed(place)
+    relations = _relations(place, format_)
     with postgres.snapshot(place) as store:
-        postgres.refuse_hidden(store, format_.relations)
-        yield from store.conversations(format_.relations, native_id)
+        postgres.refuse_hidden(store, relations)
+        yield from store.conversations(relations, native_id)
 
 
 def native_ids(place: Dsn, format_: Format) -> list[str]:
     """The numbers of all conversations, in order. Raises SourceProblem."""
+    relations = _relations(place, format_)
+    with postgres.snapshot(place) as store:
+        postgres.refuse_hidden(store, relations)
+        return store.numbers(relations[0])
+
+
+def _relations(place: Dsn, format_: Format) -> Sequence[Relation]:
     if not isinstance(format_, InRelations):
         raise NotServed(place)
-    with postgres.snapshot(place) as store:
-        postgres.refuse_hidden(store, format_.relations)
-        return store.numbers(format_.relations[0])
+    return format_.relations
 
 
 def unpacked(place: Path, format_: InFiles) -> Unpacked:
@@ -110,7 +111,7 @@ def cells(place: Place, format_: Format, native_id: str, keys: Sequence[str], af
     `after_rollback`: of an SQLite file, those that its waiting rollback journal leads back to.
     """
     if isinstance(place, Dsn):
-        values = {record.key: record.value for held in conversations(place, format_, native_id) for record in held}
+        values = {record.key: record.value for batch in conversations(place, format_, native_id) for record in batch}
         return {key: values.get(key) for key in keys}
     if isinstance(format_, InFiles):
         return folders.cells(place, keys)
@@ -139,11 +140,6 @@ def copy(place: Place, out: Path, format_: Format) -> None:
         sqlite.backup(place, out)
 
 
-def remove(out: Path) -> None:
-    """A copy that failed half-way."""
-    folders.remove(out)
-
-
 def commit(
     place: Place,
     format_: Format,
@@ -157,9 +153,7 @@ def commit(
     `is_copy`: nobody else knows the store, and a lock file in it is a copy of one that says nothing here.
     """
     if isinstance(place, Dsn):
-        if not isinstance(format_, InRelations):
-            raise NotServed(place)
-        return postgres_writing.commit(place, format_.relations, guard, changes)
+        return postgres_writing.commit(place, _relations(place, format_), guard, changes)
     if isinstance(format_, InFiles):
         if isinstance(format_, SharesFiles):
             return folders.commit(place, watch, changes, format_.keeps_times, "" if is_copy else format_.lock_suffix)
@@ -175,6 +169,4 @@ def rehearse(
     look: Callable[[Sequence[Record]], bool],
 ) -> tuple[float, bool, bool]:
     """A write to a server, its reading and its undo, where nothing of it stays. Raises SourceProblem."""
-    if not isinstance(format_, InRelations):
-        raise NotServed(place)
-    return postgres_writing.rehearse(place, format_.relations, guard, changes, look)
+    return postgres_writing.rehearse(place, _relations(place, format_), guard, changes, look)

@@ -9,12 +9,12 @@ from inspector.sources.sqlite import Snapshot
 from inspector.sources.statements import quoted
 
 
-def records(store: Snapshot, wanted: Sequence[RowTable]) -> Iterator[Record]:
+def records(store: Snapshot, selections: Sequence[RowTable]) -> Iterator[Record]:
     """Key `table:id` or `table:id:seq` (ten digits), `#2` after the second row of one key. Raises NoTable.
 
     A blob is an object with the member `blob` (hex). Columns that a store does not have are left out.
     """
-    for rows in wanted:
+    for rows in selections:
         if rows.name == USER_VERSION:
             yield Record(USER_VERSION, Cell(jsontext.encode(jsontext.compact({"user_version": store.user_version()}))))
             continue
@@ -22,12 +22,12 @@ def records(store: Snapshot, wanted: Sequence[RowTable]) -> Iterator[Record]:
             continue
         columns = [name for name in rows.columns if name in store.tables.get(rows.name, ()) or name in (rows.key, rows.order)]
         order = f"{quoted(rows.key)}, {quoted(rows.order)}" if rows.order else quoted(rows.key)
-        seen: dict[str, int] = {}
-        for found in store.rows(rows.name, columns, order=order):
-            row = {name: _value(value) for name, value in zip(columns, found, strict=True)}
-            key = f"{rows.name}:{_part(row[rows.key])}" + (f":{_part(row[rows.order])}" if rows.order else "")
-            seen[key] = seen.get(key, 0) + 1
-            yield Record(key if seen[key] == 1 else f"{key}#{seen[key]}", Cell(jsontext.encode(jsontext.compact(row))))
+        counts: dict[str, int] = {}
+        for values in store.rows(rows.name, columns, order=order):
+            row = {name: _value(value) for name, value in zip(columns, values, strict=True)}
+            key = f"{rows.name}:{_key_part(row[rows.key])}" + (f":{_key_part(row[rows.order])}" if rows.order else "")
+            counts[key] = counts.get(key, 0) + 1
+            yield Record(key if counts[key] == 1 else f"{key}#{counts[key]}", Cell(jsontext.encode(jsontext.compact(row))))
 
 
 def _value(value: object) -> object:
@@ -37,7 +37,7 @@ def _value(value: object) -> object:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _part(value: object) -> str:
+def _key_part(value: object) -> str:
     if isinstance(value, int):
         return f"{value:010d}"
     return value if isinstance(value, str) else jsontext.compact(value)

@@ -10,7 +10,7 @@ from pathlib import Path
 from inspector.programs.formats import Cell, Change, Table
 from inspector.sources import elements, files
 from inspector.sources.locks import alone
-from inspector.sources.opening import MAGIC, connect, head, named, told
+from inspector.sources.opening import MAGIC, connect, head, named, problems_of
 from inspector.sources.problems import NAMED, Busy, Failed, Linked, Locked, Moved, NotADatabase, NotKept
 from inspector.sources.statements import cell, encoded, quoted, records, require, tables, where
 
@@ -40,33 +40,33 @@ def commit(
         first = head(path, 100)
         if not first.startswith(MAGIC):
             raise NotADatabase(path, first)
-        if (names := files.names(path)) > 1:
+        if (names := files.status(path).st_nlink) > 1:
             raise Linked(path, names)
-        with told(path, writing=True), closing(connect(files.regular(path), "mode=rw", busy_ms / 1000)) as connection:
+        with problems_of(path, writing=True), closing(connect(files.regular(path), "mode=rw", busy_ms / 1000)) as connection:
             # Our write must not carry the server's checkpoint: it has no busy timeout, so every millisecond of lock can fail a turn.
             connection.execute("PRAGMA wal_autocheckpoint=0")
-            with _transaction(path, connection, busy_ms) as held:
+            with _transaction(path, connection, busy_ms) as lock_time:
                 require(path, tables(path, connection), table.name, (table.key, table.value, *(name for name, _ in table.where)))
                 store = _Store(path, connection, table)
                 _compare(store, guard, watch)
                 _write(store, changes)
-            return held.milliseconds
+            return lock_time.milliseconds
 
 
 @dataclass
-class _Held:
+class _LockTime:
     milliseconds: float = 0.0
 
 
 @contextmanager
-def _transaction(path: Path, connection: sqlite3.Connection, busy_ms: int) -> Iterator[_Held]:
-    held = _Held()
+def _transaction(path: Path, connection: sqlite3.Connection, busy_ms: int) -> Iterator[_LockTime]:
+    lock_time = _LockTime()
     try:
         connection.execute("BEGIN IMMEDIATE")
         start = time.perf_counter()
-        yield held
+        yield lock_time
         connection.execute("COMMIT")
-        held.milliseconds = (time.perf_counter() - start) * 1000
+        lock_time.milliseconds = (time.perf_counter() - start) * 1000
     except sqlite3.Error as error:
         problem = named(error, path, writing=True)
         if isinstance(problem, Locked):
@@ -108,49 +108,49 @@ class _Store:
 
 def _compare(store: _Store, guard: Mapping[str, Mapping[str, Cell]], watch: Mapping[str, Cell | None]) -> None:
     changed: list[tuple[str, str]] = []
-    for prefix, wanted in guard.items():
-        seen: set[str] = set()
+    for prefix, expected in guard.items():
+        seen_keys: set[str] = set()
         for raw, data, kind in records(store.connection, store.table, prefix):
             key = raw.decode("utf-8", "surrogateescape")
-            if key in seen:
+            if key in seen_keys:
                 changed.append((key, "is there twice"))
-            elif key not in wanted:
+            elif key not in expected:
                 changed.append((key, "is new"))
-            elif wanted[key] != Cell(data, kind):
+            elif expected[key] != Cell(data, kind):
                 changed.append((key, "has another value"))
-            seen.add(key)
-        changed += [(key, "is gone") for key in wanted if key not in seen]
+            seen_keys.add(key)
+        changed += [(key, "is gone") for key in expected if key not in seen_keys]
     changed += [(key, what) for key, cell in watch.items() if (what := _difference(cell, store.cell(key)))]
     if changed:
         raise Moved(store.path, changed[:NAMED], len(changed))
 
 
-def _difference(wanted: Cell | None, found: Cell | None) -> str:
-    if wanted == found:
+def _difference(expected: Cell | None, stored: Cell | None) -> str:
+    if expected == stored:
         return ""
-    if wanted is None:
+    if expected is None:
         return "is new"
-    return "is gone" if found is None else "has another value"
+    return "is gone" if stored is None else "has another value"
 
 
 def _write(store: _Store, changes: Sequence[Change]) -> None:
     final: dict[str, Cell | None] = {}
     expected, count = 0, store.connection.total_changes
     for change in changes:
-        found, after = store.cell(change.key), change.after
+        stored, after = store.cell(change.key), change.after
         if change.element:
-            after = elements.whole(store.path, change, found).after
-        elif what := _difference(change.before, found):
+            after = elements.whole(store.path, change, stored).after
+        elif what := _difference(change.before, stored):
             raise Moved(store.path, [(change.key, what)], 1)
         final[change.key] = after
-        if after is not None or found is not None:
+        if after is not None or stored is not None:
             try:
-                store.put(change.key, found, after)
+                store.put(change.key, stored, after)
             except sqlite3.IntegrityError as error:
                 raise NotKept(store.path, f"{change.key}: {error}") from error
             expected += 1
     if store.connection.total_changes - count != expected:
         raise NotKept(store.path, "other rows changed as well, so it has triggers")
-    for key, wanted in final.items():
-        if store.cell(key) != wanted:
+    for key, expected_cell in final.items():
+        if store.cell(key) != expected_cell:
             raise NotKept(store.path, f"{key} reads back with other bytes")

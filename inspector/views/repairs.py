@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of
 from inspector.actions.planning import (
-    Request,
+    RepairRequest,
     at_leaf,
     mode_named,
     preview_of,
@@ -172,7 +172,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     )
 
 
-def _request(row: Conversation, asked: Asked, now: int | None = None) -> Request:
+def _request(row: Conversation, asked: Asked, now: int | None = None) -> RepairRequest:
     return request_for(row.source, loading.stored(row), asked.strategies, asked.mode, asked.reader, leaf=asked.leaf, now=now)
 
 
@@ -222,7 +222,7 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
     target = ""
     if part is not None:
         native = loading.format_of(source).target(part.preview.plan)
-        found = loading.held(source, native)
+        found = loading.present_conversation(source, native)
         target = found.oid if found else ""
         if native != part.preview.plan.conversation:
             reach = _reach(repair, native, not isinstance(loading.format_of(source), Lists))

@@ -18,7 +18,7 @@ from inspector.actions.set_write_back import set_write_back
 from inspector.bundle import BrokenBundle, unseal
 from inspector.models import AuditEntry, Conversation, Payload, Source, loading
 from inspector.programs.formats import Cell
-from inspector.sources import bundles
+from inspector.sources import bundles, folders
 from inspector.sources.bundles import NotABundle
 from inspector.sources.problems import AlreadyThere
 from tests.actions.building import A, Store, T, U, again, applied, bring, broken, imported, pairs, put, row, tc, tr
@@ -348,7 +348,7 @@ def test_command_and_button(incident: Conversation, tmp_path: Path, client: Clie
     again_ = run("bundle", incident.oid, "--out", out)
     assert again_.status == 2 and "already exists" in again_.err
     with pytest.raises(AlreadyThere):
-        bundles.write(out, b"")
+        folders.write_new(out, b"")
 
 
 def test_a_path_is_sealed_without_import_and_scanned_like_the_original(db: None, tmp_path: Path) -> None:

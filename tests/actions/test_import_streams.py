@@ -114,7 +114,7 @@ def test_other_rules_judge_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_it_is_kept_in_parts_that_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_streams, "PART", 100)
+    monkeypatch.setattr(import_streams, "PART_SIZE", 100)
     (stream,) = brought(har(tmp_path / "x.har", WHOLE))
 
     assert stream.parts.count() > 5
@@ -123,7 +123,7 @@ def test_it_is_kept_in_parts_that_end_anywhere(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_large_file_stays_where_it_is_until_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_streams, "KEPT", 10)
+    monkeypatch.setattr(import_streams, "LARGEST_KEPT", 10)
     path = tmp_path / "x.sse"
     path.write_bytes(WHOLE)
     (stream,) = brought(path)

@@ -297,8 +297,8 @@ def test_the_pages_write_only_where_that_is_switched_on_and_commands_always(
 def test_a_rehearsal_that_fails_blocks_the_proposal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.db"
     conversation = imported(path, merged())
-    monkeypatch.setattr(proposing, "rehearse", lambda *_: {"ok": False, "sentence": "On a copy, undo did not give back every byte."})
-    with pytest.raises(Refused, match="did not give back every byte"):
+    monkeypatch.setattr(proposing, "rehearse", lambda *_: {"ok": False, "sentence": "On a copy, undo did not restore every byte."})
+    with pytest.raises(Refused, match="did not restore every byte"):
         proposed(conversation, RENUMBER)
     repair = Repair.objects.get()
     assert repair.state == Repair.State.FAILED and "every byte" in repair.outcome

@@ -30,8 +30,8 @@ def held(folder: Path) -> dict[str, str]:
         ("dispatch.db", "already exists"),
         ("no/such.db", "its folder does not exist"),
         ("nul\0name", "no file can have that name"),
-        ("dispatch.db-wal", "SQLite keeps beside a database"),
-        ("dispatch.db-journal", "SQLite keeps beside a database"),
+        ("dispatch.db-wal", "SQLite keeps next to a database"),
+        ("dispatch.db-journal", "SQLite keeps next to a database"),
         ("/proc/out.db", "cannot be made"),
     ],
 )

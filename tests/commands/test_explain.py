@@ -127,7 +127,7 @@ def test_of_several_conversations_the_rule_is_explained_and_those_that_match_are
     store = make(tmp_path / "dispatch.db")
     text = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
     ran = run("explain", text, "--target", store)
-    assert ran.status == 0 and "OC-2 (" in ran.out and "these may be meant" in ran.out
+    assert ran.status == 0 and "OC-2 (" in ran.out and "it may be about these" in ran.out
     assert f"--conversation {HEALTHY}" not in ran.out
     report = run("explain", text, "--target", store, "--json").json
     assert report["recognised"] and {each["native_id"][:8] for each in report["conversations"]} >= {"1a997b08", "e4a91b72"}

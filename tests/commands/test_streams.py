@@ -329,7 +329,7 @@ class TestBesideAStore:
     def test_only_scan_does_that(self, tmp_path: Path) -> None:
         store = self.store(tmp_path / "dispatch.db", {"type": "text", "text": "Let me look."})
         ran = run("show", store, "--traces", written(tmp_path / "x.sse", WHOLE))
-        assert ran.status == 2 and "only scan holds them against a store" in ran.err
+        assert ran.status == 2 and "only scan compares them with a store" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_the_same_repair_again_is_another_child(root: Path) -> None:
         children.append(repair.options["fork_id"])
     assert len(set(children)) == 3 and all((root / "sessions" / child / "session.json").exists() for child in children)
     unknown = Source(format="rollouts", reader="rollouts", projection="rollouts-anthropic", profile="anthropic-2026-07")
-    asked = request_for(unknown, loading.stored(conversation), (INSERT,), "child", held=children[:2])
+    asked = request_for(unknown, loading.stored(conversation), (INSERT,), "child", native_ids=children[:2])
     assert asked.options["fork_id"] == children[2]
 
 

@@ -24,7 +24,7 @@ from inspector.programs.pi_openclaw.pi import PI
 from inspector.programs.pi_openclaw.verifying import verified
 from inspector.rules.base import case_of
 from inspector.sources import reading, stores
-from inspector.sources.lock_files import Held
+from inspector.sources.lock_files import SessionLocked
 from inspector.sources.problems import Moved
 from inspector.strategies.catalogue import strategy
 from inspector.strategies.numbering import renumbered
@@ -629,12 +629,12 @@ def test_a_file_that_a_live_process_holds_is_not_written(tmp_path: Path) -> None
     place, base, made = session(tmp_path)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as holder:
         lock = locked(place, pid=holder.pid, createdAt="2026-01-01T00:00:00.000Z")
-        with pytest.raises(Held, match=f"process {holder.pid} for [0-9,]+ seconds") as problem:
+        with pytest.raises(SessionLocked, match=f"process {holder.pid} for [0-9,]+ seconds") as problem:
             stores.commit(place.parent, OPENCLAW, {}, OPENCLAW.guard(base)[1], made)
         assert problem.value.pid == holder.pid and problem.value.seconds > 60
         assert place.read_bytes() == BROKEN and lock.exists()
         # pi takes no lock, but a file of OpenClaw's that is named alone may be detected as one of pi's.
-        with pytest.raises(Held):
+        with pytest.raises(SessionLocked):
             stores.commit(place.parent, PI, {}, PI.guard(base)[1], made)
         assert place.read_bytes() == BROKEN
         holder.communicate(b"\n")
@@ -653,7 +653,7 @@ def test_a_lock_that_is_just_being_written_counts(tmp_path: Path) -> None:
     place, base, made = session(tmp_path)
     lock = place.with_name("s.jsonl.lock")
     lock.touch()
-    with pytest.raises(Held, match="does not name yet"):
+    with pytest.raises(SessionLocked, match="does not name yet"):
         stores.commit(place.parent, OPENCLAW, {}, OPENCLAW.guard(base)[1], made)
     os.utime(lock, (1, 1))
     stores.commit(place.parent, OPENCLAW, {}, OPENCLAW.guard(base)[1], made)

@@ -17,7 +17,7 @@ from django.test import Client
 from inspector.models import AuditEntry, Source
 from inspector.sources import places, postgres
 from inspector.sources.places import place
-from inspector.sources.postgres_problems import LostConnection, NoLogin, NoServer, NotLetIn, Unknown
+from inspector.sources.postgres_problems import LostConnection, NoLogin, NoServer, NotLetIn, UnknownDatabase
 from inspector.sources.problems import SourceProblem
 from tests.postgres.making import dangling, run
 from tests.postgres.server import PASSWORD, Server
@@ -123,7 +123,7 @@ def test_a_role_that_there_is_not(server: Server) -> None:
 
 
 def test_a_database_that_there_is_not(server: Server) -> None:
-    assert "names a database that the server does not have" in refused(server.dsn("nowhere", "postgres"), Unknown)
+    assert "names a database that the server does not have" in refused(server.dsn("nowhere", "postgres"), UnknownDatabase)
 
 
 def test_encryption_that_the_server_does_not_have(server: Server) -> None:

@@ -17,7 +17,7 @@ from inspector.programs.relation_rows import cell_of, key_of, row_of
 from inspector.sources import postgres_writing, reading, stores
 from inspector.sources.dsn import Dsn
 from inspector.sources.places import place
-from inspector.sources.postgres_problems import LostConnection, ServerSaid, UnknownOutcome
+from inspector.sources.postgres_problems import LostConnection, ServerRefused, UnknownOutcome
 from tests.actions.building import WHO, approved
 from tests.postgres.cutting import line_to
 from tests.postgres.making import asked, call, dangling, job, many, run, text
@@ -39,7 +39,7 @@ def everything(dsn: str) -> list[object]:
 
 def insertion(dsn: str) -> tuple[dict[str, dict[str, object]], list[Change]]:
     """The guard of job 1 and a row after its last one."""
-    stored = reading.one(at(dsn), GBRAIN, "1")
+    stored = reading.read_one(at(dsn), GBRAIN, "1")
     assert stored is not None
     like = row_of(next(record for record in stored.records if record.key.startswith(MESSAGES)).value)
     row = {**like, "message_idx": "2", "content_blocks": '[{"text": "put in", "type": "text"}]'}
@@ -159,7 +159,7 @@ def test_a_constraint_that_speaks_at_the_commit_leaves_nothing(database: str) ->
         "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not today'; END $$",
         f"CREATE CONSTRAINT TRIGGER no AFTER INSERT ON {MESSAGES} DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION no()",
     )
-    with pytest.raises(ServerSaid) as caught:
+    with pytest.raises(ServerRefused) as caught:
         stores.commit(at(database), GBRAIN, guard, {}, changes)
     assert "not today" in str(caught.value) and "nothing was written" in str(caught.value)
     assert everything(database) == before

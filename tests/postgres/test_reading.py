@@ -48,7 +48,7 @@ def test_jobs_come_whole_and_in_the_order_of_their_numbers(database: str) -> Non
     for number in (2, 10, 1, 9, 100):
         dangling(database, number)
     assert numbers(database) == ["1", "2", "9", "10", "100"]
-    assert reading.native_ids(at(database), GBRAIN) == ["1", "2", "9", "10", "100"]
+    assert stores.native_ids(at(database), GBRAIN) == ["1", "2", "9", "10", "100"]
     assert all(
         len(stored.conversation.chunks) == 3 and len(stored.conversation.ledger) == 2 for stored in reading.streamed(at(database), GBRAIN)
     )
@@ -58,14 +58,14 @@ def test_a_job_of_another_queue_is_none_of_ours(database: str) -> None:
     dangling(database)
     run(database, "INSERT INTO minion_jobs (id, name) VALUES (2, 'embed')", "INSERT INTO minion_jobs (id, name) VALUES (3, 'subagent')")
     assert numbers(database) == ["1", "3"]
-    found = reading.one(at(database), GBRAIN, "1")
+    found = reading.read_one(at(database), GBRAIN, "1")
     assert found is not None and found.conversation.native_id == "1"
 
 
 @pytest.mark.parametrize("wanted", ["7", "-1", "x", "1 OR 1=1", "", "٣", "99999999999999999999999"])
 def test_one_that_is_not_there_is_none(database: str, wanted: str) -> None:
     dangling(database)
-    assert reading.one(at(database), GBRAIN, wanted) is None
+    assert reading.read_one(at(database), GBRAIN, wanted) is None
 
 
 def test_what_is_committed_in_the_middle_of_a_read_is_not_seen(database: str) -> None:
@@ -155,7 +155,7 @@ def test_a_database_from_before_schema_36_is_read(database: str) -> None:
     dangling(database)
     for table in (MESSAGES, EXECUTIONS):
         run(database, f"ALTER TABLE {table} DROP COLUMN schema_version, DROP COLUMN provider_id")
-    found = reading.one(at(database), GBRAIN, "1")
+    found = reading.read_one(at(database), GBRAIN, "1")
     assert found is not None and len(found.conversation.chunks) == 3
     assert "schema_version" not in rows(database, MESSAGES)[0]
 
@@ -163,7 +163,7 @@ def test_a_database_from_before_schema_36_is_read(database: str) -> None:
 def test_a_database_from_before_schema_82_is_read(database: str) -> None:
     dangling(database)
     run(database, "ALTER TABLE subagent_tool_executions DROP COLUMN ordinal, DROP COLUMN gbrain_tool_use_id")
-    found = reading.one(at(database), GBRAIN, "1")
+    found = reading.read_one(at(database), GBRAIN, "1")
     assert found is not None
     assert [(run.call_id, run.ordinal, run.output) for run in found.conversation.ledger] == [("a", None, {"h": 3}), ("b", None, {"b": 1})]
 
@@ -333,6 +333,6 @@ def test_several_readers_at_once_do_not_disturb_each_other(database: str) -> Non
 
 def test_a_result_row_answers_its_call(database: str) -> None:
     job(database, 1, [(0, "user", [text("q")]), (1, "assistant", [call("a")]), (2, "user", [result("a", {"k": [1, None]})])])
-    found = reading.one(at(database), GBRAIN, "1")
+    found = reading.read_one(at(database), GBRAIN, "1")
     assert found is not None
     assert json.loads(found.conversation.chunks[2].payload["content"]) == {"k": [1, None]}

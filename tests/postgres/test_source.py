@@ -226,7 +226,7 @@ def test_one_job_is_found_by_the_index(database: str) -> None:
 
 def test_a_job_with_very_many_messages_is_read(database: str) -> None:
     many(database, 1, messages=4001)
-    found = reading.one(at(database), GBRAIN, "1")
+    found = reading.read_one(at(database), GBRAIN, "1")
     assert found is not None and len(found.conversation.chunks) == 4001
     assert sys.getrecursionlimit() < 4001
 

@@ -38,7 +38,7 @@ def everything(dsn: str, *hidden: str) -> list[object]:
 
 def planned(dsn: str) -> tuple[Guard, list[Change]]:
     """A row at a free index and other blocks in a row that is there, with what they rest on."""
-    stored = reading.one(at(dsn), GBRAIN, "1")
+    stored = reading.read_one(at(dsn), GBRAIN, "1")
     assert stored is not None
     held = {record.key: record.value for record in stored.records if record.key.startswith(MESSAGES)}
     last = row_of(held[max(held)])
@@ -78,7 +78,7 @@ def test_a_write_and_its_undo_give_back_every_value(database: str) -> None:
         (1, "array"),
         (2, "array"),
     ]
-    stored = reading.one(at(database), GBRAIN, "1")
+    stored = reading.read_one(at(database), GBRAIN, "1")
     assert stored is not None
     commit(database, GBRAIN.guard(stored)[0], back(changes))
     assert stores.records(at(database), GBRAIN) == before

@@ -88,7 +88,7 @@ def test_a_copy_is_read_and_mended_over_the_wire(tmp_path: Path) -> None:
         assert stores.rehearse(where, GBRAIN, guard, changes, lambda _: True)[1:] == (True, True)
         assert stores.records(where, GBRAIN) == before
         stores.commit(where, GBRAIN, guard, {}, changes)
-        written = reading.one(where, GBRAIN, "1")
+        written = reading.read_one(where, GBRAIN, "1")
         assert written is not None and [chunk.text for chunk in written.conversation.chunks][-1] == "put in"
         stores.commit(where, GBRAIN, GBRAIN.guard(written)[0], {}, [change.reversed() for change in reversed(changes)])
         assert stores.records(where, GBRAIN) == before

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from inspector.programs.formats import Cell, Change, Element
-from inspector.sources.elements import Absent, Differs, Present, State, WrongShape, spliced, state
+from inspector.sources.elements import Absent, ChangeState, Differs, Present, WrongShape, spliced, state
 
 M = Element.MEMBER
 
@@ -128,33 +128,33 @@ def cell(text: str | None) -> Cell | None:
 @pytest.mark.parametrize(
     ("change", "stored", "expected"),
     [
-        (Change("k", cell("a"), cell("b")), "a", State.BEFORE),
-        (Change("k", cell("a"), cell("b")), "b", State.AFTER),
-        (Change("k", cell("a"), cell("b")), "c", State.NEITHER),
-        (Change("k", None, cell("b")), None, State.BEFORE),
-        (Change("k", cell("a"), None), None, State.AFTER),
-        (Change("k", None, cell("x"), Element.STRING), '["a"]', State.BEFORE),
-        (Change("k", None, cell("x"), Element.STRING), None, State.BEFORE),
-        (Change("k", None, cell("x"), Element.STRING), '["x", "later"]', State.AFTER),
-        (Change("k", cell("x"), None, Element.STRING), '["x"]', State.BEFORE),
-        (Change("k", cell("x"), None, Element.STRING), "[]", State.AFTER),
-        (Change("k", cell("x"), cell("y"), Element.STRING), '["x"]', State.BEFORE),
-        (Change("k", cell("x"), cell("y"), Element.STRING), '["y"]', State.AFTER),
-        (Change("k", cell("x"), cell("y"), Element.STRING), '["x", "y"]', State.NEITHER),
-        (Change("k", None, cell("x"), Element.STRING), "{}", State.NEITHER),
-        (Change("k", None, cell(ENTRY), M), '{"a": 1}', State.BEFORE),
-        (Change("k", None, cell(ENTRY), M), '{"a":1,"n":{"sessionId":"é"}}', State.AFTER),
-        (Change("k", None, cell(ENTRY), M), '{"n": {"sessionId": "é", "updatedAt": 5}}', State.NEITHER),
-        (Change("k", None, cell(ENTRY), M), f"{{{ENTRY}, {ENTRY}}}", State.NEITHER),
-        (Change("k", None, cell(ENTRY), M), None, State.NEITHER),
-        (Change("k", None, cell(ENTRY), M), "[]", State.NEITHER),
-        (Change("k", cell(ENTRY), None, M), f"{{{ENTRY}}}", State.BEFORE),
-        (Change("k", cell(ENTRY), None, M), "{}", State.AFTER),
-        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": 1}', State.BEFORE),
-        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": 2}', State.AFTER),
-        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": true}', State.NEITHER),
+        (Change("k", cell("a"), cell("b")), "a", ChangeState.BEFORE),
+        (Change("k", cell("a"), cell("b")), "b", ChangeState.AFTER),
+        (Change("k", cell("a"), cell("b")), "c", ChangeState.NEITHER),
+        (Change("k", None, cell("b")), None, ChangeState.BEFORE),
+        (Change("k", cell("a"), None), None, ChangeState.AFTER),
+        (Change("k", None, cell("x"), Element.STRING), '["a"]', ChangeState.BEFORE),
+        (Change("k", None, cell("x"), Element.STRING), None, ChangeState.BEFORE),
+        (Change("k", None, cell("x"), Element.STRING), '["x", "later"]', ChangeState.AFTER),
+        (Change("k", cell("x"), None, Element.STRING), '["x"]', ChangeState.BEFORE),
+        (Change("k", cell("x"), None, Element.STRING), "[]", ChangeState.AFTER),
+        (Change("k", cell("x"), cell("y"), Element.STRING), '["x"]', ChangeState.BEFORE),
+        (Change("k", cell("x"), cell("y"), Element.STRING), '["y"]', ChangeState.AFTER),
+        (Change("k", cell("x"), cell("y"), Element.STRING), '["x", "y"]', ChangeState.NEITHER),
+        (Change("k", None, cell("x"), Element.STRING), "{}", ChangeState.NEITHER),
+        (Change("k", None, cell(ENTRY), M), '{"a": 1}', ChangeState.BEFORE),
+        (Change("k", None, cell(ENTRY), M), '{"a":1,"n":{"sessionId":"é"}}', ChangeState.AFTER),
+        (Change("k", None, cell(ENTRY), M), '{"n": {"sessionId": "é", "updatedAt": 5}}', ChangeState.NEITHER),
+        (Change("k", None, cell(ENTRY), M), f"{{{ENTRY}, {ENTRY}}}", ChangeState.NEITHER),
+        (Change("k", None, cell(ENTRY), M), None, ChangeState.NEITHER),
+        (Change("k", None, cell(ENTRY), M), "[]", ChangeState.NEITHER),
+        (Change("k", cell(ENTRY), None, M), f"{{{ENTRY}}}", ChangeState.BEFORE),
+        (Change("k", cell(ENTRY), None, M), "{}", ChangeState.AFTER),
+        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": 1}', ChangeState.BEFORE),
+        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": 2}', ChangeState.AFTER),
+        (Change("k", cell('"n": 1'), cell('"n": 2'), M), '{"n": true}', ChangeState.NEITHER),
     ],
     ids=str,
 )
-def test_what_a_store_holds_of_a_change(change: Change, stored: str | None, expected: State) -> None:
+def test_what_a_store_holds_of_a_change(change: Change, stored: str | None, expected: ChangeState) -> None:
     assert state(change, cell(stored)) is expected

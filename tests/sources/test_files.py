@@ -8,7 +8,6 @@ import pytest
 from inspector.programs.formats import Shape
 from inspector.sources import files
 from inspector.sources.problems import (
-    AlreadyThere,
     Empty,
     Missing,
     Moved,
@@ -112,7 +111,7 @@ def test_lines_are_split_on_lf_only_and_a_torn_one_is_told_apart(tmp_path: Path)
 def test_a_whole_last_line_is_not_torn_and_an_empty_file_has_no_lines(tmp_path: Path) -> None:
     path = tmp_path / "j"
     path.write_bytes(b"a\n")
-    assert [type(line) for line in files.lines(path)] == [files.Line]
+    assert [type(line) for line in files.lines(path)] == [files.FileLine]
     path.write_bytes(b"")
     assert list(files.lines(path)) == []
 
@@ -126,18 +125,6 @@ def test_limits_are_kept_to_the_byte(tmp_path: Path) -> None:
     assert files.read_bytes(path, 13) == b"12345\n1234567"
     with pytest.raises(TooLarge, match="limit of 12 bytes"):
         files.read_bytes(path, 12)
-
-
-def test_a_copy_has_the_bytes_and_overwrites_nothing(tmp_path: Path) -> None:
-    path, out = tmp_path / "a", tmp_path / "b"
-    path.write_bytes(b"bytes\0")
-    files.copy(path, out)
-    assert out.read_bytes() == b"bytes\0"
-    with pytest.raises(AlreadyThere):
-        files.copy(path, out)
-    with pytest.raises(Missing):
-        files.copy(tmp_path / "none", tmp_path / "c")
-    assert not (tmp_path / "c").exists()
 
 
 def test_real_follows_links_and_exists_bears_any_name(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from inspector.programs.formats import Cell, Change
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.sources import folders, stores
-from inspector.sources.lock_files import Held, NotALock
+from inspector.sources.lock_files import NotALock, SessionLocked
 
 SUFFIX = ".lock"
 OLD = 1_000_000_000
@@ -64,7 +64,7 @@ def test_a_lock_that_nobody_holds_is_left_and_stands_in_no_way(tmp_path: Path, n
 def test_a_live_lock_and_one_that_is_just_being_written_are_respected(tmp_path: Path, data: bytes) -> None:
     path = session(tmp_path)
     lock_of(path).write_bytes(data)
-    with pytest.raises(Held, match="nothing was written"):
+    with pytest.raises(SessionLocked, match="nothing was written"):
         write(path)
     assert path.read_bytes() == b"old\n" and lock_of(path).read_bytes() == data and len(list(tmp_path.iterdir())) == 2
 
@@ -83,7 +83,7 @@ def test_a_copy_is_written_whatever_its_copied_lock_says(tmp_path: Path) -> None
     path = session(tmp_path)
     lock_of(path).write_text(json.dumps({"pid": os.getppid()}))
     change = Change(path.name, Cell(b"old\n", "file"), Cell(b"new\n", "file"))
-    with pytest.raises(Held):
+    with pytest.raises(SessionLocked):
         stores.commit(path, OPENCLAW, {}, {}, [change])
     stores.commit(path, OPENCLAW, {}, {}, [change], is_copy=True)
     assert path.read_bytes() == b"new\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.sources.problems import SourceProblem
-from inspector.sources.reading import BESIDE, Store, read
+from inspector.sources.reading import UNREAD_FILES, Store, read
 from tests.evidence import evidence
 from tests.formats.session_files import a, header, lines, r, u
 
@@ -171,7 +171,7 @@ def folder(base: Path, *names: str) -> Path:
 def said_of(path: Path) -> list[str]:
     store = read(path)
     assert isinstance(store, Store)
-    return [problem.reason for problem in store.problems if problem.where == BESIDE]
+    return [problem.reason for problem in store.problems if problem.where == UNREAD_FILES]
 
 
 def test_copies_next_to_sessions_are_counted_and_named(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from inspector.programs.formats import Cell, Change, Element
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.sources import folders, reading
-from inspector.sources.lock_files import Held
+from inspector.sources.lock_files import SessionLocked
 from inspector.sources.problems import Damaged, InsideStore, Moved, NotAFile, NotAList, NotReadable, NotWritable
 from tests.formats.openclaw_stores import open_store
 from tests.formats.session_files import header, lines, u
@@ -105,7 +105,7 @@ def test_a_copy_of_a_folder_is_not_put_into_it(tmp_path: Path) -> None:
     path = tmp_path / "sessions"
     path.mkdir()
     (path / "s.jsonl").write_bytes(lines(header(), u("u1", None)))
-    with pytest.raises(InsideStore, match="would hold every conversation twice"):
+    with pytest.raises(InsideStore, match="would then hold every conversation twice"):
         folders.copy(path, path / "copy", OPENCLAW)
     assert [each.name for each in path.iterdir()] == ["s.jsonl"]
 
@@ -183,6 +183,6 @@ def test_the_lock_of_a_shared_file_is_respected_and_taken(tmp_path: Path) -> Non
     path = sessions(tmp_path)
     lock = path / "sessions.json.lock"
     lock.write_text(json.dumps({"pid": os.getppid(), "createdAt": "2026-11-20T17:33:07.691Z"}))
-    with pytest.raises(Held, match=r"sessions\.json is locked by process"):
+    with pytest.raises(SessionLocked, match=r"sessions\.json is locked by process"):
         folders.commit(path, {}, adding(), lock_suffix=".lock")
     assert sorted(each.name for each in path.iterdir()) == ["sessions.json", "sessions.json.lock"]

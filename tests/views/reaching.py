@@ -90,12 +90,12 @@ def sources_of_every_program(folder: Path) -> list[Source]:
     for name in ("rollouts", openclaw.NAME, pi.NAME, "gbrain.sql", "request.json"):
         import_targets([str(folder / name)], WHO)
     import_targets([str(kept)], WHO)
-    import_streams.KEPT, size = 0, import_streams.KEPT
+    import_streams.LARGEST_KEPT, size = 0, import_streams.LARGEST_KEPT
     try:
         # As one that is too large to be kept, which every page reads from its file.
         import_targets([str(large)], WHO)
     finally:
-        import_streams.KEPT = size
+        import_streams.LARGEST_KEPT = size
     sealed = Conversation.objects.filter(source__path__endswith="dispatch.db").latest("chunk_count")
     (folder / "evidence.zip").write_bytes(seal_imported(sealed, False, WHO))
     import_targets([str(folder / "evidence.zip")], WHO)

@@ -108,8 +108,8 @@ def in_the_gap(act: Act, after: int = 1, marker: str = "") -> Iterator[list[str]
 def forget() -> None:
     for cached in (loading._stored, loading._trace, loading.body, loading._analysis, analysis._analysis, streams._looked):
         cached.cache_clear()
-    comparing._KEPT.clear()
-    comparing._KEPT_WITH_FINDINGS.clear()
+    comparing._DIFFERENCES.clear()
+    comparing._WITH_FINDINGS.clear()
 
 
 def test_the_inbox_is_shown_while_an_import_finds_a_rule_that_was_not_there(client: Client, tmp_path: Path) -> None:

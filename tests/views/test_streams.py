@@ -238,7 +238,7 @@ def test_streams_stand_in_the_inbox_with_their_sources_and_on_the_rules(client: 
 
 
 def test_a_large_capture_that_has_gone_on_says_so(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.actions.import_streams.KEPT", 10)
+    monkeypatch.setattr("inspector.actions.import_streams.LARGEST_KEPT", 10)
     stream = imported(tmp_path, Golden("big", raw(Side.CLIENT, sse(ROLE, text("Hi"), finish(), DONE)) + END))
     assert not stream.is_kept
     get(client, f"/streams/{stream.oid}/")

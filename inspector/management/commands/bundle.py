@@ -12,7 +12,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.programs.formats import Stored
 from inspector.reports.visible import size
-from inspector.sources import bundles, reading
+from inspector.sources import folders, reading
 from inspector.sources.places import place
 from inspector.sources.problems import shown
 
@@ -37,7 +37,7 @@ class Command(AnsweringCommand):
             data = seal_imported(chosen.row, masked, os_user())
         else:
             data = _sealed(target, chosen, masked)
-        bundles.write(out, data)
+        folders.write_new(out, data)
         sha256 = hashlib.sha256(data).hexdigest()
         if options["json"]:
             self.say_json({"out": options["out"], "conversation": chosen.oid, "masked": masked, "bytes": len(data), "sha256": sha256})
@@ -53,6 +53,6 @@ def _sealed(target: Target, chosen: Chosen, masked: bool) -> bytes:
     origin = origin_of(target.real_path, target.format, chosen.taken_at, chosen.reader, chosen.projection, chosen.profile)
 
     def find(native_id: str) -> Stored | None:
-        return reading.one(place(target.path), chosen.format, native_id)
+        return reading.read_one(place(target.path), chosen.format, native_id)
 
     return seal_case(chosen.oid, chosen.case(), chosen.stored, origin, masked, find, [])

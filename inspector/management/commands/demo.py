@@ -14,7 +14,7 @@ from inspector.installation import program
 from inspector.management import demo_database
 from inspector.management.answering import AnsweringCommand
 from inspector.management.demo_ownership import CAPTURES, STREAMS, TREES, is_ours
-from inspector.models import Stream
+from inspector.models import Conversation, Stream
 from inspector.models.identity import short_id
 from inspector.programs.pi_openclaw import openclaw, pi
 from inspector.seeds import gbrain_incident
@@ -55,13 +55,10 @@ class Command(AnsweringCommand):
             _refuse_foreign(path)
         demo_database.refuse_foreign(server)
         if options["fresh"]:
-            _remove(store)
-            _remove(traces)
-            export.unlink(missing_ok=True)
+            for path in (store, traces, export, *streams):
+                _remove(path)
             for path in (rollouts, *trees):
                 folders.remove(path)
-            for path in streams:
-                _remove(path)
         written = [path.name for path in paths if not files.exists(path)]
         captured = {path.name: CAPTURES[path.name] for path in streams if not files.exists(path)}
         written += [STREAMS] if captured else []
@@ -81,15 +78,15 @@ class Command(AnsweringCommand):
         # By itself: traces belong to every store of the same call.
         (sessions,) = import_targets([str(rollouts)], os_user(), demo=True)
         (branches,), (damaged,) = (import_targets([str(path)], os_user(), demo=True) for path in trees)
-        held = import_targets([str(path) for path in streams], os_user(), demo=True)
-        premature = Stream.oid_of(held[0].source, PREMATURE)
+        imported_streams = import_targets([str(path) for path in streams], os_user(), demo=True)
+        premature = Stream.oid_of(imported_streams[0].source, PREMATURE)
         jobs, loaded, no_server = _jobs(export, server, options["fresh"])
-        incident = short_id(imported.source.path, imported.source.format, CONVERSATION)
-        refused = short_id(sessions.source.path, sessions.source.format, SESSION)
-        branched = short_id(branches.source.path, branches.source.format, BRANCHED)
+        incident = Conversation.oid_of(imported.source, CONVERSATION)
+        refused = Conversation.oid_of(sessions.source, SESSION)
+        branched = Conversation.oid_of(branches.source, BRANCHED)
         job = short_id(*jobs, str(gbrain_incident.FAILED))
         if options["json"]:
-            places = {
+            paths_by_name = {
                 "store": str(store),
                 "traces": str(traces),
                 "rollouts": str(rollouts),
@@ -98,19 +95,18 @@ class Command(AnsweringCommand):
                 "gbrain": jobs[0],
             }
             ids = {"incident": incident, "refused": refused, "branched": branched, "premature": premature, "job": job}
-            self.say_json({**places, "written": written, "conversations": imported.conversations, **ids})
+            self.say_json({**paths_by_name, "written": written, "conversations": imported.conversations, **ids})
             return
-        self.say(f"{'Wrote' if written else 'Kept'} {_near(store)} and {_near(traces)}: {imported.conversations} conversations.")
-        self.say(f"{'Wrote' if written else 'Kept'} {_near(rollouts)}: a session ({refused}) with the crash file of its refused request.")
-        kept = "Wrote" if {path.name for path in trees} & {*written} else "Kept"
-        counts = f"{branches.conversations} sessions that are trees ({branched} has a result on another branch), {damaged.conversations} with damaged lines"
-        self.say(f"{kept} {_near(trees[0])} and {_near(trees[1])}: {counts}.")
-        self.say(
-            f"{'Wrote' if captured else 'Kept'} {_near(folder / STREAMS)}: {len(streams)} captured streams ({premature} was ended too early)."
-        )
-        self.say(
-            f"{'Wrote' if loaded or export.name in written else 'Kept'} {_near(export)}: {len(gbrain_incident.JOBS_MADE)} jobs of gbrain ({job} dies on every retry), {no_server}."
-        )
+        tree_counts = f"{branches.conversations} sessions that are trees ({branched} has a result on another branch), {damaged.conversations} with damaged lines"
+        job_counts = f"{len(gbrain_incident.JOBS_MADE)} jobs of gbrain ({job} dies on every retry), {no_server}"
+        for is_new, places, content in (
+            (written, (store, traces), f"{imported.conversations} conversations"),
+            (written, (rollouts,), f"a session ({refused}) with the crash file of its refused request"),
+            ({path.name for path in trees} & {*written}, trees, tree_counts),
+            (captured, (folder / STREAMS,), f"{len(streams)} captured streams ({premature} was ended too early)"),
+            (loaded or export.name in written, (export,), job_counts),
+        ):
+            self.say(f"{'Wrote' if is_new else 'Kept'} {' and '.join(map(_near, places))}: {content}.")
         if not written:
             self.say("They were there already and are as you left them; --fresh writes them again.")
         self.say("Try:")

@@ -58,10 +58,10 @@ LISTED = 10
 
 
 @dataclass(frozen=True)
-class Asked:
+class ErrorSubject:
     """What the error is about. `pointed` is the history whose numbers the text counts, as `reader` reads it; `repairable` is the one that a repair changes.
 
-    `several`: the conversations of a target that neither a crash file nor a call tells apart; nothing else is set then.
+    `several`: the conversations of a target that neither a crash file nor a call distinguishes; nothing else is set then.
     """
 
     pointed: Chosen | None = None
@@ -87,11 +87,11 @@ class Asked:
     def cases(self) -> list[Case]:
         """That may have recorded the error, the crash file first."""
         crash = [self.crash.case()] if self.crash is not None and self.crash is not self.pointed else []
-        return [*crash, *(each for each in (self.case, self.repair_case) if each is not None)]
+        return [*crash, *(case for case in (self.case, self.repair_case) if case is not None)]
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Suspect:
     """A conversation of several that breaks a recognized rule now, or has a call that the text names. `where` says which and where."""
 
     chosen: Chosen
@@ -110,7 +110,9 @@ class Command(AnsweringCommand):
             nargs="+",
             help="the text as you got it, wrapped in JSON, a log line or a stack trace; - reads standard input",
         )
-        parser.add_argument("--target", metavar="TARGET", help="a store, a request body or an imported conversation that it was said of")
+        parser.add_argument(
+            "--target", metavar="TARGET", help="a store, a request body or an imported conversation that the error is about"
+        )
         parser.add_argument(
             "--reader",
             metavar="NAME",
@@ -128,128 +130,129 @@ class Command(AnsweringCommand):
         candidates = recognized(text)
         with one_snapshot() if target and is_imported(target) else nullcontext():
             try:
-                asked = _asked(options, text, candidates) if target else Asked()
+                subject = _subject(options, text, candidates) if target else ErrorSubject()
             except ACapture as capture:
                 # The rule is explained all the same: only the history of the error is not there.
                 self.note(str(capture))
-                asked = Asked()
-        found = explained_in(candidates, asked.case, asked.pointed.projection if asked.pointed else "")
-        found = tuple(sorted(found, key=lambda each: not each.fires))
-        known = None if found else unrecognised_meaning(text)
-        others = _other_readers(found, asked)
-        advice = _advice(found, text, asked)
-        matches = list(_matches(candidates, asked.several))
-        said_by_clients = rules_that_say(text)
+                subject = ErrorSubject()
+        explanations = explained_in(candidates, subject.case, subject.pointed.projection if subject.pointed else "")
+        explanations = tuple(sorted(explanations, key=lambda explanation: not explanation.fires))
+        meaning = None if explanations else unrecognised_meaning(text)
+        others = _other_readers(explanations, subject)
+        advice = _advice(explanations, text, subject)
+        matches = list(_matches(candidates, subject.several))
+        client_rows = rules_that_say(text)
         if options["json"]:
-            streams = [{"code": row.code, "rule": row.name, "summary": row.summary, "why": row.why} for row in said_by_clients]
-            pointed = (_ids(asked.pointed), asked.case) if asked.pointed and asked.case else None
-            repairable = (_ids(asked.repairable), asked.repair_case) if asked.repairable and asked.repair_case and found else None
-            report = error_report(text, found, known, pointed, repairable, advice, others, asked.alignment)
-            report |= {"conversations": [_ids(each.chosen) | {"where": each.where} for each in matches]} if asked.several else {}
+            streams = [{"code": row.code, "rule": row.name, "summary": row.summary, "why": row.why} for row in client_rows]
+            pointed = (_ids(subject.pointed), subject.case) if subject.pointed and subject.case else None
+            chosen, repair_case = subject.repairable, subject.repair_case
+            repairable = (_ids(chosen), repair_case) if chosen and repair_case and explanations else None
+            report = error_report(text, explanations, meaning, pointed, repairable, advice, others, subject.alignment)
+            report |= {"conversations": [_ids(match.chosen) | {"where": match.where} for match in matches]} if subject.several else {}
             self.say_json(report | ({"streams": streams} if streams else {}))
         else:
-            for row in said_by_clients:
-                self.say(f"{row.code} {row.name}: what a client says of a stream. {row.summary} {row.why}")
+            for row in client_rows:
+                self.say(f"{row.code} {row.name}: what a client reports of a stream. {row.summary} {row.why}")
                 self.say("  `scan CAPTURE` shows where, of a captured stream (docs/how-to/record-a-stream.md says how to get one).")
-            if known is not None:
-                self._print_known(known)
-            if found:
-                self._print(found, asked, advice)
-                self._print_others(others, asked)
-                self._print_where(asked, matches)
+            if meaning is not None:
+                self._print_meaning(meaning)
+            if explanations:
+                self._print(explanations, subject, advice)
+                self._print_others(others, subject)
+                self._print_where(subject, matches)
                 if advice is not None:
-                    self._print_advice(advice, asked, options)
-        if not found and known is None and not said_by_clients:
+                    self._print_advice(advice, subject, options)
+        if not explanations and meaning is None and not client_rows:
             if not options["json"]:
                 self.note(
                     "No known rule answers so: `profiles` lists the texts that are known; give more of the error, or the whole log line."
                 )
             sys.exit(1)
 
-    def _print_known(self, known: Meaning) -> None:
-        self.say(f"{'Transient, not your history: ' if known.is_transient else ''}{known.means}.")
-        if known.advice:
-            self.say(f"  {known.advice}")
-        if known.rule:
-            self.say(f"  `rules {known.rule}` says more, and `scan` shows where it is.")
+    def _print_meaning(self, meaning: Meaning) -> None:
+        self.say(f"{'Transient, not your history: ' if meaning.is_transient else ''}{meaning.means}.")
+        if meaning.advice:
+            self.say(f"  {meaning.advice}")
+        if meaning.rule:
+            self.say(f"  `rules {meaning.rule}` says more, and `scan` shows where it is.")
 
-    def _print_where(self, asked: Asked, matches: Sequence[Match]) -> None:
-        if asked.alignment is not None and asked.repairable is not None:
-            self._print_stored(asked.alignment, asked.repairable)
-        elif asked.pointed is not None and asked.case is not None:
+    def _print_where(self, subject: ErrorSubject, matches: Sequence[Suspect]) -> None:
+        if subject.alignment is not None and subject.repairable is not None:
+            self._print_stored(subject.alignment, subject.repairable)
+        elif subject.pointed is not None and subject.case is not None:
             self.say(
-                f"Looked for in {shown(asked.pointed.stored.conversation.native_id)} ({asked.pointed.oid}) as {asked.case.reading.reader} reads it."
+                f"Looked for in {shown(subject.pointed.conversation.native_id)} ({subject.pointed.oid}) as {subject.case.reading.reader} reads it."
             )
-        elif asked.several:
-            self._print_several(asked.several, matches)
+        elif subject.several:
+            self._print_several(subject.several, matches)
         else:
             self.say("Where it is in a history: --target with its store, its request body or an imported conversation.")
 
-    def _print_several(self, several: Sequence[Chosen], matches: Sequence[Match]) -> None:
+    def _print_several(self, several: Sequence[Chosen], matches: Sequence[Suspect]) -> None:
         if matches:
-            self.say(f"The target has {len(several):,} conversations; these may be meant. Pick one with --conversation:")
+            self.say(f"The target has {len(several):,} conversations; it may be about these. Pick one with --conversation:")
             for match in matches[:LISTED]:
-                self.say(f"  --conversation {quote(shown(match.chosen.stored.conversation.native_id))}  {match.where}")
+                self.say(f"  --conversation {quote(shown(match.chosen.conversation.native_id))}  {match.where}")
             if len(matches) > LISTED:
                 self.say(f"  and {len(matches) - LISTED:,} more; --json lists them")
             return
-        ids = ", ".join(shown(each.stored.conversation.native_id, 60) for each in several[:LISTED])
+        ids = ", ".join(shown(chosen.conversation.native_id, 60) for chosen in several[:LISTED])
         more = f" and {len(several) - LISTED:,} more" if len(several) > LISTED else ""
-        seen = "none" if len(several) <= SEARCHED else f"none of the first {SEARCHED}"
+        looked_at = "none" if len(several) <= SEARCHED else f"none of the first {SEARCHED}"
         self.say(
-            f"The target has {len(several):,} conversations, and {seen} of them breaks the rule now: pick the one that was rejected with "
+            f"The target has {len(several):,} conversations, and {looked_at} of them breaks the rule now: pick the one that was rejected with "
             f"--conversation ({ids}{more})."
         )
 
     def _print_stored(self, alignment: Alignment, session: Chosen) -> None:
-        conversation = session.stored.conversation
+        conversation = session.conversation
         self.say(f"Stored in session {shown(conversation.native_id)} ({session.oid}):")
         for piece in alignment.named:
             where = f"seq {piece.stored.seq} of the session ({shown(piece.stored.key, 120)})" if piece.stored else "nowhere that is known"
             self.say(f"  {piece.path}: {where}")
-        for said in (*alignment.says, *(f"ruled out: {each}" for each in alignment.ruled_out)):
-            self.say(f"  {said}")
+        for line in (*alignment.says, *(f"ruled out: {sentence}" for sentence in alignment.ruled_out)):
+            self.say(f"  {line}")
 
-    def _print(self, found: Sequence[Explanation], asked: Asked, advice: Advice | None) -> None:
+    def _print(self, explanations: Sequence[Explanation], subject: ErrorSubject, advice: Advice | None) -> None:
         # A session and its crash file count their chunks each for itself.
-        of = " of the crash file" if asked.crash is not None and asked.pointed is asked.crash else ""
+        of = " of the crash file" if subject.crash is not None and subject.pointed is subject.crash else ""
         history = "the rejected request" if of else "the history"
-        for each in found:
-            rule = each.candidate.rule
-            self.say(f"{rule.id} ({', '.join(each.candidate.profiles)}): {rule.summary}")
+        for explanation in explanations:
+            rule = explanation.candidate.rule
+            self.say(f"{rule.id} ({', '.join(explanation.candidate.profiles)}): {rule.summary}")
             marks = "; ".join(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
             references = f" ({', '.join(rule.references)})" if rule.references else ""
             self.say(f"  known from: {marks}, {rule.date}{references}")
-            for word, said in (("means", rule.advice), ("cannot be judged offline", rule.unjudged), ("obsolete", rule.obsolete)):
-                if said:
-                    self.say(f"  {word}: {said}")
-            for name, path, seqs in each.fires[:PLACES_SHOWN]:
+            for word, words in (("means", rule.advice), ("cannot be judged offline", rule.unjudged), ("obsolete", rule.obsolete)):
+                if words:
+                    self.say(f"  {word}: {words}")
+            for name, path, seqs in explanation.fires[:PLACES_SHOWN]:
                 self.say(f"  {history} breaks it at {path}, seq {span_text(seqs)}{of}, as {name} judges")
-            for place in each.places[:PLACES_SHOWN]:
+            for place in explanation.places[:PLACES_SHOWN]:
                 kinds = ", ".join(dict.fromkeys(f"{chunk.role} {chunk.kind}" for chunk in place.chunks))
                 records = ", ".join(shown(key, 80) for key in dict.fromkeys(chunk.key for chunk in place.chunks[:3]))
                 where = f"seq {span_text(place.seqs)}{of} ({kinds}; {records})" if place.chunks else "nothing"
                 self.say(f"  {place.path}: {where}: {place.why}")
-            if len(each.places) > PLACES_SHOWN:
-                self.say(f"  and {len(each.places) - PLACES_SHOWN} more places; --json lists them")
-            if asked.case is not None and not each.fires and not each.places:
+            if len(explanation.places) > PLACES_SHOWN:
+                self.say(f"  and {len(explanation.places) - PLACES_SHOWN} more places; --json lists them")
+            if subject.case is not None and not explanation.fires and not explanation.places:
                 self.say("  nothing in the history of the target breaks it now")
-            if said := repaired_by_words(remedies(each, asked.repair_case, advice)):
-                self.say(f"  repaired by: {said}")
+            if words := repaired_by_words(remedies(explanation, subject.repair_case, advice)):
+                self.say(f"  repaired by: {words}")
             self.say()
 
-    def _print_others(self, others: Sequence[OtherReader], asked: Asked) -> None:
-        if not others or asked.case is None:
+    def _print_others(self, others: Sequence[OtherReader], subject: ErrorSubject) -> None:
+        if not others or subject.case is None:
             return
-        self.say(f"As {asked.case.reading.reader} reads the history, it has no such place. An older or other reader has it:")
-        for each in others:
-            breaks = ", and its request breaks the rule there" if each.is_broken else ""
-            self.say(f"  --reader {each.reader}: {each.path} is seq {span_text(each.seqs)}{breaks}")
+        self.say(f"As {subject.case.reading.reader} reads the history, it has no such place. An older or other reader has it:")
+        for other in others:
+            breaks = ", and its request breaks the rule there" if other.is_broken else ""
+            self.say(f"  --reader {other.reader}: {other.path} is seq {span_text(other.seqs)}{breaks}")
 
-    def _print_advice(self, advice: Advice, asked: Asked, options: dict[str, Any]) -> None:
-        if asked.repairable is None:
+    def _print_advice(self, advice: Advice, subject: ErrorSubject, options: dict[str, Any]) -> None:
+        if subject.repairable is None:
             return
-        self.say(f"What to do with {shown(asked.repairable.stored.conversation.native_id)} ({asked.repairable.oid}):")
+        self.say(f"What to do with {shown(subject.repairable.conversation.native_id)} ({subject.repairable.oid}):")
         self.say(f"  before: {advice.observed}")
         self.say(f"  now: {advice.profile}, as {advice.reader} reads it: {advice.now}")
         if advice.why_not:
@@ -258,95 +261,97 @@ class Command(AnsweringCommand):
             if not advice.why_not:
                 self.say("  No repair is recommended: what is sent now breaks no known rule, and no rule names a repair of the store.")
             return
-        self.say(f"  after {', '.join(with_safety(each) for each in advice.strategies)}: {advice.after}")
-        given = asked.repairable.row is None and not options["target"].startswith(asked.repairable.oid)
-        named = f" --conversation {quote(shown(asked.repairable.stored.conversation.native_id))}" if given else ""
-        target = options["target"] if given else asked.repairable.oid
+        self.say(f"  after {', '.join(with_safety(strategy) for strategy in advice.strategies)}: {advice.after}")
+        is_path = subject.repairable.row is None and not options["target"].startswith(subject.repairable.oid)
+        named = f" --conversation {quote(shown(subject.repairable.conversation.native_id))}" if is_path else ""
+        target = options["target"] if is_path else subject.repairable.oid
         read = f" --reader {options['reader']}" if options["reader"] else ""
         how = f"--strategy {' '.join(advice.names)}" if advice.why_not else f"--for {advice.profile}"
         self.say(f"  Preview: repair {quote(shown(target, 4096))}{named} {how}{read} --plan")
 
 
 def _ids(chosen: Chosen) -> dict[str, Any]:
-    return {"id": chosen.oid, "native_id": chosen.stored.conversation.native_id}
+    return {"id": chosen.oid, "native_id": chosen.conversation.native_id}
 
 
-def _asked(options: dict[str, Any], text: str, candidates: Sequence[Candidate]) -> Asked:
+def _subject(options: dict[str, Any], text: str, candidates: Sequence[Candidate]) -> ErrorSubject:
     """By the newest crash with this very error where the target has one, else by the calls that the text names. Raises CommandError."""
     named = load(options)
     name = options["reader"]
     if name:
         reader_of(name, named.format)
-    everything = _beside(options, named)
+    everything = _with_crash_files(options, named)
     crash = _crash_of(named, everything, text)
     if crash is None:
         chosen = _with_its_calls(named, text)
         if len(chosen) != 1:
             # Raises where there are none.
-            return Asked(several=chosen) if chosen else Asked(pointed=named.one())
+            return ErrorSubject(several=chosen) if chosen else ErrorSubject(pointed=named.one())
         is_evidence = _is_crash(chosen[0])
-        return Asked(chosen[0], name, None if is_evidence else chosen[0], repair_reader=name)
-    session = next((each for each in everything if each.stored.conversation.native_id == crash.stored.conversation.fact("session")), None)
+        return ErrorSubject(chosen[0], name, None if is_evidence else chosen[0], repair_reader=name)
+    session_id = crash.conversation.fact("session")
+    session = next((candidate for candidate in everything if candidate.conversation.native_id == session_id), None)
     if session is None:
-        return Asked(crash, None, crash=crash)
+        return ErrorSubject(crash, None, crash=crash)
     aligned = program_or_default(named.format).aligned
     assert aligned is not None, "a program with crash files aligns them"
-    alignment = aligned(session.stored.conversation, crash.stored.conversation)
+    alignment = aligned(session.conversation, crash.conversation)
     if name or not alignment.pieces:
         # Without the rejected request its numbers count in the session, as the version of that time made a request of it.
-        return Asked(session, name or alignment.reader, session, crash, alignment if alignment.pieces else None, repair_reader=name)
-    return Asked(crash, None, session, crash, alignment, repair_reader=name)
+        return ErrorSubject(session, name or alignment.reader, session, crash, alignment if alignment.pieces else None, repair_reader=name)
+    return ErrorSubject(crash, None, session, crash, alignment, repair_reader=name)
 
 
 def _is_crash(chosen: Chosen) -> bool:
-    return bool(crash_prefix_of(chosen.format.name, chosen.stored.conversation.native_id))
+    return bool(crash_prefix_of(chosen.format.name, chosen.conversation.native_id))
 
 
 def _crash_of(named: Target, everything: Sequence[Chosen], text: str) -> Chosen | None:
-    crashes = [each for each in everything if _is_crash(each)]
+    crashes = [crash for crash in everything if _is_crash(crash)]
     if len(named.conversations) == 1:
         (chosen,) = named.conversations
-        own = chosen.stored.conversation
-        crashes = [
-            each for each in crashes if own.native_id in (each.stored.conversation.native_id, each.stored.conversation.fact("session"))
-        ]
-    crashes.sort(key=lambda each: int(each.stored.conversation.fact("lastActivityAt") or 0), reverse=True)
-    return next((each for each in crashes if same_refusal(text, each.stored.conversation.fact("error") or "")), None)
+        own_id = chosen.conversation.native_id
+        crashes = [crash for crash in crashes if own_id in (crash.conversation.native_id, crash.conversation.fact("session"))]
+    crashes.sort(key=lambda crash: int(crash.conversation.fact("lastActivityAt") or 0), reverse=True)
+    return next((crash for crash in crashes if same_refusal(text, crash.conversation.fact("error") or "")), None)
 
 
 def _with_its_calls(named: Target, text: str) -> tuple[Chosen, ...]:
     """Of several conversations those with a call that the error names, where there are such."""
     ids = calls_named(text) if len(named.conversations) > 1 else frozenset()
-    return (
-        tuple(each for each in named.conversations if any(chunk.call_id in ids for chunk in each.stored.conversation.chunks))
-        or named.conversations
-    )
+    matching = (chosen for chosen in named.conversations if any(chunk.call_id in ids for chunk in chosen.conversation.chunks))
+    return tuple(matching) or named.conversations
 
 
-def _matches(candidates: Sequence[Candidate], several: Sequence[Chosen]) -> Iterator[Match]:
+def _matches(candidates: Sequence[Candidate], several: Sequence[Chosen]) -> Iterator[Suspect]:
     """Those of several conversations that break a recognized rule now, first those that break it at the place that the text names."""
-    ids = {name for each in candidates for name in each.ids}
-    ranked: list[tuple[list[bool], Match]] = []
+    ids = {name for candidate in candidates for name in candidate.ids}
+    ranked: list[tuple[list[bool], Suspect]] = []
     for chosen in several[:SEARCHED] if candidates else ():
-        if len(chosen.stored.conversation.chunks) > TRIED:
+        if len(chosen.conversation.chunks) > TRIED:
             continue
         # What was rejected, another version of the client may have sent: of a few conversations every reader is tried.
         others = readers_of(chosen.format.name) if len(several) <= LISTED else ()
-        broken = (each for name in dict.fromkeys((chosen.reader, *others)) if (each := _broken(candidates, chosen, name)))
-        called = [chunk.seq for chunk in chosen.stored.conversation.chunks if chunk.call_id in ids]
+        broken = (violation for name in dict.fromkeys((chosen.reader, *others)) if (violation := _broken(candidates, chosen, name)))
+        called = [chunk.seq for chunk in chosen.conversation.chunks if chunk.call_id in ids]
         if first := next(broken, None):
             *rank, where = first
-            ranked.append((rank, Match(chosen, where)))
+            ranked.append((rank, Suspect(chosen, where)))
         elif called:
-            ranked.append(([True, True], Match(chosen, f"has a call that the error names, seq {span_text(called[:LISTED])}")))
-    yield from (match for _, match in sorted(ranked, key=lambda each: each[0]))
+            where = f"has a call that the error names, seq {span_text(called[:LISTED])}"
+            ranked.append(([True, True], Suspect(chosen, where)))
+    yield from (match for _, match in sorted(ranked, key=lambda pair: pair[0]))
 
 
 def _broken(candidates: Sequence[Candidate], chosen: Chosen, reader_name: str) -> tuple[bool, bool, str] | None:
     """The first violation of these rules, those at the place that the text names first: whether another reader sends it, whether it is elsewhere, and where."""
-    found = explained_in(candidates, chosen.case(reader_name), chosen.projection)
-    exact = {place.path for each in found for place in each.places if place.is_exact}
-    fired = [(path not in exact, each.candidate.rule.id, path, seqs) for each in found for _, path, seqs in each.fires]
+    explanations = explained_in(candidates, chosen.case(reader_name), chosen.projection)
+    exact = {place.path for explanation in explanations for place in explanation.places if place.is_exact}
+    fired = [
+        (path not in exact, explanation.candidate.rule.id, path, seqs)
+        for explanation in explanations
+        for _, path, seqs in explanation.fires
+    ]
     if not fired:
         return None
     is_elsewhere, rule, path, seqs = min(fired)
@@ -354,20 +359,20 @@ def _broken(candidates: Sequence[Candidate], chosen: Chosen, reader_name: str) -
     return reader_name != chosen.reader, is_elsewhere, f"breaks {rule} at {path}, seq {span_text(seqs)}{read}"
 
 
-def _other_readers(found: Sequence[Explanation], asked: Asked) -> tuple[OtherReader, ...]:
-    if asked.case is None or asked.pointed is None or asked.pointed is asked.crash or len(asked.case.conversation.chunks) > TRIED:
+def _other_readers(explanations: Sequence[Explanation], subject: ErrorSubject) -> tuple[OtherReader, ...]:
+    if subject.case is None or subject.pointed is None or subject.pointed is subject.crash or len(subject.case.conversation.chunks) > TRIED:
         return ()
-    return other_readers(found, asked.case, readers_of(asked.pointed.format.name), asked.pointed.projection)
+    return other_readers(explanations, subject.case, readers_of(subject.pointed.format.name), subject.pointed.projection)
 
 
-def _advice(found: Sequence[Explanation], text: str, asked: Asked) -> Advice | None:
-    if not found or asked.repairable is None or asked.repair_case is None:
+def _advice(explanations: Sequence[Explanation], text: str, subject: ErrorSubject) -> Advice | None:
+    if not explanations or subject.repairable is None or subject.repair_case is None:
         return None
-    profile_name = profile_of(found, asked.repairable.profile)
-    return advised(asked.repair_case, profile_name, asked.repairable.projection, observed(found, text, asked.cases))
+    profile_name = profile_of(explanations, subject.repairable.profile)
+    return advised(subject.repair_case, profile_name, subject.repairable.projection, observed(explanations, text, subject.cases))
 
 
-def _beside(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:
+def _with_crash_files(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:
     """All conversations of the target; of an imported one with crash files next to it, those of its source."""
     row = named.conversations[0].row if len(named.conversations) == 1 else None
     prefix = program_or_default(named.format).crash_prefix
@@ -378,11 +383,11 @@ def _beside(options: dict[str, Any], named: Target) -> tuple[Chosen, ...]:
     rows = row.source.conversations.filter(is_gone=False).filter(
         Q(pk=row.pk) | Q(native_id__startswith=prefix) | Q(native_id=_session(named))
     )
-    return tuple(load({**options, "target": each.oid, "conversation": None}).one() for each in rows[:MOST])
+    return tuple(load({**options, "target": sibling.oid, "conversation": None}).one() for sibling in rows[:MOST])
 
 
 def _session(named: Target) -> str:
-    return visible(named.conversations[0].stored.conversation.fact("session") or "")
+    return visible(named.conversations[0].conversation.fact("session") or "")
 
 
 def _text(words: list[str]) -> str:

@@ -13,14 +13,14 @@ class Command(AnsweringCommand):
         if options["json"]:
             self.say_json({"formats": formats()})
             return
-        for found in formats():
-            self.say(f"{found['name']}: {found['title']}")
-            if found["holds"] == "conversations":
+        for entry in formats():
+            self.say(f"{entry['name']}: {entry['title']}")
+            if entry["holds"] == "conversations":
                 self.say(
-                    f"    read as {found['reader']}, sent as {found['projection']}, judged by {found['profile']} unless told otherwise"
+                    f"    read as {entry['reader']}, sent as {entry['projection']}, judged by {entry['profile']} unless you name others"
                 )
-            elif found["holds"] == "streams":
+            elif entry["holds"] == "streams":
                 self.say("    a capture of streams: evidence, which is never written to; a corrected one is a new capture")
-            for mode in found["modes"]:
+            for mode in entry["modes"]:
                 alias = f" ({mode['alias']})" if mode["alias"] else ""
                 self.say(f"    --mode {mode['name']}{alias}: {mode['summary']}")

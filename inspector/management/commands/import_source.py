@@ -11,6 +11,7 @@ from inspector.management.target import add_target_arguments, sources_named
 from inspector.sources.problems import shown
 
 _PROBLEMS_SHOWN = 5
+_COUNTS = ("conversations", "chunks", "unchanged", "gone", "records", "streams", "problems")
 
 
 class Command(AnsweringCommand):
@@ -42,30 +43,20 @@ def _report(imported: Imported) -> dict[str, Any]:
         "id": imported.source.oid,
         "path": imported.source.path,
         "format": imported.source.format,
-        "conversations": imported.conversations,
-        "chunks": imported.chunks,
-        "unchanged": imported.unchanged,
-        "gone": imported.gone,
-        "records": imported.records,
-        "streams": imported.streams,
-        "problems": imported.problems,
+        **{name: getattr(imported, name) for name in _COUNTS},
     }
 
 
 def _sentence(imported: Imported) -> str:
-    source = imported.source
+    source, same = imported.source, f", {imported.unchanged:,} as they were" if imported.unchanged else ""
+    changes = same + (f", {imported.gone:,} no longer there" if imported.gone else "")
     if source.is_capture:
-        same = f", {imported.unchanged:,} as they were" if imported.unchanged else ""
-        gone = f", {imported.gone:,} no longer there" if imported.gone else ""
-        return f"{source.path}: {_count(imported.streams, 'captured stream')} ({source.format}){same}{gone}"
+        return f"{source.path}: {_count(imported.streams, 'captured stream')} ({source.format}){changes}"
     if source.is_trace:
         problems = f", {imported.problems:,} of them damaged" if imported.problems else ""
         return f"{source.path}: {imported.records:,} trace records{problems} ({source.format})"
-    same = f", {imported.unchanged:,} as they were" if imported.unchanged else ""
-    gone = f", {imported.gone:,} no longer there" if imported.gone else ""
-    return (
-        f"{source.path}: {_count(imported.conversations, 'conversation')}, {_count(imported.chunks, 'chunk')} ({source.format}){same}{gone}"
-    )
+    counts = f"{_count(imported.conversations, 'conversation')}, {_count(imported.chunks, 'chunk')}"
+    return f"{source.path}: {counts} ({source.format}){changes}"
 
 
 def _count(number: int, what: str) -> str:

@@ -15,9 +15,9 @@ class Command(AnsweringCommand):
         if options["json"]:
             self.say_json({"profiles": profiles()})
             return
-        for found in profiles():
-            self.say(f"{found['name']}: {found['title']}. {found['unknowable']}")
-            for rule in found["rules"]:
-                seen = EVIDENCE.get(rule["evidence"], rule["evidence"])
-                self.say(f"    {rule['id']}: {rule['summary']} ({seen}, {rule['date']}: {', '.join(rule['references'])})")
+        for entry in profiles():
+            self.say(f"{entry['name']}: {entry['title']}. {entry['unknowable']}")
+            for rule in entry["rules"]:
+                evidence = EVIDENCE.get(rule["evidence"], rule["evidence"])
+                self.say(f"    {rule['id']}: {rule['summary']} ({evidence}, {rule['date']}: {', '.join(rule['references'])})")
                 self.say(f"        {rule['text']}")

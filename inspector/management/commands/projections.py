@@ -13,6 +13,6 @@ class Command(AnsweringCommand):
         if options["json"]:
             self.say_json({"projections": projections()})
             return
-        for found in projections():
-            self.say(f"{found['name']}: {found['title']}")
-            self.say(f"    {found['note']}")
+        for entry in projections():
+            self.say(f"{entry['name']}: {entry['title']}")
+            self.say(f"    {entry['note']}")

@@ -13,9 +13,9 @@ class Command(AnsweringCommand):
         if options["json"]:
             self.say_json({"readers": readers()})
             return
-        for found in readers():
-            self.say(f"{found['name']} ({found['format']}, {'shipped' if found['shipped'] else 'not shipped'}): {found['title']}")
-            self.say(f"    {found['note']}")
-            self.say(f"    Known from: {found['evidence']}.")
-            for variant in found["variants"]:
+        for entry in readers():
+            self.say(f"{entry['name']} ({entry['format']}, {'shipped' if entry['shipped'] else 'not shipped'}): {entry['title']}")
+            self.say(f"    {entry['note']}")
+            self.say(f"    Known from: {entry['evidence']}.")
+            for variant in entry["variants"]:
                 self.say(f"    {variant['name']}: {variant['title']}")

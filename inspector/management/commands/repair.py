@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from inspector.actions.planning import Request, at_leaf, preview_of, refuse_doubles, request_for
+from inspector.actions.planning import RepairRequest, at_leaf, preview_of, refuse_doubles, request_for
 from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.actions.write_script import undo_of, write_script
@@ -80,7 +80,7 @@ class Command(AnsweringCommand):
         parser.add_argument(
             "--accept-invented",
             action="store_true",
-            help="of a capture, guess what the text of a call does not tell (the types of its arguments)",
+            help="of a capture, guess what the text of a call does not say (the types of its arguments)",
         )
 
     def answer(self, options: dict[str, Any]) -> None:
@@ -102,8 +102,8 @@ class Command(AnsweringCommand):
             reader(options["reader"])
         try:
             target = load(options)
-        except ACapture as found:
-            corrected.repair(self, found.captures, options)
+        except ACapture as capture:
+            corrected.repair(self, capture.captures, options)
             return
         _refuse_what_is_for_captures(options)
         chosen = target.one()
@@ -126,7 +126,7 @@ class Command(AnsweringCommand):
         self._apply(target, chosen, plan.request, options, verified(plan, chosen), is_seen=True)
 
     def _apply(
-        self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any], preview: Preview, is_seen: bool = False
+        self, target: Target, chosen: Chosen, request: RepairRequest, options: dict[str, Any], preview: Preview, is_seen: bool = False
     ) -> None:
         if target.is_piped:
             piped.refuse_writing()
@@ -155,7 +155,7 @@ class Command(AnsweringCommand):
         for sentence in remains:
             self.say(f"  {sentence}")
 
-    def _repair(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
+    def _repair(self, target: Target, chosen: Chosen, request: RepairRequest, options: dict[str, Any]) -> None:
         if body_output.goes_here(target, options["out"]):
             self._put_body(target, chosen, request, options)
             return
@@ -179,7 +179,7 @@ class Command(AnsweringCommand):
         if options["out"] is not None:
             self.say(f"The repaired copy is {shown(options['out'], 4096)}; {shown(target.path, 4096)} is as it was.")
 
-    def _put_script(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
+    def _put_script(self, target: Target, chosen: Chosen, request: RepairRequest, options: dict[str, Any]) -> None:
         out = Path(options["out"])
         preview = write_script(target.real_path, chosen.format, chosen.case(request.reader), chosen.stored, request, out)
         if options["json"]:
@@ -191,8 +191,8 @@ class Command(AnsweringCommand):
             f"Run it as the owner of the tables: psql -v ON_ERROR_STOP=1 -f {quote(str(out))} DATABASE"
         )
 
-    def _put_body(self, target: Target, chosen: Chosen, request: Request, options: dict[str, Any]) -> None:
-        """What is printed beside the body goes to standard error, where standard output is the body."""
+    def _put_body(self, target: Target, chosen: Chosen, request: RepairRequest, options: dict[str, Any]) -> None:
+        """What is printed with the body goes to standard error, where standard output is the body."""
         if options["json"] and options["out"] == PIPE:
             raise CommandError("--out - prints the repaired body and nothing else: leave --json out, or name a file with --out PATH.")
         preview = preview_of(chosen.case(request.reader), chosen.stored, chosen.format, target.real_path, request)
@@ -215,22 +215,22 @@ class Command(AnsweringCommand):
             self.say(f"  {plan.mode}: {mode_summary(chosen.format, plan.mode)}")
         self.say(f"  {summary(preview)}")
         self.say(f"  {', '.join(sorted(plan.safety)) or 'safe: nothing is lost or invented'}")
-        for found in before.findings:
-            self.say(f"  before: {found.code} {found.rule} ({found.severity}), {_where(found)}")
-        known = {found.code for found in before.findings}
-        for found in after.findings:
-            self.say(f"  after: {found.code} {found.rule} ({found.severity}), {_where(found)}")
-            if found.code not in known:
+        for finding in before.findings:
+            self.say(f"  before: {finding.code} {finding.rule} ({finding.severity}), {_where(finding)}")
+        codes_before = {finding.code for finding in before.findings}
+        for finding in after.findings:
+            self.say(f"  after: {finding.code} {finding.rule} ({finding.severity}), {_where(finding)}")
+            if finding.code not in codes_before:
                 # New by the repair itself, as a counter above the last row is once that row is removed.
-                self.say(f"      {found.message}")
+                self.say(f"      {finding.message}")
         if not after.findings:
             self.say("  after: no findings")
-        if seen := observed(preview):
-            self.say(f"  observed before: {seen.words}: {shown(' '.join(seen.rejection.text[:400].split()), 200)}")
-        by = f" as {before.case.reading.reader} reads it" if seen else ""
+        if rejected := observed(preview):
+            self.say(f"  observed before: {rejected.words}: {shown(' '.join(rejected.rejection.text[:400].split()), 200)}")
+        by = f" as {before.case.reading.reader} reads it" if rejected else ""
         self.say(f"  {before.judgement.profile}{by}: {before.judgement.verdict} before, {after.judgement.verdict} after")
-        for each in seen.versions if seen else ():
-            self.say(f"  as {each.reader} reads it (--reader): {each.before.verdict} before, {each.after.verdict} after")
+        for version in rejected.versions if rejected else ():
+            self.say(f"  as {version.reader} reads it (--reader): {version.before.verdict} before, {version.after.verdict} after")
         for cost in preview.cost:
             self.say(f"  cost: {cost}")
         for warning in preview.warnings:
@@ -242,7 +242,7 @@ def _refuse_what_is_for_captures(options: dict[str, Any]) -> None:
     """Raises CommandError, UnknownStrategy."""
     if options["accept_invented"]:
         raise CommandError(
-            "--accept-invented is for captures: what a repair of a conversation makes up stands in its plan, and is approved with it."
+            "--accept-invented is for captures: the synthetic content of a repair of a conversation is in its plan, and is approved with it."
         )
     if not options["strategy"] and not options["goal"]:
         raise CommandError("Say what to do with --strategy NAME (`strategies` lists them), or --for PROFILE for what is recommended.")
@@ -250,18 +250,18 @@ def _refuse_what_is_for_captures(options: dict[str, Any]) -> None:
         strategy(name)
 
 
-def _where(found: Finding) -> str:
-    return f"seq {span_text(found.seqs)}" if found.seqs else "the conversation"
+def _where(finding: Finding) -> str:
+    return f"seq {span_text(finding.seqs)}" if finding.seqs else "the conversation"
 
 
-def _request(chosen: Chosen, options: dict[str, Any]) -> Request:
+def _request(chosen: Chosen, options: dict[str, Any]) -> RepairRequest:
     """Raises Refused (no such mode), NothingToRepair."""
     reader_name = options["reader"] or chosen.reader
     names = options["strategy"] or _recommended(chosen, reader_name, options["goal"], options["leaf"])
     source = chosen.row.source if chosen.row else _unsaved(chosen)
     is_copy = options["out"] is not None and chosen.format.name not in NEW_FILE_ONLY and not isinstance(chosen.format, Scripted)
     mode = "in-place" if is_copy else options["mode"]
-    request = request_for(source, chosen.stored, names, mode, reader_name, chosen.held, options["leaf"])
+    request = request_for(source, chosen.stored, names, mode, reader_name, chosen.native_ids, options["leaf"])
     return replace(request, profile=options["goal"]) if options["goal"] else request
 
 
@@ -269,11 +269,11 @@ def _recommended(chosen: Chosen, reader_name: str, goal: str, leaf: str) -> list
     """Raises NothingToRepair, with the reason where something is refused and nothing can repair it."""
     refuse_doubles(chosen.stored)
     case = at_leaf(chosen.case(reader_name), leaf)
-    found = sequence(case, findings(case, RULES), goal, chosen.projection)
-    names = [each.name for each in found.candidate.strategies]
-    if found.why_not and (not names or not case.program.rules_first):
+    recommendation = sequence(case, findings(case, RULES), goal, chosen.projection)
+    names = [recommended.name for recommended in recommendation.candidate.strategies]
+    if recommendation.why_not and (not names or not case.program.rules_first):
         partly = f" What repairs the rest: --strategy {' '.join(names)}." if names else ""
-        raise NothingToRepair(f"{found.why_not}{partly}")
+        raise NothingToRepair(f"{recommendation.why_not}{partly}")
     if not names:
         raise NothingToRepair(f"Nothing to do: no known rule of {goal} refuses it, and no rule names a strategy at warning or above.")
     return names

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 from inspector.conversation.queries import span_text
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
-from inspector.management.target import Chosen, add_target_arguments, load_each
+from inspector.management.target import Chosen, add_target_arguments, load_lazily
 from inspector.planning.suggested import suggested
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
@@ -39,7 +39,7 @@ class Examined:
     oid: str
     case: Case
     findings: list[Finding]
-    asked: dict[str, Judgement]
+    judgements: dict[str, Judgement]
     verdict: str
     sendable: bool
     own_profile: str
@@ -58,19 +58,19 @@ class Examined:
             self.sendable
             and not self.case.reading.failure
             and not recorded_errors(self.case)
-            and not any(at_least(found.severity, Severity.WARNING) for found in self.findings)
+            and not any(at_least(finding.severity, Severity.WARNING) for finding in self.findings)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What stays of a conversation that was examined: where stands what is said of it. A server may hold more than memory does."""
+class SpooledReport:
+    """What stays of a conversation that was examined, and where its report is. A server may hold more than memory does."""
 
     danger: tuple[object, ...]
     healthy: bool
     count: int
     fails: bool
-    said: spooling.Place
+    place: spooling.Place
 
 
 class Command(AnsweringCommand):
@@ -94,61 +94,61 @@ class Command(AnsweringCommand):
     def answer(self, options: dict[str, Any]) -> None:
         names = list(dict.fromkeys(_profile_names(options["profile"])))
         try:
-            target = load_each(options)
-        except ACapture as found:
-            captured.scan(self, found.captures, options)
+            target = load_lazily(options)
+        except ACapture as capture:
+            captured.scan(self, capture.captures, options)
             return
-        except FolderOfCaptures as found:
-            captured.scan_folder(self, Path(str(found.path)), options)
+        except FolderOfCaptures as capture:
+            captured.scan_folder(self, Path(str(capture.path)), options)
             return
         streams = captured.Streams.of(target.captures)
         with spooling.spool() as spool:
-            told: list[Told] = []
+            reports: list[SpooledReport] = []
             for number, chosen in enumerate(target.conversations, start=1):
                 streams.hold_against(chosen)
-                told.append(_told(_examine(chosen, options["reader"], names), options["json"], options["fail_on"], spool))
+                reports.append(_spooled(_examine(chosen, options["reader"], names), options["json"], options["fail_on"], spool))
                 if number % MANY == 0:
                     self.note(f"{number:,}{'' if target.total is None else f' of {target.total:,}'} conversations looked at")
-            # Nothing is said before the last one was read: a connection that is lost in the middle leaves one sentence.
+            # Nothing is printed before the last one was read: a connection that is lost in the middle leaves one sentence.
             if options["json"]:
                 problems = [{"where": where, "reason": reason} for where, reason in target.problems]
                 source = {**source_report(target.path, target.format), "problems": problems}
-                self._print_json({"source": source, "conversations": [], "streams": streams.reports}, told, spool)
+                self._print_json({"source": source, "conversations": [], "streams": streams.reports}, reports, spool)
             else:
                 for where, reason in target.problems:
                     self.say(f"Problem, {shown(where)}: {shown(reason, 600)}")
-                self._print(target.path, told, options["fail_on"], spool)
+                self._print(target.path, reports, options["fail_on"], spool)
                 captured.say_streams(self, streams.scanned, options["fail_on"])
         streams.say_strangers(self)
-        if any(each.fails for each in told) or streams.fail(options["fail_on"]):
+        if any(report.fails for report in reports) or streams.fail(options["fail_on"]):
             sys.exit(1)
 
-    def _print(self, path: str, told: list[Told], fail_on: str, spool: spooling.Spool) -> None:
-        if not told:
+    def _print(self, path: str, reports: list[SpooledReport], fail_on: str, spool: spooling.Spool) -> None:
+        if not reports:
             self.say(f"{path} holds no conversations.")
-        folds = fail_on != "note" and len(told) > 1
-        folded = [each for each in told if folds and each.healthy]
-        for each in sorted((each for each in told if not (folds and each.healthy)), key=lambda each: each.danger):
-            self.stdout.write(spool.get(each.said))
+        folds = fail_on != "note" and len(reports) > 1
+        folded = [report for report in reports if folds and report.healthy]
+        for report in sorted((report for report in reports if not (folds and report.healthy)), key=lambda report: report.danger):
+            self.stdout.write(spool.get(report.place))
         if folded:
-            notes = sum(each.count for each in folded)
+            notes = sum(report.count for report in folded)
             more = f" ({notes:,} notes on them; --fail-on note shows them)" if notes else ""
-            self.say(f"Healthy: {len(folded):,} of {len(told):,} conversations{more}.")
+            self.say(f"Healthy: {len(folded):,} of {len(reports):,} conversations{more}.")
 
-    def _print_json(self, around: dict[str, Any], told: list[Told], spool: spooling.Spool) -> None:
+    def _print_json(self, around: dict[str, Any], reports: list[SpooledReport], spool: spooling.Spool) -> None:
         """The same text as of the whole value at once, conversation by conversation."""
-        if not told:
+        if not reports:
             self.say_json(around)
             return
-        before, _, behind = json_text(around).rpartition('"conversations": []')
+        before, _, after = json_text(around).rpartition('"conversations": []')
         self.stdout.write(f'{before}"conversations": [', ending="\n")
-        for number, each in enumerate(told, start=1):
-            self.stdout.write(indent(spool.get(each.said), "    "), ending=",\n" if number < len(told) else "\n")
-        self.stdout.write(f"  ]{behind}")
+        for number, report in enumerate(reports, start=1):
+            self.stdout.write(indent(spool.get(report.place), "    "), ending=",\n" if number < len(reports) else "\n")
+        self.stdout.write(f"  ]{after}")
 
 
 class _Lines:
-    """What is said of one conversation, line by line."""
+    """The report on one conversation, line by line."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -156,47 +156,48 @@ class _Lines:
     def say(self, line: str = "") -> None:
         self.lines.append(line)
 
-    def of(self, each: Examined) -> tuple[str, ...]:
-        conversation = each.case.conversation
-        self.say(each.verdict)
+    def of(self, examined: Examined) -> tuple[str, ...]:
+        conversation = examined.case.conversation
+        self.say(examined.verdict)
         title = f'  "{shown(conversation.title, 60)}"' if conversation.title else ""
-        counts = f"{len(conversation.chunks):,} chunks, {counted(message_counts(each.case, each.prompt))}, as {each.case.reading.reader} reads them"
-        self.say(f"  {shown(conversation.native_id)} ({each.oid}){title}: {counts}")
-        for found in each.findings:
-            visibility = "silent" if found.silent else "raises an error"
-            more = f" ({found.total:,} in all)" if found.total > len(found.seqs) else ""
-            where = f"seq {span_text(found.seqs)}{more}" if found.seqs else "the conversation"
-            self.say(f"  {found.code} {found.rule}: {found.severity}, {visibility}, origin: {found.origin}, {where}")
-            self.say(f"      {found.message}")
-            if found.repaired_by:
-                self.say(f"      repaired by {', '.join(_with_safety(name) for name in found.repaired_by)}")
-            elif found.no_repair_reason:
-                self.say(f"      {found.no_repair_reason}")
-        for recorded in recorded_errors(each.case, each.findings)[:RECORDED_SHOWN]:
+        counts = f"{len(conversation.chunks):,} chunks, {counted(message_counts(examined.case, examined.prompt))}, as {examined.case.reading.reader} reads them"
+        self.say(f"  {shown(conversation.native_id)} ({examined.oid}){title}: {counts}")
+        for finding in examined.findings:
+            effect = "silent" if finding.silent else "raises an error"
+            more = f" ({finding.total:,} in all)" if finding.total > len(finding.seqs) else ""
+            where = f"seq {span_text(finding.seqs)}{more}" if finding.seqs else "the conversation"
+            self.say(f"  {finding.code} {finding.rule}: {finding.severity}, {effect}, origin: {finding.origin}, {where}")
+            self.say(f"      {finding.message}")
+            if finding.repaired_by:
+                self.say(f"      repaired by {', '.join(_with_safety(name) for name in finding.repaired_by)}")
+            elif finding.no_repair_reason:
+                self.say(f"      {finding.no_repair_reason}")
+        for recorded in recorded_errors(examined.case, examined.findings)[:RECORDED_SHOWN]:
             belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
             self.say(f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}")
             at = f", found at {recorded.fires}" if recorded.fires else ", not found in what is stored now" if recorded.rule else ""
             self.say(f"      {recorded.means}{f' ({belongs}{at})' if belongs else ''}")
-        if each.own_profile not in each.asked:
-            for note in each.usual.notes:
+        if examined.own_profile not in examined.judgements:
+            for note in examined.usual.notes:
                 self.say(f"  {note}")
-        for name, judgement in each.asked.items():
+        for name, judgement in examined.judgements.items():
             self.say(f"  {name}: {judgement.verdict}")
             for violation in judgement.violations[:5]:
                 self.say(f"      {violation.path} seq {span_text(violation.seqs)}: {violation.text}")
             # Who asks for another provider's rules knows that the model is not of that one.
-            for note in judgement.notes if name == each.own_profile else ():
+            for note in judgement.notes if name == examined.own_profile else ():
                 self.say(f"      {note}")
         self.say()
         return tuple(self.lines)
 
 
-def _told(each: Examined, as_json: bool, fail_on: str, spool: spooling.Spool) -> Told:
+def _spooled(examined: Examined, as_json: bool, fail_on: str, spool: spooling.Spool) -> SpooledReport:
     if as_json:
-        said = json_text(conversation_report(each.oid, each.case, each.findings, each.asked, each.verdict, each.prompt, each.usual))
+        details = (examined.findings, examined.judgements, examined.verdict, examined.prompt, examined.usual)
+        text = json_text(conversation_report(examined.oid, examined.case, *details))
     else:
-        said = "\n".join(visible(line) for line in _Lines().of(each)) + "\n"
-    return Told(each.danger, each.healthy, len(each.findings), _fails(each, fail_on), spool.put(said))
+        text = "\n".join(visible(line) for line in _Lines().of(examined)) + "\n"
+    return SpooledReport(examined.danger, examined.healthy, len(examined.findings), _fails(examined, fail_on), spool.put(text))
 
 
 def _with_safety(name: str) -> str:
@@ -204,18 +205,18 @@ def _with_safety(name: str) -> str:
     return f"{name} ({', '.join(marks)})" if marks else name
 
 
-def _profile_names(asked: list[str]) -> list[str]:
-    return [name for each in asked for name in ([found.name for found in PROFILES] if each == "all" else [profile(each).name])]
+def _profile_names(options: list[str]) -> list[str]:
+    return [name for option in options for name in ([entry.name for entry in PROFILES] if option == "all" else [profile(option).name])]
 
 
 def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     case = chosen.case(reader)
-    found = list(suggested(case, findings(case, RULES), chosen.stored))
+    results = list(suggested(case, findings(case, RULES), chosen.stored))
     prompt, usual = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
-    asked = {name: judged(case.reading, case.conversation, name, chosen.projection)[1] for name in names}
-    sendable = usual.sendable and all(each.sendable for each in asked.values())
-    return Examined(chosen.oid, case, found, asked, verdict(case, found, usual), sendable, chosen.profile, usual, prompt)
+    judgements = {name: judged(case.reading, case.conversation, name, chosen.projection)[1] for name in names}
+    sendable = usual.sendable and all(judgement.sendable for judgement in judgements.values())
+    return Examined(chosen.oid, case, results, judgements, verdict(case, results, usual), sendable, chosen.profile, usual, prompt)
 
 
-def _fails(each: Examined, fail_on: str) -> bool:
-    return fail_on != "never" and any(at_least(found.severity, Severity(fail_on)) for found in each.findings)
+def _fails(examined: Examined, fail_on: str) -> bool:
+    return fail_on != "never" and any(at_least(finding.severity, Severity(fail_on)) for finding in examined.findings)

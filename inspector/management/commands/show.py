@@ -70,11 +70,11 @@ class Command(AnsweringCommand):
     def answer(self, options: dict[str, Any]) -> None:
         shape = options["shape"]
         _refuse_together(options)
-        wanted = None if shape in ("notation", "messages", "tree", SENT, *OF_STREAMS) else projection(shape)
+        shown_projection = None if shape in ("notation", "messages", "tree", SENT, *OF_STREAMS) else projection(shape)
         try:
             chosen = load(options).one()
-        except ACapture as found:
-            captured.show(self, found.captures, options)
+        except ACapture as capture:
+            captured.show(self, capture.captures, options)
             return
         if shape in OF_STREAMS:
             raise CommandError(
@@ -89,7 +89,7 @@ class Command(AnsweringCommand):
             return
         if shape == SENT:
             # The body itself is what was sent.
-            wanted = projection(chosen.projection)
+            shown_projection = projection(chosen.projection)
         if options["reader"]:
             # Where its stored rows are shown too, which no reader changes.
             reader_of(options["reader"], conversation.format)
@@ -103,10 +103,10 @@ class Command(AnsweringCommand):
             self._branches(case, options["json"])
             return
         reading = case.reading
-        if wanted is None:
+        if shown_projection is None:
             self.say_json(messages_report(reading)) if options["json"] else self._print(reading)
             return
-        report = prompt_report(wanted.project(reading.messages))
+        report = prompt_report(shown_projection.project(reading.messages))
         if options["json"]:
             self.say_json(report)
             return
@@ -128,31 +128,31 @@ class Command(AnsweringCommand):
         trace = _known_trace(chosen)
         steps = trace.steps()
         number = _step_number(steps, options["step"])
-        seen = observed(trace, steps[number - 1], conversation.chunks, projection(chosen.projection))
-        if seen is None:
+        request = observed(trace, steps[number - 1], conversation.chunks, projection(chosen.projection))
+        if request is None:
             raise CommandError(
                 f"Of step {number} neither the request nor the prompt is recorded, so that what was sent is unknown: --trace lists what is recorded."
             )
         if options["json"]:
-            self.say_json(observed_report(seen, number))
+            self.say_json(observed_report(request, number))
             return
-        self.stdout.write(json_text([*([] if seen.system is None else [seen.system]), *seen.prompt.values]))
-        finish = seen.finish_reason or "unknown"
+        self.stdout.write(json_text([*([] if request.system is None else [request.system]), *request.prompt.values]))
+        finish = request.finish_reason or "unknown"
         self.note(
-            f"step {number} of {len(steps)}, {shown(seen.step_id)}: model {shown(seen.model or 'unknown')}, finish reason {shown(finish)}"
+            f"step {number} of {len(steps)}, {shown(request.step_id)}: model {shown(request.model or 'unknown')}, finish reason {shown(finish)}"
         )
-        for note in seen.notes:
+        for note in request.notes:
             self.note(shown(note, 600))
 
     def _branches(self, case: Case, is_json: bool) -> None:
-        found = branches_of(case)
-        if found is None or case.tree is None:
+        branches = branches_of(case)
+        if branches is None or case.tree is None:
             raise CommandError("This conversation is a list and no tree: --as messages shows what is read of it.")
         own = own_leaves(case.tree, case.tree.format)
         if is_json:
-            self.say_json(tree_report(found, own))
+            self.say_json(tree_report(branches, own))
             return
-        for line in tree_lines(found, own):
+        for line in tree_lines(branches, own):
             self.say(line)
 
     def _print(self, reading: Reading) -> None:
@@ -191,33 +191,31 @@ def _known_trace(chosen: Chosen) -> Trace:
     return trace
 
 
-def _step_number(steps: Sequence[Step], wanted: str | None) -> int:
+def _step_number(steps: Sequence[Step], name: str | None) -> int:
     """The number of a step, from 1. Raises CommandError."""
-    if wanted is None and steps:
+    if name is None and steps:
         return len(steps)
-    places = {step.step_id: number for number, step in enumerate(steps, start=1)} | {
-        str(number): number for number in range(1, len(steps) + 1)
-    }
-    found = places.get(wanted or "")
-    if found is None:
-        named = f" {shown(wanted)!r}" if wanted is not None else ""
+    numbers = {step.step_id: number for number, step in enumerate(steps, start=1)}
+    numbers |= {str(number): number for number in range(1, len(steps) + 1)}
+    if name is None or name not in numbers:
+        named = f" {shown(name)!r}" if name is not None else ""
         raise CommandError(f"The trace has no step{named}: it has {len(steps):,}, and --trace lists them.")
-    return found
+    return numbers[name]
 
 
 def _at_leaf(conversation: Conversation, leaf: str, reader_name: str) -> Case:
     """Raises CommandError, UnknownReader."""
-    found = with_leaf(conversation, leaf)
-    if leaf and found.fact(LEAF) is None:
+    tree = with_leaf(conversation, leaf)
+    if leaf and tree.fact(LEAF) is None:
         raise CommandError(f"There is no entry {shown(leaf)!r} in this conversation: --as tree names them.")
-    return case_of(found, reader_name)
+    return case_of(tree, reader_name)
 
 
 def _revision(chosen: Chosen, number: int | None) -> Conversation:
     if number is not None and number < 1:
         raise CommandError("Revisions are counted from 1: name one of them.")
     if number is None:
-        return chosen.stored.conversation
+        return chosen.conversation
     if chosen.row is None:
         raise CommandError("A file has only the content that it has now: import it, and name the conversation's id for --revision.")
     try:

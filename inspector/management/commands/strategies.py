@@ -11,7 +11,7 @@ from inspector.reports.catalogues import strategies, strategy_named, strategy_re
 class Command(AnsweringCommand):
     """`strategies [NAME]`."""
 
-    help = "Lists the ways to repair in the order in which they are composed, or explains one: what it costs, and what speaks for and against it."
+    help = "Lists the strategies in the order in which they are composed, or explains one: its cost, its pros and its cons."
 
     def declare(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME", nargs="?", help="the name of a strategy")

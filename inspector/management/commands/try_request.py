@@ -32,7 +32,7 @@ from inspector.strategies.catalogue import strategy
 from inspector.wires.layout import laid_out, parsed
 
 REFUSALS = (400, 413, 422)
-"""Answers that speak of the request itself; others (a key, a limit, a fault of the server) say nothing about the history."""
+"""Answers about the request itself; others (a key, a limit, a fault of the server) say nothing about the history."""
 SHOWN = 5
 
 
@@ -49,7 +49,7 @@ class Command(AnsweringCommand):
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--strategy", metavar="NAME", nargs="+", action="extend", help="repair with these first, in this order")
         what.add_argument("--for", dest="goal", metavar="PROFILE", help="repair as recommended first, judged by this provider's rules")
-        names = [each.name for each in PROVIDERS]
+        names = [provider.name for provider in PROVIDERS]
         parser.add_argument(
             "--provider", metavar="NAME", choices=names, help=f"whom to ask ({', '.join(names)}); else as the target has it"
         )
@@ -69,13 +69,13 @@ class Command(AnsweringCommand):
         except sending.NotSent as problem:
             raise CommandError(str(problem)) from None
         case, data = _repaired(target, chosen, options)
-        made = _trial(provider, chosen, case, data, options["model"] or "")
-        url = where.url(made.path)
+        request = _trial(provider, chosen, case, data, options["model"] or "")
+        url = where.url(request.path)
         masked = f"{provider.key_before}[your key]"
         headers = {**provider.headers, "Content-Type": "application/json", provider.key_header: masked}
-        report: dict[str, Any] = {"url": url, "headers": headers, "body": made.body, "filled_in": list(made.filled_in), "sent": False}
+        report: dict[str, Any] = {"url": url, "headers": headers, "body": request.body, "filled_in": list(request.filled_in), "sent": False}
         if not options["json"]:
-            self._show(url, headers, made, key)
+            self._show(url, headers, request, key)
         if not options["send"]:
             if options["json"]:
                 self._say_json_without(report, key)
@@ -87,24 +87,24 @@ class Command(AnsweringCommand):
                 "Telemetry masked the thinking of this request, so that it is not what was sent, and no answer to it would say anything: "
                 "take the body from where it was sent, or leave the thinking out with --strategy strip-thinking."
             )
-        _confirm(self, where.shown, len(made.data), options)
-        self._send(provider, where, made, key, case, chosen, report, options)
+        _confirm(self, where.shown, len(request.data), options)
+        self._send(provider, where, request, key, case, chosen, report, options)
 
-    def _show(self, url: str, headers: Mapping[str, str], made: Trial, key: str) -> None:
+    def _show(self, url: str, headers: Mapping[str, str], request: Trial, key: str) -> None:
         self.say(f"POST {url}")
         for name, value in headers.items():
             self.say(f"{name}: {value}")
         self.say()
-        self.say(without_key(json.dumps(made.body, ensure_ascii=True, indent=2), key))
+        self.say(without_key(json.dumps(request.body, ensure_ascii=True, indent=2), key))
         self.say()
-        for each in made.filled_in:
-            self.say(f"filled in: {without_key(each, key)}")
+        for note in request.filled_in:
+            self.say(f"filled in: {without_key(note, key)}")
 
     def _send(
         self,
         provider: Provider,
         where: sending.Address,
-        made: Trial,
+        request: Trial,
         key: str,
         case: Case,
         chosen: Chosen,
@@ -113,39 +113,41 @@ class Command(AnsweringCommand):
     ) -> None:
         headers = {**provider.headers, provider.key_header: f"{provider.key_before}{key}"}
         try:
-            got = sending.post(where, made.path, headers, made.data)
+            answer = sending.post(where, request.path, headers, request.data)
         except sending.NotSent as problem:
             raise CommandError(str(problem)) from None
-        text = without_key(got.text, key)
-        is_refused = got.status in REFUSALS
-        found = _explained(text, case, chosen, provider) if is_refused else ()
-        advice = _advised(found, text, case, chosen) if found else None
-        verdict = "accepted" if got.status == 200 else "refused" if is_refused else "no verdict"
+        text = without_key(answer.text, key)
+        is_refused = answer.status in REFUSALS
+        explanations = _explained(text, case, chosen, provider) if is_refused else ()
+        advice = _advised(explanations, text, case, chosen) if explanations else None
+        verdict = "accepted" if answer.status == 200 else "refused" if is_refused else "no verdict"
         if options["json"]:
-            listed = {each.candidate.rule.id: repaired_by(remedies(each, case, advice)) for each in found}
-            explanations = explanation_report(error_text(text), found, listed)
-            self._say_json_without(report | {"sent": True, "status": got.status, "answer": text, "verdict": verdict, **explanations}, key)
+            listed = {explanation.candidate.rule.id: repaired_by(remedies(explanation, case, advice)) for explanation in explanations}
+            rules_report = explanation_report(error_text(text), explanations, listed)
+            self._say_json_without(
+                report | {"sent": True, "status": answer.status, "answer": text, "verdict": verdict, **rules_report}, key
+            )
         else:
             self.say(
-                f"{where.shown} answered {got.status} {without_key(got.reason, key)}{', cut here at its limit' if got.is_cut else ''}:"
+                f"{where.shown} answered {answer.status} {without_key(answer.reason, key)}{', cut here at its limit' if answer.is_cut else ''}:"
             )
             self.say(text)
-            self._conclude(verdict, found, case, advice)
+            self._conclude(verdict, explanations, case, advice)
         if is_refused:
             sys.exit(1)
         if verdict == "no verdict":
-            raise CommandError(f"{where.shown} answered {got.status}, which says nothing about the history: {_advice(got.status)}.")
+            raise CommandError(f"{where.shown} answered {answer.status}, which says nothing about the history: {_advice(answer.status)}.")
 
-    def _conclude(self, verdict: str, found: tuple[Explanation, ...], case: Case, advice: Advice | None) -> None:
+    def _conclude(self, verdict: str, explanations: tuple[Explanation, ...], case: Case, advice: Advice | None) -> None:
         if verdict == "accepted":
             self.say("The provider accepted this request.")
-        if verdict == "refused" and not found:
+        if verdict == "refused" and not explanations:
             self.say("The provider refused this request, with a text that no known rule has.")
-        for each in found[:SHOWN]:
-            self.say(explained_in_a_line(each))
-            for place in [place for place in each.places if place.chunks][:SHOWN]:
+        for explanation in explanations[:SHOWN]:
+            self.say(explained_in_a_line(explanation))
+            for place in [place for place in explanation.places if place.chunks][:SHOWN]:
                 self.say(f"  {place.path}: seq {span_text(place.seqs)}: {place.why}")
-            if words := repaired_by_words(remedies(each, case, advice)):
+            if words := repaired_by_words(remedies(explanation, case, advice)):
                 self.say(f"  repaired by: {words}")
 
     def _say_json_without(self, report: dict[str, Any], key: str) -> None:
@@ -156,9 +158,9 @@ def _masked(value: Any, key: str) -> Any:
     if isinstance(value, str):
         return without_key(value, key)
     if isinstance(value, list):
-        return [_masked(each, key) for each in value]
+        return [_masked(item, key) for item in value]
     if isinstance(value, dict):
-        return {without_key(name, key): _masked(each, key) for name, each in value.items()}
+        return {without_key(name, key): _masked(item, key) for name, item in value.items()}
     return value
 
 
@@ -184,12 +186,12 @@ def _key(options: Mapping[str, Any]) -> str:
 def _provider(chosen: Chosen, options: Mapping[str, Any]) -> Provider:
     """Named, or of the profile that is aimed at, or of the target's own shape. Raises CommandError, UnknownProfile."""
     goal = profile(options["goal"]) if options["goal"] else None
-    found = provider_named(options["provider"]) if options["provider"] else None
-    found = found or provider_of(goal.wire if goal else wire_of(chosen.format.name) or profile(chosen.profile).wire)
-    if found is None:
-        names = ", ".join(each.name for each in PROVIDERS)
+    provider = provider_named(options["provider"]) if options["provider"] else None
+    provider = provider or provider_of(goal.wire if goal else wire_of(chosen.format.name) or profile(chosen.profile).wire)
+    if provider is None:
+        names = ", ".join(known_provider.name for known_provider in PROVIDERS)
         raise CommandError(f"Requests of this shape are not sent from here: name another provider with --provider ({names}).")
-    return found
+    return provider
 
 
 def _repaired(target: Target, chosen: Chosen, options: Mapping[str, Any]) -> tuple[Case, bytes | None]:
@@ -200,10 +202,10 @@ def _repaired(target: Target, chosen: Chosen, options: Mapping[str, Any]) -> tup
         strategy(name)
     case = chosen.case()
     if options["goal"]:
-        found = sequence(case, findings(case, RULES), options["goal"], chosen.projection)
-        names = [each.name for each in found.candidate.strategies]
-        if found.why_not:
-            raise CommandError(found.why_not)
+        recommendation = sequence(case, findings(case, RULES), options["goal"], chosen.projection)
+        names = [recommended.name for recommended in recommendation.candidate.strategies]
+        if recommendation.why_not:
+            raise CommandError(recommendation.why_not)
     if not names:
         return case, chosen.stored.records[0].value.data if is_body else None
     source = Source(
@@ -216,7 +218,7 @@ def _repaired(target: Target, chosen: Chosen, options: Mapping[str, Any]) -> tup
 
 def _trial(provider: Provider, chosen: Chosen, case: Case, data: bytes | None, model: str) -> Trial:
     """A body of the provider's own shape goes as it is; another history is put into that shape. Raises CommandError."""
-    usual = next((each.projection for each in PROFILES if each.wire == provider.wire), "")
+    usual = next((entry.projection for entry in PROFILES if entry.wire == provider.wire), "")
     prompt = for_wire(provider.wire, chosen.projection, usual).project(case.reading.messages)
     if not prompt.messages:
         raise CommandError("Nothing of this history would be sent, so there is nothing to try; `show` says what its reader drops.")
@@ -229,14 +231,14 @@ def _trial(provider: Provider, chosen: Chosen, case: Case, data: bytes | None, m
 
 def _explained(text: str, case: Case, chosen: Chosen, provider: Provider) -> tuple[Explanation, ...]:
     """By rules of the provider's own shape first: other providers have texts that are alike."""
-    own = {each.name for each in PROFILES if each.wire == provider.wire}
-    found = explained(error_text(text), case, chosen.projection)
-    return tuple(each for each in found if own & set(each.candidate.profiles)) or found
+    own = {explanation.name for explanation in PROFILES if explanation.wire == provider.wire}
+    explanations = explained(error_text(text), case, chosen.projection)
+    return tuple(explanation for explanation in explanations if own & set(explanation.candidate.profiles)) or explanations
 
 
-def _advised(found: Sequence[Explanation], text: str, case: Case, chosen: Chosen) -> Advice:
+def _advised(explanations: Sequence[Explanation], text: str, case: Case, chosen: Chosen) -> Advice:
     """What `repair --for` recommends for the history that was sent, by the profile that answered so."""
-    return advised(case, profile_of(found, chosen.profile), chosen.projection, observed(found, error_text(text), [case]))
+    return advised(case, profile_of(explanations, chosen.profile), chosen.projection, observed(explanations, error_text(text), [case]))
 
 
 def _confirm(command: AnsweringCommand, host: str, size: int, options: Mapping[str, Any]) -> None:

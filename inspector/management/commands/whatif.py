@@ -54,9 +54,9 @@ class Command(AnsweringCommand):
         # Of a path our database is not asked, and need not be there.
         with nullcontext() if options["target"] else one_snapshot():
             compared = list(self._compared(options))
-        summary = summarise(names[0], names[1], [(oid, found) for oid, _, found in compared])
+        summary = summarise(names[0], names[1], [(oid, change) for oid, _, change in compared])
         if options["json"]:
-            self.say_json({**summary_report(summary), "differences": [difference_report(*each) for each in compared if each[2].differs]})
+            self.say_json({**summary_report(summary), "differences": [difference_report(*row) for row in compared if row[2].differs]})
         else:
             self._print(summary, compared)
         if summary.worse.count:
@@ -67,9 +67,9 @@ class Command(AnsweringCommand):
         if options["target"] is None:
             if options["conversation"] or options["traces"] or options["format"]:
                 raise CommandError("--conversation, --traces and --format say how to read a TARGET: name one, or leave them out.")
-            held = Conversation.objects.filter(is_gone=False)
-            rows = held.filter(source__format__in=compared_formats(a, b)).select_related("source").order_by("source__path", "native_id")
-            if others := held.count() - rows.count():
+            present = Conversation.objects.filter(is_gone=False)
+            rows = present.filter(source__format__in=compared_formats(a, b)).select_related("source").order_by("source__path", "native_id")
+            if others := present.count() - rows.count():
                 self.note(f"{_many(others)} of other programs: not compared, since {a} and {b} do not read them.")
             ids: dict[int, list[str]] = {}
             for number, row in enumerate(rows.iterator(chunk_size=500), start=1):
@@ -79,8 +79,8 @@ class Command(AnsweringCommand):
                 self._progress(number)
             return
         for number, chosen in enumerate(load(options).conversations, start=1):
-            found = compare_cases(chosen.case(client(a).reader.name), a, b, chosen.projection, options["profile"] or chosen.profile)
-            yield chosen.oid, chosen.stored.conversation.native_id, found
+            result = compare_cases(chosen.case(client(a).reader.name), a, b, chosen.projection, options["profile"] or chosen.profile)
+            yield chosen.oid, chosen.conversation.native_id, result
             self._progress(number)
 
     def _progress(self, number: int) -> None:
@@ -92,7 +92,7 @@ class Command(AnsweringCommand):
             self.say("There are no conversations to compare: name a store as TARGET, or import one first.")
             return
         self.say(f"{summary.reader_b} instead of {summary.reader_a}, on {_many(summary.conversations)}:")
-        for words, found in (
+        for words, tally in (
             ("read differently", summary.differ),
             ("become sendable", summary.become_sendable),
             ("get better", summary.better),
@@ -100,33 +100,33 @@ class Command(AnsweringCommand):
             ("stay merged", summary.merged),
             ("are refused even so", summary.refused),
         ):
-            self.say(f"  {found.count:>7,} {words}{_examples(found)}")
-        changed = [each for each in compared if each[2].differs]
+            self.say(f"  {tally.count:>7,} {words}{_examples(tally)}")
+        changed = [row for row in compared if row[2].differs]
         # What a fix would break is what a person has to see before it ships.
-        for oid, native_id, each in sorted(changed, key=lambda row: not row[2].worse)[:SHOWN]:
-            self._print_one(oid, native_id, each)
+        for oid, native_id, change in sorted(changed, key=lambda row: not row[2].worse)[:SHOWN]:
+            self._print_one(oid, native_id, change)
         if len(changed) > SHOWN:
             self.say(f"And {len(changed) - SHOWN:,} more that are read differently; --json lists them all.")
 
-    def _print_one(self, oid: str, native_id: str, found: Difference) -> None:
-        counts = f"{found.messages_stored:,} messages stored, {found.messages_a:,} read before, {found.messages_b:,} after"
+    def _print_one(self, oid: str, native_id: str, difference: Difference) -> None:
+        counts = f"{difference.messages_stored:,} messages stored, {difference.messages_a:,} read before, {difference.messages_b:,} after"
         self.say()
         self.say(f"{shown(native_id)} ({oid}): {counts}")
-        if found.first:
-            self.say(f"  they part at message {found.first.number}: {found.first.a or 'none'} | {found.first.b or 'none'}")
-        for label, sentences in (("better", found.better), ("worse", found.worse)):
+        if difference.first:
+            self.say(f"  they part at message {difference.first.number}: {difference.first.a or 'none'} | {difference.first.b or 'none'}")
+        for label, sentences in (("better", difference.better), ("worse", difference.worse)):
             for sentence in sentences:
                 self.say(f"  {label}: {sentence}")
-        if found.still_merged:
-            self.say(f"  still merged: seq {span_text(found.still_merged)}")
-        for label, findings in (("gone", found.go), ("new", found.come)):
-            for each in findings[:SHOWN]:
-                self.say(f"  finding {label}: {each.code} {each.rule}{f', seq {span_text(each.seqs)}' if each.seqs else ''}")
+        if difference.still_merged:
+            self.say(f"  still merged: seq {span_text(difference.still_merged)}")
+        for label, findings in (("gone", difference.go), ("new", difference.come)):
+            for finding in findings[:SHOWN]:
+                self.say(f"  finding {label}: {finding.code} {finding.rule}{f', seq {span_text(finding.seqs)}' if finding.seqs else ''}")
 
 
 def _many(count: int) -> str:
     return f"{count:,} conversation{'' if count == 1 else 's'}"
 
 
-def _examples(found: Tally) -> str:
-    return f" ({', '.join(found.examples)}{', ...' if found.count > len(found.examples) else ''})" if found.examples else ""
+def _examples(tally: Tally) -> str:
+    return f" ({', '.join(tally.examples)}{', ...' if tally.count > len(tally.examples) else ''})" if tally.examples else ""
