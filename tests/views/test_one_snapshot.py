@@ -106,7 +106,7 @@ def in_the_gap(act: Act, after: int = 1, marker: str = "") -> Iterator[list[str]
 
 
 def forget() -> None:
-    for cached in (loading._stored, loading._trace, loading.body, loading._analysis, analysis._analysis, streams._looked):
+    for cached in (loading._stored, loading._trace, loading.body, loading._analysis, analysis._analysis, streams._viewed):
         cached.cache_clear()
     comparing._DIFFERENCES.clear()
     comparing._WITH_FINDINGS.clear()

@@ -33,7 +33,7 @@ REPAIRS = ("/repairs/",)
 
 @pytest.fixture(autouse=True)
 def forget_streams() -> None:
-    streams._looked.cache_clear()
+    streams._viewed.cache_clear()
 
 
 def says(client: Client, address: str, **fields: str) -> str:
