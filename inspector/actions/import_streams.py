@@ -12,7 +12,7 @@ import inspector
 from inspector.models import Payload, Source, Stream, StreamFinding, StreamPart
 from inspector.models.bulk import insert
 from inspector.models.identity import short_id
-from inspector.reports.stream_report import Analysis, analysed
+from inspector.reports.stream_report import StreamAnalysis, analysed
 from inspector.reports.visible import visible
 from inspector.sources import files, places
 from inspector.sources.captures import Captures
@@ -46,7 +46,7 @@ class PreparedStream:
     oid: str
     digest: str
     size: int
-    analysis: Analysis | None
+    analysis: StreamAnalysis | None
     parts: tuple[PackedPart, ...] | None = None
     """None: too large to be kept."""
 
@@ -132,7 +132,7 @@ def write(source: Source, ready: PreparedCaptures) -> tuple[int, int, int]:
     return len(ready.streams), unchanged, gone_count
 
 
-def _fill(stream: Stream, entry: PreparedStream, analysis: Analysis) -> None:
+def _fill(stream: Stream, entry: PreparedStream, analysis: StreamAnalysis) -> None:
     exchange = entry.exchange
     is_other = stream.digest != entry.digest or stream.is_kept != (entry.parts is not None)
     stream.native_id, stream.title = visible(exchange.native_id), visible(exchange.title)[:TITLE_KEPT]
@@ -162,7 +162,7 @@ def _keep(stream: Stream, parts: tuple[PackedPart, ...]) -> None:
     )
 
 
-def _findings(stream: Stream, analysis: Analysis) -> list[StreamFinding]:
+def _findings(stream: Stream, analysis: StreamAnalysis) -> list[StreamFinding]:
     counts: dict[tuple[str, str], int] = {}
     rows = []
     for finding in analysis.findings:

@@ -16,7 +16,7 @@ from inspector.models.identity import short_id
 from inspector.reports.repeated_requests import repeat_findings
 from inspector.reports.stream_alignment import AnswerComparison, compared_answers
 from inspector.reports.stream_lines import event_lines, line_report, text_of
-from inspector.reports.stream_report import Analysis, Json, StreamFinding, analysed, message_report, stored_findings, stream_report
+from inspector.reports.stream_report import Json, StreamAnalysis, StreamFinding, analysed, message_report, stored_findings, stream_report
 from inspector.reports.visible import visible
 from inspector.rules.base import Severity, at_least
 from inspector.sources import places
@@ -40,7 +40,7 @@ class ScannedStream:
     """A stream of the target as judged, with how stored answers differ from it."""
 
     oid: str
-    analysis: Analysis
+    analysis: StreamAnalysis
     comparisons: tuple[tuple[str, AnswerComparison], ...] = ()
     repeat: StreamFinding | None = None
     file: str = ""
@@ -137,7 +137,7 @@ def _scan(
         shared_digests = {digest for digest, (_, oid, _) in zip(digests, streams, strict=True) if digest and oid in chosen}
         kept_numbers = [number for number, (_, oid, _) in enumerate(streams) if oid in chosen or digests[number] in shared_digests]
         streams, digests = [streams[number] for number in kept_numbers], [digests[number] for number in kept_numbers]
-    analyses: list[Analysis] = []
+    analyses: list[StreamAnalysis] = []
     for number, (_, _, exchange) in enumerate(streams, start=1):
         analyses.append(analysed(exchange).without_words())
         if number % 100 == 0:
@@ -175,7 +175,7 @@ def say_streams(command: AnsweringCommand, scanned: Sequence[ScannedStream], fai
         command.say(f"Nothing wrong: {len(folded) - len(unread):,} of {len(scanned):,} streams.")
 
 
-def _is_unread(analysis: Analysis) -> bool:
+def _is_unread(analysis: StreamAnalysis) -> bool:
     return bool(analysis.judged.alone) and all(side.unsupported for side in analysis.judged.alone.values())
 
 
@@ -277,7 +277,7 @@ def show(command: AnsweringCommand, capture: Captures, options: dict[str, Any]) 
         command.note(shown(remark, 600))
 
 
-def _line_reports(analysis: Analysis) -> list[Json]:
+def _line_reports(analysis: StreamAnalysis) -> list[Json]:
     reports: list[Json] = []
     for side in analysis.judged.alone:
         for line in event_lines(analysis, side):
@@ -286,7 +286,7 @@ def _line_reports(analysis: Analysis) -> list[Json]:
     return reports
 
 
-def _show_message(command: AnsweringCommand, oid: str, analysis: Analysis, is_json: bool) -> None:
+def _show_message(command: AnsweringCommand, oid: str, analysis: StreamAnalysis, is_json: bool) -> None:
     if is_json:
         command.say_json({"stream": oid, "sides": [message_report(side) for side in analysis.judged.alone.values()]})
         return

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from inspector.management.answering import AnsweringCommand
 from inspector.management.captured import only_stream, place_of, refuse_options, write_lines
 from inspector.management.observed import PIPE
-from inspector.reports.stream_report import Analysis, Json, analysed, finding_report
+from inspector.reports.stream_report import Json, StreamAnalysis, analysed, finding_report
 from inspector.sources import captures
 from inspector.sources.captures import Captures
 from inspector.sources.problems import shown
@@ -81,7 +81,7 @@ def _with_backend(exchange: Exchange, correction: Correction) -> Exchange:
     return replace(exchange, happenings=happenings, protocols=protocols, content_types={}, ordered=False, lacks=correction.exchange.lacks)
 
 
-def correction_report(oid: str, before: Analysis, correction: Correction, after: Analysis) -> Json:
+def correction_report(oid: str, before: StreamAnalysis, correction: Correction, after: StreamAnalysis) -> Json:
     return {
         "stream": oid,
         "strategies": [strategy.name for strategy in correction.used],
@@ -104,7 +104,7 @@ def correction_report(oid: str, before: Analysis, correction: Correction, after:
     }
 
 
-def _say_correction(command: AnsweringCommand, oid: str, before: Analysis, correction: Correction, after: Analysis) -> None:
+def _say_correction(command: AnsweringCommand, oid: str, before: StreamAnalysis, correction: Correction, after: StreamAnalysis) -> None:
     (side,) = correction.exchange.sides
     command.say(f"The {side} side of {shown(before.exchange.native_id)} ({oid}), corrected:")
     for strategy in correction.used:

@@ -14,7 +14,7 @@ from inspector.sources.captures import NAMES
 from inspector.sources.opening import MAGIC
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import ACapture, NoRequest, NotAStore, Store, read_store
-from inspector.streams.captures.base import Kind, Opened, head_of
+from inspector.streams.captures.base import CaptureKind, Opened, head_of
 from inspector.streams.captures.catalogue import HEAD, kind_named
 from inspector.wires.layout import LIMIT
 
@@ -66,7 +66,7 @@ def read_body(format_name: str | None) -> Store:
     raise problem
 
 
-def _captured(opened: Opened, kind: Kind) -> ACapture:
+def _captured(opened: Opened, kind: CaptureKind) -> ACapture:
     return ACapture(Path(PIPE), captures.read_from(opened, Path(PIPE), CAPTURE, kind))
 
 

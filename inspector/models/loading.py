@@ -18,7 +18,7 @@ from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Stored
 from inspector.programs.formats import Record as StoredRecord
 from inspector.reports.branches import with_leaf
-from inspector.reports.stream_report import Analysis, analysed
+from inspector.reports.stream_report import StreamAnalysis, analysed
 from inspector.rules.base import Case, case_of
 from inspector.sources import captures
 from inspector.streams.captures import own
@@ -160,13 +160,13 @@ def refuse_another_file(stream: Stream) -> None:
         captures.refuse_another(stream.source.path, (stream.file_size, stream.file_time))
 
 
-def analysis(stream: Stream) -> Analysis:
+def analysis(stream: Stream) -> StreamAnalysis:
     """What is wrong with the stream, and the message that it brought. Raises SourceProblem as `exchange`."""
     return _analysis(stream.pk, stream.digest)
 
 
 @lru_cache(maxsize=4)
-def _analysis(stream_id: int, digest: str) -> Analysis:
+def _analysis(stream_id: int, digest: str) -> StreamAnalysis:
     return analysed(exchange(Stream.objects.select_related("source").get(pk=stream_id)))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inspector.reports.stream_report import Analysis, StreamFinding
+from inspector.reports.stream_report import StreamAnalysis, StreamFinding
 from inspector.rules.base import Severity
 from inspector.streams.repeated_requests import repeated
 from inspector.streams.violations import REPEATED
@@ -10,7 +10,7 @@ from inspector.streams.violations import REPEATED
 NAMED = 5
 
 
-def repeat_findings(names: Sequence[str], digests: Sequence[str], analyses: Sequence[Analysis]) -> dict[int, StreamFinding]:
+def repeat_findings(names: Sequence[str], digests: Sequence[str], analyses: Sequence[StreamAnalysis]) -> dict[int, StreamFinding]:
     """By place. `names` are those of the exchanges, in the order in which they were captured.
 
     A warning from the request on that follows a flawed answer: that is what a client asks again for. Else a note: tests and
@@ -28,13 +28,13 @@ def repeat_findings(names: Sequence[str], digests: Sequence[str], analyses: Sequ
     return findings
 
 
-def _finding(analysis: Analysis, text: str, severity: Severity) -> StreamFinding:
+def _finding(analysis: StreamAnalysis, text: str, severity: Severity) -> StreamFinding:
     side = analysis.main.side.value if analysis.main else ""
     in_code = REPEATED.fixed_in_code if severity is Severity.WARNING else ""
     return StreamFinding(REPEATED.code, REPEATED.name, severity, REPEATED.silent, text, side, fixed_in_code=in_code)
 
 
-def _flaw(analysis: Analysis, number: int) -> str:
+def _flaw(analysis: StreamAnalysis, number: int) -> str:
     """What a client could not use in an answer, "" where nothing is wrong with it or HTTP says that it is none."""
     worst = analysis.findings[0] if analysis.findings else None
     if worst is None or worst.severity is not Severity.ERROR or any(status >= 400 for status in analysis.exchange.statuses.values()):

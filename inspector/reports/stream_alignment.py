@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.model import Conversation
-from inspector.streams.aligning import Difference, Payload, aligned, answer_of, last_answer, traced_answer
+from inspector.streams.aligning import AnswerDifference, Payload, aligned, answer_of, last_answer, traced_answer
 from inspector.streams.model import Assembled
 from inspector.traces import observe
 from inspector.traces.model import Trace
@@ -20,7 +20,7 @@ class AnswerComparison:
     """`where`: the last answer of the store, or the answer that the prompt of a traced step shows."""
 
     where: str
-    differences: tuple[Difference, ...]
+    differences: tuple[AnswerDifference, ...]
 
 
 def compared_answers(answers: Sequence[Assembled], stored: Conversation, trace: Trace | None) -> tuple[AnswerComparison, ...]:

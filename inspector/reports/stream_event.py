@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from inspector.conversation import jsontext
 from inspector.reports import stream_words
-from inspector.streams.model import End, Exchange, Frame, Observed, Read, Side
+from inspector.streams.model import End, Exchange, Frame, ObservedEvent, Read, Side
 from inspector.streams.run import run
 
 BEFORE, AFTER = 4, 12
@@ -61,7 +61,7 @@ class EventView:
 def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
     """None where there is no such event. Reads the side up to a little after it."""
     near: list[Neighbor] = []
-    event: tuple[Observed, str] | None = None
+    event: tuple[ObservedEvent, str] | None = None
     before, has_next = "start", False
     if side not in exchange.sides:
         return None
@@ -107,13 +107,13 @@ def event_bytes(exchange: Exchange, side: Side, number: int) -> Iterator[bytes] 
     return (piece for _, _, piece in _slices(exchange, side, frame))
 
 
-def _neighbor(observed: Observed) -> Neighbor:
+def _neighbor(observed: ObservedEvent) -> Neighbor:
     kind, words, text = stream_words.event_words(observed)
     summary = stream_words.cell_words(kind, 1, len(text), words, {}, None)
     return Neighbor(observed.frame.index, observed.frame.at, kind, summary, text[:80], observed.state, bool(observed.violations))
 
 
-def _says(observed: Observed) -> Iterator[tuple[str, str]]:
+def _says(observed: ObservedEvent) -> Iterator[tuple[str, str]]:
     for delta in observed.deltas[:20]:
         value = jsontext.compact(dict(delta.value))[:400] if delta.value else ""
         words = [delta.name[:200], delta.call_id[:200], delta.text[:400], value]

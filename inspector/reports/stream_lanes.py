@@ -13,10 +13,10 @@ from itertools import zip_longest
 from types import MappingProxyType
 
 from inspector.reports import stream_words
-from inspector.reports.stream_marks import Mark, marks_of
-from inspector.reports.stream_report import Analysis
+from inspector.reports.stream_marks import StreamMark, marks_of
+from inspector.reports.stream_report import StreamAnalysis
 from inspector.rules.base import Severity
-from inspector.streams.model import End, Exchange, Framing, How, Observed, Read, Side
+from inspector.streams.model import End, Exchange, Framing, How, ObservedEvent, Read, Side
 from inspector.streams.run import run
 from inspector.streams.violations import BY_NAME, StreamRule
 
@@ -33,7 +33,7 @@ def _nothing() -> Mapping[str, int]:
 
 
 @dataclass(slots=True)
-class Cell:
+class LaneCell:
     """Events `first` to `last` of one side. `ended` is set on the cell of an end, which is no event. Times are milliseconds, `inputs` the numbers of the records from 1 on.
 
     `more`: rows of the table that events here violate next to those whose marks are shown, with how often. `kinds` counts the events of a cell that holds several kinds.
@@ -54,7 +54,7 @@ class Cell:
     size: int = 0
     bytes: int = 0
     ended: How | None = None
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[StreamMark, ...] = ()
     more: Mapping[str, int] = field(default_factory=_nothing)
     kinds: Mapping[str, int] = field(default_factory=_nothing)
     is_closed: bool = False
@@ -88,11 +88,11 @@ class Cell:
 class Band:
     """One row of the page: what each side did at the same time. `records` of the backend had come before it."""
 
-    cells: dict[Side, Cell]
+    cells: dict[Side, LaneCell]
     records: int = 0
 
     @property
-    def marks(self) -> tuple[Mark, ...]:
+    def marks(self) -> tuple[StreamMark, ...]:
         cell_marks = [mark for cell in self.cells.values() for mark in cell.marks]
         return tuple(sorted(cell_marks, key=lambda mark: mark.weight))
 
@@ -119,7 +119,7 @@ class Lanes:
         return next(numbers, None)
 
 
-def lanes(analysis: Analysis) -> Lanes:
+def lanes(analysis: StreamAnalysis) -> Lanes:
     """Reads the capture once for its times and once for each side."""
     exchange = analysis.exchange
     reads = _Reads(exchange)
@@ -188,7 +188,7 @@ class _Reads:
         return moments[number] if number < len(moments) else moments[-1] if moments else 0
 
 
-def _side(exchange: Exchange, side: Side, reads: _Reads, marks: Mapping[tuple[Side, int], Sequence[Mark]]) -> Iterator[Cell]:
+def _side(exchange: Exchange, side: Side, reads: _Reads, marks: Mapping[tuple[Side, int], Sequence[StreamMark]]) -> Iterator[LaneCell]:
     """A cell for each event, and for each end of the side, in order of happening."""
     ends = [end for end in reads.ends if end[1].side is side]
     before, records, closed = "start", 0, False
@@ -209,11 +209,11 @@ def _side(exchange: Exchange, side: Side, reads: _Reads, marks: Mapping[tuple[Si
         yield _end(*end, before, records, -1)
 
 
-def _cell(side: Side, observed: Observed, before: str, records: int, reads: _Reads) -> Cell:
+def _cell(side: Side, observed: ObservedEvent, before: str, records: int, reads: _Reads) -> LaneCell:
     frame = observed.frame
     kind, words, text = stream_words.event_words(observed)
     number = records + (frame.framing is not Framing.OTHER and bool(frame.data))
-    return Cell(
+    return LaneCell(
         side,
         kind,
         frame.index,
@@ -231,8 +231,8 @@ def _cell(side: Side, observed: Observed, before: str, records: int, reads: _Rea
     )
 
 
-def _end(moment: int, end: End, state: str, records: int, event: int) -> Cell:
-    return Cell(end.side, "end", event, event, moment, end.at, end.at, state, state, (records, records), ended=end.how)
+def _end(moment: int, end: End, state: str, records: int, event: int) -> LaneCell:
+    return LaneCell(end.side, "end", event, event, moment, end.at, end.at, state, state, (records, records), ended=end.how)
 
 
 class _Folding:
@@ -241,9 +241,9 @@ class _Folding:
     def __init__(self) -> None:
         self.bands: list[Band] = []
         self._is_alone = True
-        self._last: dict[Side, Cell] = {}
+        self._last: dict[Side, LaneCell] = {}
 
-    def take(self, cell: Cell) -> None:
+    def take(self, cell: LaneCell) -> None:
         alone = cell.kind not in FOLDED or any(mark.severity is not Severity.NOTE for mark in cell.marks)
         if len(self.bands) >= MOST_ROWS:
             self._pour(cell)
@@ -256,11 +256,11 @@ class _Folding:
         else:
             self._new(cell, alone)
 
-    def _new(self, cell: Cell, alone: bool) -> None:
+    def _new(self, cell: LaneCell, alone: bool) -> None:
         self.bands.append(Band({cell.side: cell}))
         self._is_alone = alone
 
-    def _pour(self, cell: Cell) -> None:
+    def _pour(self, cell: LaneCell) -> None:
         """Beyond the limit all goes into the last row, counted by kind."""
         last = self.bands[-1].cells.get(cell.side)
         if last is None:
@@ -276,11 +276,11 @@ class _Folding:
             last.kind, last.kinds = ("several" if len(counts) > 1 else cell.kind), counts
 
 
-def _fits(last: Cell, cell: Cell) -> bool:
+def _fits(last: LaneCell, cell: LaneCell) -> bool:
     return last.kind == cell.kind and last.is_closed == cell.is_closed and last.more.keys() == cell.more.keys()
 
 
-def _join(last: Cell, cell: Cell) -> None:
+def _join(last: LaneCell, cell: LaneCell) -> None:
     if cell.ended is None:
         last.last = cell.last
     last.until = cell.until if cell.until is not None else last.until

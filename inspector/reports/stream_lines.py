@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspector.reports.stream_report import Analysis
+from inspector.reports.stream_report import StreamAnalysis
 from inspector.reports.stream_words import ENDS, cell_words, event_words, when
-from inspector.streams.model import Observed, Side, StreamViolation
+from inspector.streams.model import ObservedEvent, Side, StreamViolation
 from inspector.streams.run import run
 from inspector.streams.two_sides import ON_BACKEND
 from inspector.streams.violations import BY_NAME, severity_of
@@ -33,7 +33,7 @@ class EventLine:
     wrong: list[StreamViolation] = field(default_factory=list)
 
 
-def event_lines(analysis: Analysis, side: Side) -> Iterator[EventLine]:
+def event_lines(analysis: StreamAnalysis, side: Side) -> Iterator[EventLine]:
     """One pass; no more than one line is in memory. What only the comparison of both sides shows is at the events that show it."""
     compared = _compared(analysis, side)
     shown = {finding.rule for finding in analysis.findings if finding.side == side.value}
@@ -55,7 +55,7 @@ def event_lines(analysis: Analysis, side: Side) -> Iterator[EventLine]:
     yield EventLine(None, None, "end", ENDS[ran.how], ran.state, wrong=[*wrong, *remaining])
 
 
-def _compared(analysis: Analysis, side: Side) -> dict[int, list[StreamViolation]]:
+def _compared(analysis: StreamAnalysis, side: Side) -> dict[int, list[StreamViolation]]:
     violations_of: dict[int, list[StreamViolation]] = {}
     for evidence in analysis.judged.sides.evidence if analysis.judged.sides else ():
         if (evidence.rule.name in ON_BACKEND) is (side is Side.BACKEND):
@@ -64,7 +64,7 @@ def _compared(analysis: Analysis, side: Side) -> dict[int, list[StreamViolation]
     return violations_of
 
 
-def _line(observed: Observed, wrong: Sequence[StreamViolation]) -> EventLine:
+def _line(observed: ObservedEvent, wrong: Sequence[StreamViolation]) -> EventLine:
     kind, words, text = event_words(observed)
     index = observed.frame.index
     return EventLine(index, index, kind, "", observed.state, observed.frame.at, 1, len(text), text[:QUOTED], words, list(wrong))

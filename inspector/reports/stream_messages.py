@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from inspector.reports.stream_report import Analysis
+from inspector.reports.stream_report import StreamAnalysis
 from inspector.reports.stream_words import usage_words
 from inspector.streams.consumer import ConsumedSide
 from inspector.streams.matched_calls import matched, text_calls_of
-from inspector.streams.model import Assembled, Block, Side
+from inspector.streams.model import Assembled, Side, StreamBlock
 from inspector.streams.request_rules import request_facts
 from inspector.streams.text_compare import Span, differences
 
@@ -67,7 +67,7 @@ class SideMessage:
     """The stream has several choices, and this is one of them."""
 
 
-def side_messages(analysis: Analysis) -> tuple[SideMessage, ...]:
+def side_messages(analysis: StreamAnalysis) -> tuple[SideMessage, ...]:
     """Of each side; of the first answer where a capture holds several. Then the other choices of each side, which are shown and not compared here.
 
     Beyond MOST_COMPARED events nothing is compared.
@@ -76,7 +76,7 @@ def side_messages(analysis: Analysis) -> tuple[SideMessage, ...]:
     return (*_messages(analysis), *sorted(others[:MOST_OTHERS], key=lambda message: message.choice))
 
 
-def _messages(analysis: Analysis) -> tuple[SideMessage, ...]:
+def _messages(analysis: StreamAnalysis) -> tuple[SideMessage, ...]:
     exchange = analysis.exchange
     if analysis.events > MOST_COMPARED:
         return tuple(_uncompared(side.side, side.assembled) for side in analysis.judged.alone.values())
@@ -204,7 +204,7 @@ def _pieces(consumed: ConsumedSide, spans: Sequence[tuple[Span, str]]) -> Iterat
             number += 1
 
 
-def _call(block: Block, how: str) -> MessageCall:
+def _call(block: StreamBlock, how: str) -> MessageCall:
     return MessageCall(
         block.name, block.call_id, block.text[:RUN_SHOWN], block.first, block.complete, how, max(block.size, len(block.text))
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.rules.base import Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
-from inspector.streams.aligning import Difference, Differs
+from inspector.streams.aligning import AnswerDifference, DifferenceKind
 from inspector.streams.call_syntax.base import Tools
 from inspector.streams.catalogue import PROTOCOLS, UNKNOWN
 from inspector.streams.model import Assembled, End, Exchange, Read, Side
@@ -23,7 +23,7 @@ TEXT_SHOWN = 20_000
 """Characters of a block that a report gives."""
 BLOCKS_SHOWN = 500
 
-STORED = dict(zip(Differs, STORED_RULES, strict=True))
+STORED = dict(zip(DifferenceKind, STORED_RULES, strict=True))
 
 # The answer alone cannot hold the results of its calls; whether arguments should be JSON, and whether calls have ids at all, only the machines know.
 _NOT_OF_ANSWERS = frozenset({"unanswered-tail-call", "unanswered-call", "malformed-arguments", "recoverable-arguments", "repeated-call-id"})
@@ -58,7 +58,7 @@ class StreamFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class StreamAnalysis:
     """An exchange as judged. `findings` are in the order in which people should look at them; `remarks` are sentences on what is no finding."""
 
     exchange: Exchange
@@ -84,7 +84,7 @@ class Analysis:
     def worst(self) -> Severity | None:
         return min((finding.severity for finding in self.findings), key=_RANK.__getitem__, default=None)
 
-    def without_words(self) -> "Analysis":
+    def without_words(self) -> "StreamAnalysis":
         """Without the blocks of its messages and the bytes: for who keeps many and says only what is wrong with each."""
         light = {
             name: replace(side, answers=tuple(replace(answer, blocks=(), others=()) for answer in side.answers))
@@ -98,14 +98,14 @@ def _nothing() -> Iterator[Read | End]:
     return iter(())
 
 
-def analysed(exchange: Exchange) -> Analysis:
+def analysed(exchange: Exchange) -> StreamAnalysis:
     """Reads the capture two to four times; raises nothing on any bytes."""
     judgment = judged(exchange)
     request = request_facts(exchange.request)
     tools = None if request.open else request.tools
     violations = (_finding(side, evidence) for side, evidence in judgment.by_side())
     every = tuple(sorted((*violations, *_of_answer(judgment, tools)), key=_danger))
-    return Analysis(exchange, judgment, every, _verdict(judgment, every), tuple(dict.fromkeys(_remarks(exchange, judgment))))
+    return StreamAnalysis(exchange, judgment, every, _verdict(judgment, every), tuple(dict.fromkeys(_remarks(exchange, judgment))))
 
 
 def protocol_of(side: OneSide) -> str:
@@ -186,7 +186,7 @@ def _remarks(exchange: Exchange, judgment: Judged) -> Iterator[str]:
         yield from (ONE_SIDED[only] for only in judgment.alone)
 
 
-def stream_report(oid: str, analysis: Analysis, stored: Sequence[StreamFinding] = ()) -> Json:
+def stream_report(oid: str, analysis: StreamAnalysis, stored: Sequence[StreamFinding] = ()) -> Json:
     """`stored`: how a stored answer differs from this one, where they were compared."""
     all_findings = sorted((*analysis.findings, *stored), key=_danger)
     return {
@@ -270,7 +270,7 @@ def answer_report(answer: Assembled) -> Json:
     }
 
 
-def stored_findings(differences: Iterable[Difference], side: str) -> tuple[StreamFinding, ...]:
+def stored_findings(differences: Iterable[AnswerDifference], side: str) -> tuple[StreamFinding, ...]:
     """How a stored or traced answer differs from the stream."""
     rules = [(STORED[difference.how], difference.text) for difference in differences]
     return tuple(_finding_of(rule, rule.severity, text, side) for rule, text in rules)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.reports.stream_lanes import Band, Cell, Lanes, lanes
-from inspector.reports.stream_marks import Mark, marks_of
+from inspector.reports.stream_lanes import Band, LaneCell, Lanes, lanes
+from inspector.reports.stream_marks import StreamMark, marks_of
 from inspector.reports.stream_messages import SideMessage, side_messages
-from inspector.reports.stream_report import Analysis
+from inspector.reports.stream_report import StreamAnalysis
 from inspector.reports.stream_words import span_words, when
 from inspector.rules.base import Severity
 from inspector.streams.assembling import items
@@ -30,10 +30,10 @@ TOOLS_SHOWN = 12
 class StreamView:
     """All that a page says of an exchange, whatever window it shows."""
 
-    analysis: Analysis
+    analysis: StreamAnalysis
     lanes: Lanes
     messages: tuple[SideMessage, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[StreamMark, ...]
 
     @property
     def exchange(self) -> Exchange:
@@ -45,7 +45,7 @@ class StreamView:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class LaneWindow:
     """Rows `first` to `last` of `matching`; `earlier` and `later` are numbers to go on from, None at the ends."""
 
     rows: tuple["LaneRow", ...]
@@ -62,8 +62,8 @@ class LaneRow:
 
     number: int
     band: Band
-    backend: Cell | None
-    client: Cell | None
+    backend: LaneCell | None
+    client: LaneCell | None
     clock: str
     input: str
     over: frozenset[str]
@@ -84,7 +84,7 @@ class RequestView:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class OverviewTick:
     side: str
     x: float
     width: float
@@ -99,22 +99,22 @@ class Steps:
 
     number: int
     total: int
-    before: Mark | None
-    after: Mark | None
+    before: StreamMark | None
+    after: StreamMark | None
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
     """Both lanes at a glance: `ticks` are rows, `wrong` the rows with errors, `after_close` what a closed side did not get any more (x and width)."""
 
-    ticks: tuple[Tick, ...]
-    wrong: tuple[Tick, ...]
+    ticks: tuple[OverviewTick, ...]
+    wrong: tuple[OverviewTick, ...]
     after_close: Mapping[str, tuple[float, float]]
     start: str
     end: str
 
 
-def viewed(analysis: Analysis) -> StreamView:
+def viewed(analysis: StreamAnalysis) -> StreamView:
     """Reads the capture five times more than the analysis did."""
     marks = sorted(
         (mark for event_marks in marks_of(analysis).values() for mark in event_marks), key=lambda mark: (mark.weight, mark.event)
@@ -122,9 +122,9 @@ def viewed(analysis: Analysis) -> StreamView:
     return StreamView(analysis, lanes(analysis), side_messages(analysis), tuple(marks))
 
 
-def evidence(view: StreamView) -> tuple[tuple[Mark, ...], ...]:
+def evidence(view: StreamView) -> tuple[tuple[StreamMark, ...], ...]:
     """The marks of each row of the table, worst first."""
-    rows: dict[tuple[str, Side], list[Mark]] = {}
+    rows: dict[tuple[str, Side], list[StreamMark]] = {}
     for mark in view.marks:
         rows.setdefault((mark.code, mark.side), []).append(mark)
     return tuple(tuple(marks) for marks in rows.values())
@@ -152,7 +152,7 @@ def headline(view: StreamView) -> str:
     return _premature(view, premature) if premature is not None else view.analysis.verdict
 
 
-def _premature(view: StreamView, mark: Mark) -> str:
+def _premature(view: StreamView, mark: StreamMark) -> str:
     lanes = view.lanes
     place = lanes.place(Side.CLIENT, mark.event)
     before = lanes.bands[place].records if place is not None else 0
@@ -226,7 +226,7 @@ def repairing(view: StreamView) -> tuple[StreamStrategy, ...]:
 
 def window(
     view: StreamView, start: int | None = None, selected: tuple[Side, int] | None = None, lane: str = "", kind: str = "", only: bool = False
-) -> Window:
+) -> LaneWindow:
     """Rows from number `start` on, or around the event `selected`; narrowed to one lane, one kind of events, or what is wrong."""
     place = view.lanes.place(*selected) if selected else None
     numbers = [number for number, band in enumerate(view.lanes.bands) if _matches(band, lane, kind, only) or number == place]
@@ -239,7 +239,7 @@ def window(
     chosen = numbers[first : first + WINDOW]
     rows = tuple(_shown(view, number, numbers[first + at - 1] if first + at else None, place, lane) for at, number in enumerate(chosen))
     last = first + len(chosen)
-    return Window(
+    return LaneWindow(
         rows,
         first,
         last,
@@ -297,13 +297,13 @@ def overview(view: StreamView) -> Overview:
     timed = span is not None and span[1] > span[0] and "times" not in view.exchange.lacks
     step = AXIS / max(len(bands), 1)
 
-    def place(number: int, cell: Cell) -> tuple[float, float]:
+    def place(number: int, cell: LaneCell) -> tuple[float, float]:
         if timed and span is not None and cell.at is not None:
             scale = (AXIS - 6) / (span[1] - span[0])
             return round((cell.at - span[0]) * scale, 1), round(max(((cell.until or cell.at) - cell.at) * scale, 4), 1)
         return round(number * step, 1), round(max(step - 1, 2), 1)
 
-    ticks, wrong, seen_places = list[Tick](), list[Tick](), set[tuple[str, int, bool]]()
+    ticks, wrong, seen_places = list[OverviewTick](), list[OverviewTick](), set[tuple[str, int, bool]]()
     for number, band in enumerate(bands):
         for side, cell in band.cells.items():
             x, width = place(number, cell)
@@ -312,7 +312,7 @@ def overview(view: StreamView) -> Overview:
             if key in seen_places and cell.kind not in ("terminal", "end"):
                 continue
             seen_places.add(key)
-            tick = Tick(side.value, x, width, cell.kind, number, cell.summary)
+            tick = OverviewTick(side.value, x, width, cell.kind, number, cell.summary)
             ticks.append(tick)
             if is_error:
                 wrong.append(tick)
@@ -344,6 +344,6 @@ def as_lines(rows: Sequence[LaneRow], matching: int) -> list[str]:
     return lines
 
 
-def _line(cell: Cell) -> str:
+def _line(cell: LaneCell) -> str:
     text = f" {' '.join(cell.text.split())[:100]!r}" if cell.text else ""
     return f"{cell.summary}{text}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from inspector.streams.assembling import shown
-from inspector.streams.model import Delta, Framing, How, Means, Observed
+from inspector.streams.model import Delta, Framing, How, Means, ObservedEvent
 
 LEADING = (
     Means.ERROR,
@@ -68,7 +68,7 @@ HOWS = {
 _TEXTS = frozenset({Means.TEXT, Means.THINKING, Means.REFUSAL, Means.ARGUMENTS, Means.SIGNATURE, Means.CHOICE})
 
 
-def event_words(observed: Observed) -> tuple[str, str, str]:
+def event_words(observed: ObservedEvent) -> tuple[str, str, str]:
     """Kind, words, and the text that the event adds, where it does."""
     if len(observed.deltas) == 1 and not observed.violations and observed.deltas[0].means in _TEXTS:
         # Nearly all events of a long stream.

@@ -10,7 +10,7 @@ from typing import IO
 from inspector.sources import files
 from inspector.sources.problems import SourceProblem
 from inspector.streams.captures import raw
-from inspector.streams.captures.base import BOM, Kind, NoCapture, Opened, head_of, json_object
+from inspector.streams.captures.base import BOM, CaptureKind, NoCapture, Opened, head_of, json_object
 from inspector.streams.captures.catalogue import HEAD, KINDS, kind_named
 from inspector.streams.captures.unpacking import GZIP, Unpacker
 from inspector.streams.catalogue import sniff
@@ -114,7 +114,7 @@ def write_new(out: Path, lines: Iterable[bytes]) -> None:
         file.writelines(lines)
 
 
-def kind_of(opened: Opened, name: str) -> Kind | None:
+def kind_of(opened: Opened, name: str) -> CaptureKind | None:
     """The kind that the first bytes show. Plain bytes are taken for a capture only where they hold events: nearly every text could be one else."""
     head = head_of(opened, HEAD).removeprefix(BOM)
     recognized = next((kind for kind in KINDS if kind.sniff(head, name)), None)
@@ -135,7 +135,7 @@ def _holds_events(head: bytes) -> bool:
     return recognized is not None and (recognized.supported or len(lines) > 1)
 
 
-def read(path: Path, kind: Kind) -> Captures:
+def read(path: Path, kind: CaptureKind) -> Captures:
     """Raises NotRead and other SourceProblem."""
     before = stamp(path)
     return replace(read_from(of_path(path), path, path.name, kind), stamp=before)
@@ -154,7 +154,7 @@ def refuse_another(name: str, read_at: tuple[int, int]) -> Path:
     return path
 
 
-def read_from(opened: Opened, path: Path, name: str, kind: Kind) -> Captures:
+def read_from(opened: Opened, path: Path, name: str, kind: CaptureKind) -> Captures:
     """`path` is for sentences. Raises NotRead and other SourceProblem."""
     exchanges: list[Exchange] = []
     problems: list[Problem] = []

@@ -15,7 +15,7 @@ from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import OffSearchPath
 from inspector.sources.problems import THE_FILE, NotAFile, SourceProblem, shown
-from inspector.streams.captures.base import Kind
+from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import kind_named
 from inspector.traces import dispatch as dispatch_traces
 from inspector.traces.bodies import Body, plain
@@ -164,7 +164,7 @@ def read(path: Place, format_name: str | None = None) -> Store | Traces | Captur
             if isinstance(path, Dsn):
                 raise _strange(path, shape)
             other = _request_or_capture(path, shape)
-            if isinstance(other, Kind):
+            if isinstance(other, CaptureKind):
                 return captures.read(path, other)
             format_name = other
     if isinstance(path, Dsn):
@@ -274,7 +274,7 @@ def _may_be_a_request(shape: Shape) -> bool:
     return starts_as_json or request_layout.is_mistaken(shape.head)
 
 
-def _request_or_capture(path: Path, shape: Shape) -> str | Kind:
+def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
     """Raises NotReadYet, NotRecognised, NoRequest and other SourceProblem."""
     if names := _captures_within(path, shape):
         raise FolderOfCaptures(path, names)

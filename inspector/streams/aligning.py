@@ -17,7 +17,7 @@ Payload = Mapping[str, Any]
 CONTENT_KINDS = frozenset({Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING, Kind.TOOL_CALL})
 
 
-class Differs(StrEnum):
+class DifferenceKind(StrEnum):
     """`ends-early`, `goes-on`: what is stored is the beginning of what came, or the other way. `dropped`: came and is not stored. `added`: stored and never came."""
 
     ENDS_EARLY = "ends-early"
@@ -32,10 +32,10 @@ class Differs(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AnswerDifference:
     """`what` is text, thinking or tool-call; `text` a sentence for people."""
 
-    how: Differs
+    how: DifferenceKind
     what: str
     text: str
 
@@ -66,7 +66,7 @@ def traced_answer(messages: Sequence[Any]) -> list[Payload]:
     return []
 
 
-def aligned(streamed: Sequence[Payload], stored: Sequence[Payload]) -> tuple[Difference, ...]:
+def aligned(streamed: Sequence[Payload], stored: Sequence[Payload]) -> tuple[AnswerDifference, ...]:
     """Nothing where both are the same. Texts are compared as a whole, since stores split and join blocks; calls by id, then by what they mean, then by name."""
     return (
         *_texts(streamed, stored, "text"),
@@ -76,21 +76,23 @@ def aligned(streamed: Sequence[Payload], stored: Sequence[Payload]) -> tuple[Dif
     )
 
 
-def _texts(streamed: Sequence[Payload], stored: Sequence[Payload], kind: str) -> Iterator[Difference]:
+def _texts(streamed: Sequence[Payload], stored: Sequence[Payload], kind: str) -> Iterator[AnswerDifference]:
     ours, theirs = _joined(streamed, kind), _joined(stored, kind)
     if ours == theirs:
         return
     if not theirs:
-        yield Difference(Differs.DROPPED, kind, f"The stream brought {len(ours):,} characters of {kind}, and none are stored.")
+        yield AnswerDifference(DifferenceKind.DROPPED, kind, f"The stream brought {len(ours):,} characters of {kind}, and none are stored.")
     elif not ours:
-        yield Difference(Differs.ADDED, kind, f"{len(theirs):,} characters of {kind} are stored, and the stream brought none.")
+        yield AnswerDifference(DifferenceKind.ADDED, kind, f"{len(theirs):,} characters of {kind} are stored, and the stream brought none.")
     elif ours.startswith(theirs):
         remainder = ours[len(theirs) :]
-        yield Difference(Differs.ENDS_EARLY, kind, f"The stored {kind} ends {len(remainder):,} characters early, before {shown(remainder)}")
+        yield AnswerDifference(
+            DifferenceKind.ENDS_EARLY, kind, f"The stored {kind} ends {len(remainder):,} characters early, before {shown(remainder)}"
+        )
     elif theirs.startswith(ours):
         remainder = theirs[len(ours) :]
-        yield Difference(
-            Differs.GOES_ON,
+        yield AnswerDifference(
+            DifferenceKind.GOES_ON,
             kind,
             f"The stored {kind} goes on for {len(remainder):,} characters that the stream did not bring: {shown(remainder)}",
         )
@@ -98,21 +100,21 @@ def _texts(streamed: Sequence[Payload], stored: Sequence[Payload], kind: str) ->
         yield _other(kind, ours, theirs)
 
 
-def _other(kind: str, ours: str, theirs: str) -> Difference:
+def _other(kind: str, ours: str, theirs: str) -> AnswerDifference:
     text_differences = differences(ours, theirs)
     lost, added = (
         sum(end - start for start, end in text_differences.lost),
         sum(end - start for start, end in (*text_differences.added, *text_differences.replayed)),
     )
     if text_differences.moved is not None and not lost and not added:
-        return Difference(
-            Differs.OTHERWISE,
+        return AnswerDifference(
+            DifferenceKind.OTHERWISE,
             kind,
             f"The stored {kind} is that of the stream in another order, from character {text_differences.moved:,} on.",
         )
     first = f", first {shown(ours[slice(*text_differences.lost[0])])}" if text_differences.lost else ""
-    return Difference(
-        Differs.OTHERWISE,
+    return AnswerDifference(
+        DifferenceKind.OTHERWISE,
         kind,
         f"{lost:,} characters of the stream's {kind} are not stored{first}; {added:,} are stored that it did not bring.",
     )
@@ -122,7 +124,7 @@ def _joined(payloads: Sequence[Payload], kind: str) -> str:
     return "".join(payload["text"] for payload in payloads if payload.get("type") == kind and isinstance(payload.get("text"), str))
 
 
-def _signatures(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[Difference]:
+def _signatures(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[AnswerDifference]:
     ours, theirs = (
         [
             payload["signature"]
@@ -132,15 +134,15 @@ def _signatures(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Itera
         for side in (streamed, stored)
     )
     if ours and not theirs and _joined(stored, "thinking"):
-        yield Difference(Differs.UNSIGNED, "thinking", "The thinking is stored without the signature that came with it.")
+        yield AnswerDifference(DifferenceKind.UNSIGNED, "thinking", "The thinking is stored without the signature that came with it.")
     for number, (sent, stored_signature) in enumerate(zip(ours, theirs, strict=False), 1):
         if sent != stored_signature:
-            yield Difference(
-                Differs.SIGNATURE, "thinking", f"The signature of thinking number {number} is stored as another one than came."
+            yield AnswerDifference(
+                DifferenceKind.SIGNATURE, "thinking", f"The signature of thinking number {number} is stored as another one than came."
             )
 
 
-def _calls(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[Difference]:
+def _calls(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[AnswerDifference]:
     remaining = [payload for payload in stored if payload.get("type") == "tool-call"]
     pairs: list[tuple[Payload, Payload]] = []
     waiting = [payload for payload in streamed if payload.get("type") == "tool-call"]
@@ -159,22 +161,22 @@ def _calls(streamed: Sequence[Payload], stored: Sequence[Payload]) -> Iterator[D
     for call, stored_call in pairs:
         yield from _pair(call, stored_call)
     for how, calls, words in (
-        (Differs.DROPPED, waiting, "came, and is not stored"),
-        (Differs.ADDED, remaining, "is stored, and never came"),
+        (DifferenceKind.DROPPED, waiting, "came, and is not stored"),
+        (DifferenceKind.ADDED, remaining, "is stored, and never came"),
     ):
         for call in calls:
             name, call_id = shown(call.get("toolName")), shown(call.get("toolCallId"))
-            yield Difference(how, "tool-call", f"The call of {name} ({call_id}) {words}.")
+            yield AnswerDifference(how, "tool-call", f"The call of {name} ({call_id}) {words}.")
 
 
-def _pair(call: Payload, stored_call: Payload) -> Iterator[Difference]:
+def _pair(call: Payload, stored_call: Payload) -> Iterator[AnswerDifference]:
     name = shown(call.get("toolName"))
     if _by_meaning(call) != _by_meaning(stored_call):
         text = f"The call of {name} came with {shown(call.get('input'))}, and is stored with {shown(stored_call.get('input'))}."
-        yield Difference(Differs.ARGUMENTS, "tool-call", text)
+        yield AnswerDifference(DifferenceKind.ARGUMENTS, "tool-call", text)
     if _by_id(call) and _by_id(call) != _by_id(stored_call):
         text = f"The call of {name} came as {shown(call['toolCallId'])}, and is stored as {shown(stored_call.get('toolCallId'))}."
-        yield Difference(Differs.ID, "tool-call", text)
+        yield AnswerDifference(DifferenceKind.ID, "tool-call", text)
 
 
 def _by_id(call: Payload) -> str:

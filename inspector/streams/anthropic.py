@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.projections.base import ANTHROPIC
-from inspector.streams.assembling import MISSED, Answer, Arguments, arguments, fields, place, shown, words
+from inspector.streams.assembling import MISSED, AnswerMachine, Arguments, arguments, fields, place, shown, words
 from inspector.streams.blocks import BLOCKS_KEPT
 from inspector.streams.model import How, Means
 
@@ -29,19 +29,19 @@ _KINDS = {"text": "text", "thinking": "thinking", "redacted_thinking": "redacted
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenBlock:
     kind: str
     block: int
     input: Any = None
     """Input that came with the start."""
 
 
-class Anthropic(Answer):
+class Anthropic(AnswerMachine):
     protocol = ANTHROPIC
 
     def __init__(self, *arguments_of: Any) -> None:
         super().__init__(*arguments_of)
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, _OpenBlock] = {}
         self._seen: set[int] = set()
         self._started = False
         self._closing = False
@@ -118,7 +118,7 @@ class Anthropic(Answer):
             return
         self._seen.add(index)
         self.state = "ended" if self.ended else f"in {kind}"
-        self._open[index] = _Open(kind, self._opened(kind, block), block.get("input"))
+        self._open[index] = _OpenBlock(kind, self._opened(kind, block), block.get("input"))
 
     def _opened(self, kind: str, block: Mapping[str, Any]) -> int:
         if kind == "tool_use":
@@ -144,7 +144,7 @@ class Anthropic(Answer):
             self.say(Means.OTHER, at, content[:1000], name=kind)
         return at
 
-    def _delta(self, index: int, block: _Open, delta: Mapping[str, Any]) -> None:
+    def _delta(self, index: int, block: _OpenBlock, delta: Mapping[str, Any]) -> None:
         kind = words(delta.get("type"))
         self.late("a delta")
         takes = TAKES.get(block.kind, frozenset() if block.kind.endswith("_tool_result") else None)
@@ -168,7 +168,7 @@ class Anthropic(Answer):
             case _:
                 self.say(Means.OTHER, block.block, name=kind[:100])
 
-    def _block_stop(self, index: int, block: _Open) -> None:
+    def _block_stop(self, index: int, block: _OpenBlock) -> None:
         building = self.blocks.get(block.block)
         self.state = "ended" if self.ended else "message"
         if block.kind == "tool_use":

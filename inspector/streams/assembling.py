@@ -7,8 +7,8 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.rules.base import Severity
 from inspector.streams.blocks import BLOCKS_KEPT, SHOWN_NAME, Blocks, Building
-from inspector.streams.model import Assembled, Delta, Frame, How, Means, Observed, StreamViolation
-from inspector.streams.records import Holds, Record
+from inspector.streams.model import Assembled, Delta, Frame, How, Means, ObservedEvent, StreamViolation
+from inspector.streams.records import Holds, StreamRecord
 from inspector.streams.request_rules import UNKNOWN_REQUEST, RequestFacts
 
 MOST_REPORTED_ONCE = 500
@@ -93,7 +93,7 @@ def place(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
 
 
-class Answer:
+class AnswerMachine:
     """What the machines share: the answer under way, what the present event says, and what is wrong with it.
 
     `lacks` names what this kind of capture does not keep: of it nothing is missed.
@@ -127,7 +127,7 @@ class Answer:
         self._violations: list[StreamViolation] = []
         self._reported: set[str] = set()
 
-    def take(self, frame: Frame, read: Record) -> Observed:
+    def take(self, frame: Frame, read: StreamRecord) -> ObservedEvent:
         """`read`: the record that the frame carries."""
         self.event, self._at, self._deltas, self._violations = frame.index, frame.at, [], []
         holds = read.holds
@@ -141,7 +141,7 @@ class Answer:
             self.records += 1
         elif holds is Holds.MALFORMED:
             self.report("malformed_record", f"The record cannot be read: {read.reason}.")
-        return Observed(frame, self.state, tuple(self._deltas), tuple(self._violations))
+        return ObservedEvent(frame, self.state, tuple(self._deltas), tuple(self._violations))
 
     def consume(self, value: Mapping[str, Any], name: str) -> None:
         raise NotImplementedError

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from inspector.streams.model import Block
+from inspector.streams.model import StreamBlock
 
 TEXT_KEPT = 4_000_000
 """Characters of one block that are kept for the assembled message; what is beyond is counted. Memory stays bounded by this, not by the capture."""
@@ -87,8 +87,10 @@ class Blocks:
         if block is not None:
             block.complete, block.last = True, event
 
-    def assembled(self) -> tuple[Block, ...]:
+    def assembled(self) -> tuple[StreamBlock, ...]:
         return tuple(
-            Block(block.kind, block.text, block.first, block.last, block.name, block.call_id, block.signature, block.complete, block.size)
+            StreamBlock(
+                block.kind, block.text, block.first, block.last, block.name, block.call_id, block.signature, block.complete, block.size
+            )
             for block in self.all
         )

@@ -8,7 +8,7 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.projections.base import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES
 from inspector.streams.anthropic import Anthropic
-from inspector.streams.assembling import Answer, words
+from inspector.streams.assembling import AnswerMachine, words
 from inspector.streams.ollama import OllamaChat, OllamaGenerate
 from inspector.streams.openai_chat import OpenAIChat
 from inspector.streams.openai_responses import OpenAIResponses
@@ -24,7 +24,7 @@ class StreamProtocol:
 
     name: str
     title: str
-    machine: Callable[[RequestFacts, frozenset[str]], Answer]
+    machine: Callable[[RequestFacts, frozenset[str]], AnswerMachine]
     finishes: Mapping[str, str]
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from inspector.conversation import js_json, jsontext
 from inspector.projections.base import OPENAI_CHAT
 from inspector.streams.assembling import arguments
-from inspector.streams.model import Assembled, End, Exchange, Frame, Framing, Means, Observed, Read, Side
+from inspector.streams.model import Assembled, End, Exchange, Frame, Framing, Means, ObservedEvent, Read, Side
 from inspector.streams.run import Ran, run
 
 TEXT_KEPT = 4_000_000
@@ -29,7 +29,7 @@ _CONTENT_MEMBER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EventPlace:
     """An event, and the number of the happening that completed it: numbers of both sides count together."""
 
     event: int
@@ -59,14 +59,14 @@ class ConsumedSide:
         self.runs: list[tuple[str, int]] = []
         """Kind of words and where each run of it begins, in order."""
         self.pieces: set[str] = set()
-        self.terminal: Place | None = None
+        self.terminal: EventPlace | None = None
         self.terminal_word = ""
         self.at_terminal = 0
         """Characters before the terminal."""
         self.has_content_after_terminal = False
-        self.finished: Place | None = None
-        self.error: Place | None = None
-        self.last_payload: Place | None = None
+        self.finished: EventPlace | None = None
+        self.error: EventPlace | None = None
+        self.last_payload: EventPlace | None = None
         """The last event with content, of those before the terminal."""
         self.split: set[int] = set()
         self.broken = False
@@ -128,10 +128,10 @@ class ConsumedSide:
                     self.after_end += len(happening.data)
             yield replace(happening, at=float(number))
 
-    def _consume(self, observed: Observed) -> None:
+    def _consume(self, observed: ObservedEvent) -> None:
         frame = observed.frame
         moment = int(frame.at) if frame.at is not None else -1
-        here = Place(frame.index, moment)
+        here = EventPlace(frame.index, moment)
         if frame.framing is not Framing.OTHER and frame.data:
             self.records += 1
             self.records_before += self._before is not None and moment < self._before

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from inspector.rules.base import Severity
 from inspector.streams.catalogue import common_finish
 from inspector.streams.corrections import FINISH, INCOMPLETE, RE_ENCODE, REPAIRED, STREAM_STRATEGIES, StreamStrategy, needed
-from inspector.streams.drafting import PREVIEWED, CannotCorrect, Change, Work, drafted
+from inspector.streams.drafting import PREVIEWED, CannotCorrect, StreamChange, Work, drafted
 from inspector.streams.encoding import EncodableAnswer, encoded
 from inspector.streams.model import End, Exchange, How, Read, Side
 from inspector.streams.rebuilding import REBUILD
@@ -30,7 +30,7 @@ class Correction:
 
     exchange: Exchange
     used: tuple[StreamStrategy, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[StreamChange, ...] = ()
     total: int = 0
     refused: tuple[str, ...] = ()
 

@@ -28,7 +28,7 @@ class CannotCorrect(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class StreamDraft:
     side: Side
     protocol: str
     items: tuple[Item, ...]
@@ -50,7 +50,7 @@ class Draft:
         return next((item.text for item in reversed(self.items) if item.kind == "finish" and item.text), "")
 
 
-def drafted(exchange: Exchange, side: Side) -> Draft:
+def drafted(exchange: Exchange, side: Side) -> StreamDraft:
     """Raises CannotCorrect for what would be lost: several answers, blocks of a server's own tools, more than is kept."""
     ran = run(exchange, side)
     items: list[Item] = []
@@ -83,7 +83,7 @@ def drafted(exchange: Exchange, side: Side) -> Draft:
             if inputs.get(block) == {"input": built.text}:
                 raise CannotCorrect("The answer holds a call of a custom tool, which is not written again: replay it as it is.")
             items[place] = replace(items[place], text=built.text, name=built.name, call_id=built.call_id)
-    return Draft(side, ran.protocol, tuple(items), answer, words(answer.error))
+    return StreamDraft(side, ran.protocol, tuple(items), answer, words(answer.error))
 
 
 def _unwritable(answer: Assembled) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _unwritable(answer: Assembled) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StreamChange:
     """One event as it was and as it becomes. `event` is that of the stream that is corrected, or (`restored`) of the backend; None for what is in no event."""
 
     strategy: str
@@ -109,21 +109,21 @@ class Change:
 class Work:
     names: frozenset[str]
     request: RequestFacts
-    ours: Draft
-    backend: Draft | None
+    ours: StreamDraft
+    backend: StreamDraft | None
     invented: bool
     content: list[Item]
     finish: str = ""
     usage: dict[str, int] = field(default_factory=dict)
     restored: bool = False
     total: int = 0
-    changes: list[Change] = field(default_factory=list)
+    changes: list[StreamChange] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
     def change(self, strategy: str, item: Item | None, before: str, after: str, restored: bool = False) -> None:
         self.total += 1
         if len(self.changes) < PREVIEWED:
-            self.changes.append(Change(strategy, item.event if item else None, before, after, restored))
+            self.changes.append(StreamChange(strategy, item.event if item else None, before, after, restored))
 
 
 def shown_item(item: Item) -> str:

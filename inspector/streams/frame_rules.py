@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.streams.assembling import shown
 from inspector.streams.model import Frame, Framing, StreamViolation
-from inspector.streams.records import Holds, Record
+from inspector.streams.records import Holds, StreamRecord
 
 NOTES = {
     "crlf": "Lines end with CR LF.",
@@ -50,13 +50,13 @@ class Frames:
         self._noted: set[str] = set()
         self.mixed = False
 
-    def feed(self, frame: Frame, record: Record) -> tuple[StreamViolation, ...]:
+    def feed(self, frame: Frame, record: StreamRecord) -> tuple[StreamViolation, ...]:
         # What nearly all frames are: one more record like the first, without marks.
         if not frame.marks and frame.framing is self._first and record.holds is Holds.JSON and not _has_error(record.value):
             return ()
         return tuple(StreamViolation(name, frame.index, text) for name, text in self._named_violations(frame, record))
 
-    def _named_violations(self, frame: Frame, record: Record) -> Iterator[tuple[str, str]]:
+    def _named_violations(self, frame: Frame, record: StreamRecord) -> Iterator[tuple[str, str]]:
         for mark in frame.marks:
             if mark in NOTES and mark not in self._noted:
                 self._noted.add(mark)
@@ -75,7 +75,7 @@ class Frames:
         yield from self._framing(frame)
         self._began = True
 
-    def is_body(self, frame: Frame, record: Record) -> bool:
+    def is_body(self, frame: Frame, record: StreamRecord) -> bool:
         """Whether the record is the body of an HTTP error, in the place of a record of the protocol."""
         return record.holds is Holds.JSON and _has_error(record.value) and not self._lacks and self._is_body(frame, record.value)
 

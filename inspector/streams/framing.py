@@ -43,7 +43,7 @@ _FIELDS = frozenset((b"data", b"event", b"id", b"retry"))
 _MARKS_OF: dict[bytes, tuple[str, ...]] = {b"\n": (), b"\r\n": ("crlf",), b"\r": ("bare-cr",)}
 
 
-class _Open:
+class _OpenRecord:
     """A record that further lines may belong to: an event, or (`stack` is not None) JSON over several lines."""
 
     __slots__ = ("data", "marks", "name", "stack", "start")
@@ -69,7 +69,7 @@ class Framer:
         self._buffer = bytearray()
         self._dropped = 0
         self._at = 0
-        self._open: _Open | None = None
+        self._open: _OpenRecord | None = None
         self._bom = False
         self._frames: list[Frame] = []
         self._read = (0, 0)
@@ -256,7 +256,7 @@ class Framer:
             if end - start <= self._limit and line.rstrip(b" \t")[-1:] in (b"{", b"[") and "no-line-end" not in marks:
                 stack: list[int] = []
                 if nest(stack, line):
-                    self._open = body = _Open(start, stack)
+                    self._open = body = _OpenRecord(start, stack)
                     body.data = bytearray(line)
                     body.marks = {"json-body", *marks}
                     return
@@ -270,7 +270,7 @@ class Framer:
                 self._emit(start, end, Framing.OTHER, line, b"", {"unknown-field", *marks})
             return
         if open_ is None:
-            self._open = open_ = _Open(start)
+            self._open = open_ = _OpenRecord(start)
         open_.marks.update(marks)
         value = value[1:] if value.startswith(b" ") else value
         if name == b"event":
@@ -283,7 +283,7 @@ class Framer:
             else:
                 open_.data = bytearray()
 
-    def _body_line(self, body: _Open, stack: list[int], line: bytes, place: tuple[int, int], marks: tuple[str, ...]) -> bool:
+    def _body_line(self, body: _OpenRecord, stack: list[int], line: bytes, place: tuple[int, int], marks: tuple[str, ...]) -> bool:
         """Whether the line belongs to the JSON that is open. In an object no line begins with a brace, and in no JSON with a field's name."""
         text = line.strip(b" \t")
         if not text or text.partition(b":")[0] in _FIELDS or text.startswith(b":") or (text.startswith(b"{") and stack[-1] == BRACE):

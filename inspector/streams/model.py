@@ -160,7 +160,7 @@ class StreamViolation:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Observed:
+class ObservedEvent:
     """What a state machine made of one frame: the state that it is in after it."""
 
     frame: Frame
@@ -170,7 +170,7 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class StreamBlock:
     """One block of the assembled message. `kind`: text, thinking, refusal, tool-call or other; for a call `text` is the argument text as sent.
 
     `first` and `last` are the events that began and ended it; `complete` is False where the stream left it open. `size` counts all characters where `text` was cut at the limit.
@@ -194,7 +194,7 @@ class Assembled:
     Where a request asks for several answers (`n` of Chat Completions), this is that of `choice`, and `others` are those of the other choices in order.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[StreamBlock, ...]
     role: str = ""
     finish: str = ""
     ended: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.conversation import jsontext
-from inspector.streams.assembling import MISSED, Answer, fields, items, named, shown, words
+from inspector.streams.assembling import MISSED, AnswerMachine, fields, items, named, shown, words
 from inspector.streams.model import How, Means
 from inspector.streams.violations import OLLAMA_CHAT, OLLAMA_GENERATE
 
@@ -13,7 +13,7 @@ _NO_COUNTERS = ("load", "unload")
 """Reasons of a last line that a model was only loaded or dropped for."""
 
 
-class OllamaChat(Answer):
+class OllamaChat(AnswerMachine):
     protocol = OLLAMA_CHAT
 
     def consume(self, value: Mapping[str, Any], name: str) -> None:

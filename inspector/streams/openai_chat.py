@@ -10,7 +10,7 @@ from typing import Any
 from inspector.conversation import jsontext
 from inspector.projections.base import OPENAI_CHAT
 from inspector.rules.base import Severity
-from inspector.streams.assembling import MISSED, Answer, fields, items, place, shown, words
+from inspector.streams.assembling import MISSED, AnswerMachine, fields, items, place, shown, words
 from inspector.streams.blocks import BLOCKS_KEPT, Blocks
 from inspector.streams.model import Assembled, How, Means
 
@@ -52,7 +52,7 @@ class _Choice:
     """An earlier record brought entries of reasoning_details."""
 
 
-class OpenAIChat(Answer):
+class OpenAIChat(AnswerMachine):
     protocol = OPENAI_CHAT
 
     def __init__(self, *arguments: Any) -> None:

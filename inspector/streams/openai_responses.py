@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.projections.base import OPENAI_RESPONSES
-from inspector.streams.assembling import MISSED, Answer, fields, items, place, shown, words
+from inspector.streams.assembling import MISSED, AnswerMachine, fields, items, place, shown, words
 from inspector.streams.blocks import BLOCKS_KEPT
 from inspector.streams.model import How, Means
 
@@ -37,7 +37,7 @@ class _Item:
     done: bool = False
 
 
-class OpenAIResponses(Answer):
+class OpenAIResponses(AnswerMachine):
     protocol = OPENAI_RESPONSES
 
     def __init__(self, *arguments: Any) -> None:

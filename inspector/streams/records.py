@@ -19,7 +19,7 @@ class Holds(StrEnum):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Record:
+class StreamRecord:
     """`reason` says why a malformed one could not be read."""
 
     holds: Holds
@@ -29,24 +29,24 @@ class Record:
 
 _CUT = frozenset({"unterminated", "no-line-end"})
 _DONE = b"[DONE]"
-_NOTHING = Record(Holds.NOTHING)
+_NOTHING = StreamRecord(Holds.NOTHING)
 
 
-def record(frame: Frame) -> Record:
+def record(frame: Frame) -> StreamRecord:
     """What the frame carries; never raises."""
     data = frame.data.strip()
     if frame.marks and "over-limit" in frame.marks:
-        return Record(Holds.MALFORMED, reason="over the size that is read here")
+        return StreamRecord(Holds.MALFORMED, reason="over the size that is read here")
     if not data:
         return _NOTHING
     if frame.framing is Framing.OTHER and "json-body" not in frame.marks:
-        return Record(Holds.PLAIN)
+        return StreamRecord(Holds.PLAIN)
     if data == _DONE:
-        return Record(Holds.DONE)
+        return StreamRecord(Holds.DONE)
     try:
-        return Record(Holds.JSON, jsontext.parse(data.decode("utf-8", "replace")))
+        return StreamRecord(Holds.JSON, jsontext.parse(data.decode("utf-8", "replace")))
     except jsontext.Unreadable as error:
         # What the end of the bytes cuts off is no complete record: the missing terminal says it.
         if _CUT & set(frame.marks):
             return _NOTHING
-        return Record(Holds.MALFORMED, reason=error.reason)
+        return StreamRecord(Holds.MALFORMED, reason=error.reason)

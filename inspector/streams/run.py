@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from inspector.rules.base import Severity, at_least
 from inspector.streams import text_rules
-from inspector.streams.assembling import Answer
+from inspector.streams.assembling import AnswerMachine
 from inspector.streams.catalogue import PROTOCOLS, UNKNOWN, RecognizedProtocol, sniff, sniff_line
 from inspector.streams.clock import Clock
 from inspector.streams.frame_rules import Frames
 from inspector.streams.framing import frames
-from inspector.streams.model import Assembled, End, Exchange, Frame, How, Means, Observed, Read, Side, StreamViolation
-from inspector.streams.records import Holds, Record, record
+from inspector.streams.model import Assembled, End, Exchange, Frame, How, Means, ObservedEvent, Read, Side, StreamViolation
+from inspector.streams.records import Holds, StreamRecord, record
 from inspector.streams.request_rules import request_facts
 from inspector.streams.violations import BY_NAME, StreamRule, severity_of
 
@@ -44,15 +44,15 @@ class Ran:
         self._end: End | None = None
         self._request = request_facts(exchange.request)
         self._choice = choice
-        self._machine: Answer | None = None
+        self._machine: AnswerMachine | None = None
         self._clock = Clock()
         self._frames = Frames(exchange.content_types.get(side, ""), exchange.statuses.get(side), exchange.lacks)
         self._foreign_end = False
         self._binary = False
         self._closing: list[StreamViolation] = []
 
-    def __iter__(self) -> Iterator[Observed]:
-        waiting: list[tuple[Frame, Record]] = []
+    def __iter__(self) -> Iterator[ObservedEvent]:
+        waiting: list[tuple[Frame, StreamRecord]] = []
         hint: RecognizedProtocol | None = None
         decided = False
         for frame in frames(self._reads(), self.side, self.exchange.keeps_reads):
@@ -81,7 +81,7 @@ class Ran:
                 self._end = happening
             yield happening
 
-    def _decide(self, recognized: RecognizedProtocol | None, waiting: list[tuple[Frame, Record]]) -> None:
+    def _decide(self, recognized: RecognizedProtocol | None, waiting: list[tuple[Frame, StreamRecord]]) -> None:
         declared = self.exchange.protocols.get(self.side, "")
         status = self.exchange.statuses.get(self.side, 200)
         if status >= 400:
@@ -113,21 +113,21 @@ class Ran:
                 + ("" if self._binary else " Only its framing is judged.")
             )
 
-    def _new(self) -> Answer:
+    def _new(self) -> AnswerMachine:
         machine = PROTOCOLS[self.protocol].machine(self._request, self.exchange.lacks)
         machine.choice = self._choice
         return machine
 
-    def _observed(self, frame: Frame, content: Record) -> Observed:
+    def _observed(self, frame: Frame, content: StreamRecord) -> ObservedEvent:
         machine = self._machine
         body = self._frames.is_body(frame, content)
         violations = self._clock.feed(frame) + self._frames.feed(frame, content)
         if machine is None:
             if self._binary:
-                return Observed(frame, UNKNOWN)
+                return ObservedEvent(frame, UNKNOWN)
             if content.holds is Holds.MALFORMED:
                 violations += (StreamViolation("malformed_record", frame.index, f"The record cannot be read: {content.reason}."),)
-            return Observed(frame, UNKNOWN, (), violations)
+            return ObservedEvent(frame, UNKNOWN, (), violations)
         if machine.ended and self._next_begins(content, frame):
             self._finish_answer(How.UNKNOWN)
             machine = self._machine = self._new()
@@ -139,7 +139,7 @@ class Ran:
         ):
             # A record of another protocol under another framing says nothing to a client of this one, but it may be the intended end.
             self._foreign_end = self._foreign_end or content.value.get("done") is True or recognized.name == "openai-chat"
-            return Observed(frame, machine.state, (), violations)
+            return ObservedEvent(frame, machine.state, (), violations)
         observed = machine.take(frame, content)
         self.state = observed.state
         if violations or body:
@@ -147,7 +147,7 @@ class Ran:
             observed.violations = (*violations, *violations_left)
         return observed
 
-    def _next_begins(self, content: Record, frame: Frame) -> bool:
+    def _next_begins(self, content: StreamRecord, frame: Frame) -> bool:
         """Whether another answer begins, in a kind of capture that keeps events only and may hold several answers."""
         if "framing" not in self.exchange.lacks or content.holds is not Holds.JSON:
             return False
@@ -180,7 +180,7 @@ class Ran:
         self._closing += violations
 
 
-def _is_done_alone(records: Iterable[Record]) -> bool:
+def _is_done_alone(records: Iterable[StreamRecord]) -> bool:
     """Whether the `[DONE]` line came, and otherwise nothing but errors."""
     holds = [
         content.holds
@@ -191,7 +191,7 @@ def _is_done_alone(records: Iterable[Record]) -> bool:
 
 
 def run(exchange: Exchange, side: Side, choice: int | None = None) -> Ran:
-    """The events of one side, each with the state of the machine after it. Raises nothing on any bytes. `choice` as in `Answer`."""
+    """The events of one side, each with the state of the machine after it. Raises nothing on any bytes. `choice` as in `AnswerMachine`."""
     return Ran(exchange, side, choice)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inspector.streams.assembling import arguments, shown
 from inspector.streams.leaked_calls import AnswerPart, leaked
-from inspector.streams.model import Assembled, Block, StreamViolation
+from inspector.streams.model import Assembled, StreamBlock, StreamViolation
 from inspector.streams.request_rules import RequestFacts
 
 THINK = (
@@ -75,7 +75,7 @@ def text_violations(answer: Assembled, request: RequestFacts, read_by_client: bo
         yield from _calls(answer, request)
 
 
-def answer_part(block: Block) -> AnswerPart:
+def answer_part(block: StreamBlock) -> AnswerPart:
     """A block as the search for calls in text sees it."""
     match block.kind:
         case "thinking":
@@ -123,7 +123,7 @@ def _first(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-def _thinking(block: Block, prose: str) -> Iterator[StreamViolation]:
+def _thinking(block: StreamBlock, prose: str) -> Iterator[StreamViolation]:
     tags = [match[0] for match in _first(_TAG, prose)]
     unclosed = {opening for opening, closing in THINK if opening in tags and prose.rfind(closing) < prose.rfind(opening)}
     # Cut text may have had its end where it is not kept any more.

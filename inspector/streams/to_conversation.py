@@ -6,7 +6,7 @@ from typing import Any
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.streams.assembling import arguments
 from inspector.streams.call_syntax.base import Tools
-from inspector.streams.model import Assembled, Block
+from inspector.streams.model import Assembled, StreamBlock
 
 STREAM = "stream"
 """The name of the format."""
@@ -42,7 +42,7 @@ def _chunks(answers: Sequence[Assembled]) -> Iterator[Chunk]:
             seq += 1
 
 
-def _payload(block: Block) -> tuple[Kind, Mapping[str, Any]] | None:
+def _payload(block: StreamBlock) -> tuple[Kind, Mapping[str, Any]] | None:
     """None for a block without content: thinking that was announced and never came."""
     match block.kind:
         case "text":

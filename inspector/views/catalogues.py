@@ -25,7 +25,7 @@ from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES, UnknownRule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy
-from inspector.streams.captures.base import Kind
+from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.violations import ALL_STREAM_RULES, StreamRule
@@ -276,7 +276,7 @@ def strategy_json(request: OperatorRequest, name: str) -> HttpResponse:
 class FormatsPage:
     formats: tuple[Format, ...]
     traces: tuple[dict[str, Any], ...]
-    captures: tuple[Kind, ...]
+    captures: tuple[CaptureKind, ...]
     readers: tuple[Reader, ...]
     projections: tuple[Projection, ...]
     profiles: tuple[Profile, ...]

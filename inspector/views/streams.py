@@ -14,9 +14,9 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Source, Stream, loading
 from inspector.reports import markdown, stream_event, stream_report, stream_view, stream_words
 from inspector.reports.stream_event import EventView
-from inspector.reports.stream_marks import Mark
-from inspector.reports.stream_report import Analysis, analysed
-from inspector.reports.stream_view import Overview, RequestView, Steps, StreamView, Window
+from inspector.reports.stream_marks import StreamMark
+from inspector.reports.stream_report import StreamAnalysis, analysed
+from inspector.reports.stream_view import LaneWindow, Overview, RequestView, Steps, StreamView
 from inspector.reports.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.streams.captures import own
@@ -60,7 +60,7 @@ class ListPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class StreamFilters:
     lane: str
     kind: str
     only: bool
@@ -78,10 +78,10 @@ class StreamPage:
     row: Stream
     view: StreamView
     headline: str
-    filters: Filters
-    window: Window
+    filters: StreamFilters
+    window: LaneWindow
     overview: Overview
-    evidence: tuple[tuple[Mark, ...], ...]
+    evidence: tuple[tuple[StreamMark, ...], ...]
     event: EventView | None
     request_view: RequestView
     same_request: tuple[Stream, ...]
@@ -98,7 +98,7 @@ class StreamPage:
         return tuple(remark for remark in self.view.analysis.remarks if not (self.not_shown and remark in stream_report.ONE_SIDED.values()))
 
     @property
-    def worst(self) -> Mark | None:
+    def worst(self) -> StreamMark | None:
         return self.view.marks[0] if self.view.marks else None
 
 
@@ -108,7 +108,7 @@ class Corrected:
 
     correction: Correction | None
     why_not: str = ""
-    after: Analysis | None = None
+    after: StreamAnalysis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +152,11 @@ def _viewed(stream_id: int, digest: str, file_time: int) -> StreamView:
     return stream_view.viewed(loading.analysis(Stream.objects.select_related("source").get(pk=stream_id)))
 
 
-def _filters(request: OperatorRequest) -> Filters:
+def _filters(request: OperatorRequest) -> StreamFilters:
     sides = tuple(side.value for side in Side)
     lane, side = request.GET.get("lane", ""), request.GET.get("side", "")
     kind = request.GET.get("kind", "")
-    return Filters(
+    return StreamFilters(
         lane if lane in sides else "",
         kind if kind in stream_words.KINDS else "",
         request.GET.get("only") == "findings",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.streams.aligning import Differs, aligned, answer_of, last_answer, traced_answer
+from inspector.streams.aligning import DifferenceKind, aligned, answer_of, last_answer, traced_answer
 from inspector.streams.model import Side
 from inspector.streams.run import one_side
 
@@ -46,11 +46,14 @@ def came() -> list[Any]:
     ],
 )
 def test_what_the_one_has_and_the_other_has_not(stored: list[Any], expected: list[tuple[str, str]]) -> None:
-    assert [(each.how, each.what) for each in aligned(came(), stored)] == [(Differs(how), what) for how, what in expected]
+    assert [(each.how, each.what) for each in aligned(came(), stored)] == [(DifferenceKind(how), what) for how, what in expected]
 
 
 def test_what_never_came() -> None:
-    assert [(each.how, each.what) for each in aligned([], [TEXT, CALL])] == [(Differs.ADDED, "text"), (Differs.ADDED, "tool-call")]
+    assert [(each.how, each.what) for each in aligned([], [TEXT, CALL])] == [
+        (DifferenceKind.ADDED, "text"),
+        (DifferenceKind.ADDED, "tool-call"),
+    ]
 
 
 def test_sentences_name_the_place() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.reports.stream_report import Analysis, analysed
+from inspector.reports.stream_report import StreamAnalysis, analysed
 from inspector.rules.base import Severity
 from inspector.sources import captures
 
@@ -14,7 +14,7 @@ FOLDER = Path(os.environ.get("INSPECTOR_EVIDENCE") or Path(__file__).parents[2].
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="INSPECTOR_EVIDENCE names no folder with evidence")
 
 
-def only(name: str) -> Analysis:
+def only(name: str) -> StreamAnalysis:
     path = FOLDER / name
     kind = captures.kind_of(captures.of_path(path), name)
     assert kind is not None
@@ -22,7 +22,7 @@ def only(name: str) -> Analysis:
     return analysed(found)
 
 
-def serious(found: Analysis) -> list[str]:
+def serious(found: StreamAnalysis) -> list[str]:
     return [each.code for each in found.findings if each.severity is not Severity.NOTE]
 
 

@@ -78,7 +78,7 @@ def skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-class Value(NamedTuple):
+class ParsedValue(NamedTuple):
     """`state`: whole, cut (the text ends within it) or bad."""
 
     state: str
@@ -93,23 +93,23 @@ def _no_constant(name: str) -> Any:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def json_at(text: str, at: int) -> Value:
+def json_at(text: str, at: int) -> ParsedValue:
     """The JSON value that begins at `at`."""
     try:
         _, end = _DECODER.raw_decode(text, at)
-        return Value("whole", jsontext.parse(text[at:end]), end)
+        return ParsedValue("whole", jsontext.parse(text[at:end]), end)
     except json.JSONDecodeError as error:
         is_cut = error.msg.startswith("Unterminated") or error.pos >= len(text.rstrip()) - len("fals") or error.pos >= len(text) - 6
-        return Value("cut" if is_cut else "bad", None, len(text) if is_cut else at)
+        return ParsedValue("cut" if is_cut else "bad", None, len(text) if is_cut else at)
     except (ValueError, RecursionError):
-        return Value("bad", None, at)
+        return ParsedValue("bad", None, at)
 
 
-def json_of(text: str) -> Value:
+def json_of(text: str) -> ParsedValue:
     """The value of `text` as a whole."""
     at = skip(text, 0)
     value = json_at(text, at)
-    return value if value.state == "whole" and skip(text, value.end) == len(text) else Value("bad", None, 0)
+    return value if value.state == "whole" and skip(text, value.end) == len(text) else ParsedValue("bad", None, 0)
 
 
 def name_in(text: str, at: int) -> str:
@@ -136,7 +136,7 @@ def typed(text: str, schema: Any) -> tuple[Any, bool]:
     bare = text.strip()
     if bare[:1] not in _LITERAL_START:
         return text, isinstance(kind, str)
-    value = json_of(bare) if bare not in _LITERALS else Value("whole", _LITERALS[bare], len(bare))
+    value = json_of(bare) if bare not in _LITERALS else ParsedValue("whole", _LITERALS[bare], len(bare))
     if value.state != "whole":
         return text, isinstance(kind, str)
     return (value.value, False) if isinstance(kind, str) and _fits(value.value, kind) else (text, True)

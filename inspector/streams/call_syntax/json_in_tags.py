@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.conversation import jsontext
 from inspector.conversation.jsontext import Unreadable
-from inspector.streams.call_syntax.base import MOST_CALLS, NAME, Call, Parser, Tools, Value, json_at, json_of, name_in, skip, wrapped
+from inspector.streams.call_syntax.base import MOST_CALLS, NAME, Call, ParsedValue, Parser, Tools, json_at, json_of, name_in, skip, wrapped
 from inspector.streams.call_syntax.pythonic import bracket_end
 
 Read = tuple[str, dict[str, Any] | None, str, str, str] | None
@@ -150,12 +150,12 @@ def _object(form: Form, text: str, at: int, opened_name: str) -> Call | None:
     return Call(at, value.end, name, arguments, argument_text or source, call_id, True, (), problem, form.weak)
 
 
-def _python(text: str, at: int) -> Value | None:
+def _python(text: str, at: int) -> ParsedValue | None:
     """A dict as Python writes it, of values that JSON has too."""
     end = bracket_end(text, at)
     if end < 0:
         return None
     try:
-        return Value("whole", json.loads(json.dumps(ast.literal_eval(text[at:end]), allow_nan=False)), end)
+        return ParsedValue("whole", json.loads(json.dumps(ast.literal_eval(text[at:end]), allow_nan=False)), end)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None

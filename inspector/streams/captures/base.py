@@ -33,7 +33,7 @@ class NoCapture(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class CaptureKind:
     """`sniff` looks at the first bytes (up to `catalogue.HEAD`) and the file's name. `exchanges` raises NoCapture where nothing can be read; what is partly damaged is
     read as far as it goes, with `problems`. The name gives titles and ids; no file is opened by it. `up_to` says in words how large one may be."""
 

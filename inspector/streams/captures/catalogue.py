@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.streams.captures import chunk_lines, gemini_responses, har, own, raw, recorded_fixture, txtar, vcr
-from inspector.streams.captures.base import BOM, LOADED, Kind, NoCapture, Opened, head_of
+from inspector.streams.captures.base import BOM, LOADED, CaptureKind, NoCapture, Opened, head_of
 from inspector.streams.model import Exchange
 
 HEAD = 2**16
@@ -12,18 +12,18 @@ HEAD = 2**16
 _WHOLE = f"{LOADED // 2**20} MB"
 
 KINDS = (
-    Kind("stream-capture", "Inspector's capture: both sides, with times", own.sniff, own.exchanges),
-    Kind("har", "HTTP archive (HAR)", har.sniff, har.exchanges, _WHOLE),
-    Kind("vcr", "VCR cassette (YAML or JSON)", vcr.sniff, vcr.exchanges, f"{_WHOLE}, in YAML {vcr.YAML_LOADED // 2**20} MB"),
-    Kind("gemini-responses", "recorded answers of gemini-cli", gemini_responses.sniff, gemini_responses.exchanges),
-    Kind("recorded-fixture", "recorded fixture of Dispatch", recorded_fixture.sniff, recorded_fixture.exchanges, _WHOLE),
-    Kind("txtar", "text archive with a section `streaming`", txtar.sniff, txtar.exchanges, _WHOLE),
-    Kind("chunk-lines", "one JSON event a line, without SSE", chunk_lines.sniff, chunk_lines.exchanges),
-    Kind("raw", "bytes of one answer: SSE or lines of JSON", raw.sniff, raw.exchanges),
+    CaptureKind("stream-capture", "Inspector's capture: both sides, with times", own.sniff, own.exchanges),
+    CaptureKind("har", "HTTP archive (HAR)", har.sniff, har.exchanges, _WHOLE),
+    CaptureKind("vcr", "VCR cassette (YAML or JSON)", vcr.sniff, vcr.exchanges, f"{_WHOLE}, in YAML {vcr.YAML_LOADED // 2**20} MB"),
+    CaptureKind("gemini-responses", "recorded answers of gemini-cli", gemini_responses.sniff, gemini_responses.exchanges),
+    CaptureKind("recorded-fixture", "recorded fixture of Dispatch", recorded_fixture.sniff, recorded_fixture.exchanges, _WHOLE),
+    CaptureKind("txtar", "text archive with a section `streaming`", txtar.sniff, txtar.exchanges, _WHOLE),
+    CaptureKind("chunk-lines", "one JSON event a line, without SSE", chunk_lines.sniff, chunk_lines.exchanges),
+    CaptureKind("raw", "bytes of one answer: SSE or lines of JSON", raw.sniff, raw.exchanges),
 )
 
 
-def kind_named(name: str) -> Kind:
+def kind_named(name: str) -> CaptureKind:
     """Raises KeyError."""
     return {kind.name: kind for kind in KINDS}[name]
 
@@ -38,7 +38,7 @@ def exchanges(opened: Opened, name: str = "") -> Iterator[Exchange]:
     yield from kind.exchanges(opened, name)
 
 
-def sniffed(opened: Opened, name: str = "") -> Kind | None:
+def sniffed(opened: Opened, name: str = "") -> CaptureKind | None:
     """What the first bytes look like; None where they look like no capture."""
     head = head_of(opened, HEAD).removeprefix(BOM)
     return next((kind for kind in KINDS if kind.sniff(head, name)), None)
