@@ -50,13 +50,13 @@ def measured(timed: Callable[[Callable[[], object]], float], rounds: int) -> tup
             ratios.setdefault(name, []).append(ratio)
     heads = "".join(f"{f'{count:,} ({size:.0f} MB)':>16}" for count, size in zip(MESSAGES, sizes, strict=True))
     lines = [f"{'messages':24}{heads}{'growth':>10}"]
-    growths = {name: found[-1] / found[0] for name, found in ratios.items()}
-    for name, found in ratios.items():
-        lines.append(f"{name:24}{''.join(f'{ratio:15.2f}x' for ratio in found)}{growths[name]:10.2f}")
+    growths = {name: values[-1] / values[0] for name, values in ratios.items()}
+    for name, values in ratios.items():
+        lines.append(f"{name:24}{''.join(f'{ratio:15.2f}x' for ratio in values)}{growths[name]:10.2f}")
     worst = max(growths, key=lambda name: growths[name])
     is_linear = growths[worst] <= LIMIT_GROWTH
-    said = "within" if is_linear else f"over: {worst} takes more than twice as long for each message"
-    lines.append(f"worst growth {growths[worst]:.2f} ({worst}), limit {LIMIT_GROWTH:g}: {said}")
+    verdict = "within" if is_linear else f"over: {worst} takes more than twice as long for each message"
+    lines.append(f"worst growth {growths[worst]:.2f} ({worst}), limit {LIMIT_GROWTH:g}: {verdict}")
     return "\n".join(lines), is_linear
 
 

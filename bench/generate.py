@@ -44,25 +44,25 @@ def rows(conversations: int = CONVERSATIONS, chunks: int = CHUNKS) -> Iterator[R
 def _appends(random: Random, soup: str, size: int, start: int) -> list[Append]:
     """Whole turns until `size` chunks are there; the last one is cut where they are."""
     appends: list[Append] = []
-    left, turn = size, 0
-    while left > 0:
+    remaining, turn = size, 0
+    while remaining > 0:
         turn_id = f"turn-{start + turn * 60_000}-{random.getrandbits(31):06x}"[:31]
         turn += 1
         for append in _turn(random, soup, turn_id):
-            kept = _cut(append, left)
-            left -= sum(len(chunks) for _, chunks in kept)
-            if kept:
-                appends.append(kept)
+            cut = _cut(append, remaining)
+            remaining -= sum(len(chunks) for _, chunks in cut)
+            if cut:
+                appends.append(cut)
     return appends
 
 
-def _cut(append: Append, left: int) -> Append:
-    kept: list[tuple[str, list[Payload]]] = []
+def _cut(append: Append, remaining: int) -> Append:
+    cut: list[tuple[str, list[Payload]]] = []
     for role, chunks in append:
-        if left > 0:
-            kept.append((role, list(chunks[:left])))
-            left -= len(chunks)
-    return kept
+        if remaining > 0:
+            cut.append((role, list(chunks[:remaining])))
+            remaining -= len(chunks)
+    return cut
 
 
 def _turn(random: Random, soup: str, turn_id: str) -> Iterator[Append]:

@@ -45,20 +45,20 @@ def timed(work: Callable[[], object]) -> float:
 
 def plain(store: Path, folder: Path) -> dict[str, float]:
     """Seconds to read all rows with sqlite3, to parse their values, and to insert them into a new database."""
-    held: list[_Rows] = []
+    results: list[_Rows] = []
 
     def read() -> None:
         with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as connection:
-            held.append(connection.execute("SELECT namespace, key, value FROM kv ORDER BY namespace, key").fetchall())
+            results.append(connection.execute("SELECT namespace, key, value FROM kv ORDER BY namespace, key").fetchall())
 
     seconds = {"read": timed(read)}
-    values = [value for _, key, value in held[0] if ":chunk:" in key]
+    values = [value for _, key, value in results[0] if ":chunk:" in key]
     seconds["loads"] = timed(lambda: [json.loads(value) for value in values])
-    seconds["insert"] = timed(lambda: insert(folder / "inserted.db", held[0]))
+    seconds["insert"] = timed(lambda: insert(folder / "inserted.db", results[0]))
     return seconds
 
 
-def insert(path: Path, held: _Rows) -> None:
+def insert(path: Path, results: _Rows) -> None:
     """As durable as the product's own database: WAL, synchronous FULL, one transaction."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -66,7 +66,7 @@ def insert(path: Path, held: _Rows) -> None:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(_INSERTED)
         connection.execute("BEGIN")
-        connection.executemany("INSERT INTO kv VALUES (?, ?, ?)", held)
+        connection.executemany("INSERT INTO kv VALUES (?, ?, ?)", results)
         connection.execute("COMMIT")
 
 
@@ -83,7 +83,7 @@ def set_up(folder: Path) -> None:
 
 @contextmanager
 def empty_database() -> Iterator[None]:
-    """On a server it is another one beside the installation's, and removed again."""
+    """On a server it is a new database next to the installation's, and removed again."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -107,11 +107,11 @@ def imported(store: Path, chunks: int) -> float:
     """Seconds of the product's import into an empty database."""
     from inspector.actions.import_source import import_targets
 
-    found: list[int] = []
+    chunk_counts: list[int] = []
     with empty_database():
-        seconds = timed(lambda: found.extend(done.chunks for done in import_targets([str(store)], operator="bench")))
-    if found != [chunks]:
-        raise SystemExit(f"The import brought {found} chunks instead of {chunks}: what was measured is no import.")
+        seconds = timed(lambda: chunk_counts.extend(done.chunks for done in import_targets([str(store)], operator="bench")))
+    if chunk_counts != [chunks]:
+        raise SystemExit(f"The import brought {chunk_counts} chunks instead of {chunks}: what was measured is no import.")
     return seconds
 
 
@@ -139,7 +139,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.rounds < 1 or options.stream_mb < 1 or options.conversations < 1 or options.chunks < options.conversations:
         parser.error("give at least one round and one conversation, and no fewer chunks than conversations.")
-    # First, while this process is small: the memory of a pass is told too.
+    # First, while this process is small: the memory of a pass is reported too.
     with tempfile.TemporaryDirectory(prefix="inspector-bench-") as name:
         of_stream, is_quick = streams.measured(timed, Path(name), options.rounds, options.stream_mb * 1_000_000)
     with tempfile.TemporaryDirectory(prefix="inspector-bench-") as name:

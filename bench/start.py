@@ -59,9 +59,9 @@ def cpu_seconds(arguments: Sequence[str], variables: Mapping[str, str]) -> float
 
 
 def table(seconds: Mapping[str, float]) -> tuple[str, bool]:
-    ratios = {name: taken / seconds[UNIT] for name, taken in seconds.items()}
+    ratios = {name: duration / seconds[UNIT] for name, duration in seconds.items()}
     lines = [f"{'':24}{'CPU ms':>12}{'of Django':>16}"]
-    lines += [f"{name:24}{taken * 1000:12,.0f}{ratios[name]:15.1f}x" for name, taken in seconds.items()]
+    lines += [f"{name:24}{duration * 1000:12,.0f}{ratios[name]:15.1f}x" for name, duration in seconds.items()]
     worst = max(JUDGED, key=lambda name: ratios[name])
     within = ratios[worst] <= LIMIT_RATIO
     lines.append(

@@ -43,13 +43,13 @@ def write(path: Path, size: int = SIZE) -> None:
 
 def loads(path: Path) -> int:
     """Events whose data `json.loads` reads."""
-    found = 0
+    count = 0
     with path.open("rb") as file:
         for line in file:
             if line.startswith(b"data: {"):
                 json.loads(line[6:])
-                found += 1
-    return found
+                count += 1
+    return count
 
 
 def judged(path: Path) -> int:
@@ -61,7 +61,9 @@ def judged(path: Path) -> int:
     (exchange,) = read(path).exchanges  # type: ignore[union-attr]
     side = one_side(exchange, Side.BACKEND)
     if side.evidence or not side.assembled.ended:
-        raise SystemExit(f"The pass found {[each.row.name for each in side.evidence]}: what was measured is no reading of a legal stream.")
+        raise SystemExit(
+            f"The pass found {[violation.row.name for violation in side.evidence]}: what was measured is no reading of a legal stream."
+        )
     return side.events
 
 
@@ -72,10 +74,10 @@ def measured(timed: Callable[[Callable[[], object]], float], folder: Path, round
     length = path.stat().st_size
     before = _peak()
     took = [{"loads": timed(lambda: loads(path)), "pass": timed(lambda: judged(path))} for _ in range(rounds)]
-    ratio = median(each["pass"] / each["loads"] for each in took)
+    ratio = median(seconds["pass"] / seconds["loads"] for seconds in took)
     lines = [f"{'':24}{'MB/s':>12}"]
     for name, title in (("loads", "json.loads"), ("pass", "read and judged")):
-        lines.append(f"{title:24}{length / 1e6 / median(each[name] for each in took):12.1f}")
+        lines.append(f"{title:24}{length / 1e6 / median(seconds[name] for seconds in took):12.1f}")
     within = ratio <= LIMIT_RATIO
     lines.append(f"{length / 1e6:,.0f} MB; peak memory {_peak():,} MB (before: {before:,} MB)")
     lines.append(f"ratio {ratio:.1f}, limit {LIMIT_RATIO:g}: {'within' if within else 'over: reading streams has become slower'}")

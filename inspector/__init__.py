@@ -1,3 +1,3 @@
-"""Inspector: what an agent's store holds, what its client reads, what was sent, and how to repair it with undo."""
+"""Inspector: what an agent's store contains, what its client reads, what was sent, and how to repair it with undo."""
 
 __version__ = "0.1.0"

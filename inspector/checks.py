@@ -15,7 +15,7 @@ from django.http.request import validate_host
 @register()
 def check_settings(**_: Any) -> list[CheckMessage]:
     """Warnings inspector.W001 to W006; none of them stops a command."""
-    return [*_write_back(), *_sources(), *_hosts(), *_approvers(), *_secret_key()]
+    return [Warning(message, hint=hint, id=f"inspector.{code}") for code, message, hint in _risks()]
 
 
 @register()
@@ -26,55 +26,44 @@ def check_own_database(**_: Any) -> list[CheckMessage]:
     return []
 
 
-def _write_back() -> Iterator[CheckMessage]:
+def _risks() -> Iterator[tuple[str, str, str]]:
+    """(code, what is risky, what to do)."""
     if settings.INSPECTOR_WRITE_BACK and settings.DEBUG:
-        yield Warning(
+        yield (
+            "W001",
             "INSPECTOR_WRITE_BACK and DJANGO_DEBUG are both on.",
-            hint="Debug pages show settings and stored content: unset DJANGO_DEBUG where the web interface may write to sources.",
-            id="inspector.W001",
+            "Debug pages show settings and stored content: unset DJANGO_DEBUG where the web interface may write to sources.",
         )
-
-
-def _sources() -> Iterator[CheckMessage]:
     for root in settings.INSPECTOR_SOURCES:
         if isinstance(root, Path) and not root.is_dir():
-            yield Warning(
+            yield (
+                "W002",
                 f"INSPECTOR_SOURCES names {root}, which is not a folder here.",
-                hint="Correct the path, or mount the folder before the start; until then the web interface reads nothing below it.",
-                id="inspector.W002",
+                "Correct the path, or mount the folder before the start; until then the web interface reads nothing below it.",
             )
-
-
-def _hosts() -> Iterator[CheckMessage]:
     host = urlsplit(settings.INSPECTOR_BASE_URL).hostname
     if host and not validate_host(f"[{host}]" if ":" in host else host, settings.ALLOWED_HOSTS):
-        yield Warning(
+        yield (
+            "W003",
             f"INSPECTOR_BASE_URL leads to {host}, which DJANGO_ALLOWED_HOSTS does not name.",
-            hint=f"Links that leave this machine would be refused: add {host} to DJANGO_ALLOWED_HOSTS.",
-            id="inspector.W003",
+            f"Links that leave this machine would be refused: add {host} to DJANGO_ALLOWED_HOSTS.",
         )
     if settings.DEBUG and not settings.INSPECTOR_LOCAL:
-        yield Warning(
+        yield (
+            "W004",
             "DJANGO_DEBUG is on while DJANGO_ALLOWED_HOSTS lets other machines in.",
-            hint="Debug pages show settings and stored content: unset DJANGO_DEBUG.",
-            id="inspector.W004",
+            "Debug pages show settings and stored content: unset DJANGO_DEBUG.",
         )
-
-
-def _approvers() -> Iterator[CheckMessage]:
     if settings.INSPECTOR_REQUIRE_SECOND_APPROVER and settings.INSPECTOR_LOCAL:
-        yield Warning(
+        yield (
+            "W005",
             "INSPECTOR_REQUIRE_SECOND_APPROVER is on while only the person at this machine can reach the pages.",
-            hint="Set DJANGO_ALLOWED_HOSTS to the host name that people use, so that a second person can sign in and approve.",
-            id="inspector.W005",
+            "Set DJANGO_ALLOWED_HOSTS to the host name that people use, so that a second person can sign in and approve.",
         )
-
-
-def _secret_key() -> Iterator[CheckMessage]:
     path = settings.VAR_DIR / "secret-key"
     if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        yield Warning(
+        yield (
+            "W006",
             f"Other users of this machine can reach {path}.",
-            hint="Who has the key can sign in as anyone: chmod 600 it, or delete it so that a new one is made.",
-            id="inspector.W006",
+            "Who has the key can sign in as anyone: chmod 600 it, or delete it so that a new one is made.",
         )

@@ -8,39 +8,41 @@ _NO_TABLE = ("no such table", "no such column")
 _NO_RIGHT = "permission denied"
 BUSY = (
     "Inspector's own database is busy, or cannot be reached or written: wait a moment and do it again; "
-    "a repair that was being applied says on its page whether it stands in the store."
+    "a repair that was being applied says on its page whether it is in the store."
 )
 NOT_MIGRATED = f"Inspector's own database is of an older version: stop Inspector, run `{program()} migrate`, and start it again."
 
 
 def for_a_command(error: Exception) -> str | None:
     """The sentence that a command prints; None for what is a fault of ours."""
-    # PostgreSQL puts the statement after what it says.
-    said = " ".join(str(error).split()).partition(" LINE 1:")[0]
-    if _is_older(error, said):
-        return f"The database is not up to date with this version ({said}): run `{program()} migrate` first."
-    if _is_out_of_use(error, said):
-        return f"Inspector's own database cannot be used ({said}): see that INSPECTOR_DATABASE_URL leads to one that is there and writable."
+    # PostgreSQL appends the statement to its message.
+    message = " ".join(str(error).split()).partition(" LINE 1:")[0]
+    if _is_older(error, message):
+        return f"The database is not up to date with this version ({message}): run `{program()} migrate` first."
+    if _is_out_of_use(error, message):
+        return (
+            f"Inspector's own database cannot be used ({message}): see that INSPECTOR_DATABASE_URL leads to one that is there and writable."
+        )
     return None
 
 
 def for_a_page(error: Exception) -> str | None:
-    """The sentence that a page answers with; None for what is a fault of ours. What the server said may name hosts and roles, and stays out of it."""
-    said = str(error)
-    if _is_older(error, said):
+    """The sentence that a page answers with; None for what is a fault of ours. The server's own message may name hosts and roles, and is left out."""
+    message = str(error)
+    if _is_older(error, message):
         return NOT_MIGRATED
-    return BUSY if _is_out_of_use(error, said) else None
+    return BUSY if _is_out_of_use(error, message) else None
 
 
-def _is_older(error: Exception, said: str) -> bool:
+def _is_older(error: Exception, message: str) -> bool:
     if isinstance(error, ProgrammingError):
-        return "does not exist" in said and _NO_RIGHT not in said
+        return "does not exist" in message and _NO_RIGHT not in message
     # While connecting, what does not exist is the database or the role.
-    return isinstance(error, OperationalError) and any(words in said for words in _NO_TABLE)
+    return isinstance(error, OperationalError) and any(words in message for words in _NO_TABLE)
 
 
-def _is_out_of_use(error: Exception, said: str) -> bool:
+def _is_out_of_use(error: Exception, message: str) -> bool:
     """Not reached, locked, full, read-only, too old, or closed to us; a statement or a value that is wrong is our fault."""
     if isinstance(error, ProgrammingError):
-        return _NO_RIGHT in said
+        return _NO_RIGHT in message
     return isinstance(error, DatabaseError | InterfaceError) and not isinstance(error, DataError | IntegrityError)

@@ -76,12 +76,12 @@ def is_local(hosts: list[str]) -> bool:
 def sources(name: str) -> list[Place]:
     """The absolute folders in variable `name`, links resolved, whether they exist or not, and the addresses of databases.
 
-    Between folders stands the system's path separator or a comma, around an address commas (in an address, %2C stands for one).
+    Folders are separated by the system's path separator or a comma, addresses by commas (a comma in an address is written %2C).
     """
-    found: list[Place] = []
+    places: list[Place] = []
     for part in _listed(os.environ.get(name, ""), ","):
-        found += [_address(name, part)] if "://" in part else _folders(name, part)
-    return found
+        places += [_address(name, part)] if "://" in part else _folders(name, part)
+    return places
 
 
 def _address(name: str, text: str) -> Place:
@@ -95,7 +95,7 @@ def _address(name: str, text: str) -> Place:
 
 
 def _folders(name: str, text: str) -> list[Path]:
-    found = []
+    folders = []
     for part in _listed(text, os.pathsep):
         path = Path(part)
         if part.startswith("~"):
@@ -105,8 +105,8 @@ def _folders(name: str, text: str) -> list[Path]:
                 raise ImproperlyConfigured(f"{name} names {part!r}, whose home folder is unknown: write the whole path.") from error
         if not path.is_absolute():
             raise ImproperlyConfigured(f"{name} must list absolute folders, and {part!r} is not absolute: write the whole path.")
-        found.append(path.resolve())
-    return found
+        folders.append(path.resolve())
+    return folders
 
 
 def base_url(name: str) -> str:
@@ -154,9 +154,9 @@ def database(name: str, default: Path, start: Path) -> dict[str, Any]:
 
 def secret_key(name: str, kept_in: Path) -> str:
     """The key in variable `name`, else the one in the file `kept_in`, made there (mode 600) the first time."""
-    given = os.environ.get(name, "").strip()
-    if given:
-        return given
+    value = os.environ.get(name, "").strip()
+    if value:
+        return value
     try:
         if not kept_in.exists():
             _keep_new_key(kept_in)
@@ -171,7 +171,7 @@ def secret_key(name: str, kept_in: Path) -> str:
 
 
 def os_user() -> str:
-    """The name of the person at the keyboard; in a container whose user has no name, the number."""
+    """The user name of the person at the keyboard; in a container whose user has no name, the number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""Names the person behind each request, or refuses it in one sentence; a page that only shows reads one snapshot; sets the limit of what may be opened."""
+"""Names the person who sends each request, or refuses it in one sentence; a page that only shows reads one snapshot; sets the limit of what may be opened."""
 
 import ipaddress
 from collections.abc import Callable, Iterator
@@ -71,7 +71,7 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
         try:
             operator = _operator(request)
         except (DatabaseError, InterfaceError) as error:
-            # Who signed in stands in the database as well, and this is no view, whose errors are answered below.
+            # Who is signed in comes from the database as well, and this is no view, whose errors are answered below.
             if sentence := for_a_page(error):
                 return _sentence(sentence, 503)
             raise
@@ -209,8 +209,8 @@ def web_limit() -> Limit:
     """With INSPECTOR_SOURCES: what it lists, and nothing else. Without: what a command imported, and the folder `var`."""
     listed = settings.INSPECTOR_SOURCES
     if listed:
-        addresses = frozenset(each.name for each in listed if isinstance(each, Dsn))
-        return Limit(tuple(each for each in listed if isinstance(each, Path)), lambda: addresses, NOT_LISTED)
+        addresses = frozenset(place.name for place in listed if isinstance(place, Dsn))
+        return Limit(tuple(place for place in listed if isinstance(place, Path)), lambda: addresses, NOT_LISTED)
     # Asked once for each request, and only where something is opened. No page adds a source.
     return Limit((settings.VAR_DIR.resolve(),), cache(lambda: frozenset(Source.objects.values_list("path", flat=True))), NOT_IMPORTED)
 

@@ -113,13 +113,13 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
 ]
 
-# Browsers share cookies between all ports of localhost: Django's own names would sign people out of the programs beside this one.
+# Browsers share cookies between all ports of localhost: Django's own names would sign people out of other programs on this machine.
 SESSION_COOKIE_NAME = "inspector_session"
 CSRF_COOKIE_NAME = "inspector_csrf"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not INSPECTOR_LOCAL and INSPECTOR_BASE_URL.startswith("https://")
-# Behind a proxy that ends TLS the browser's origin is https and ours http, so it has to be named.
+# With a proxy that ends TLS the browser's origin is https and ours http, so it has to be named.
 CSRF_TRUSTED_ORIGINS = ["{0.scheme}://{0.netloc}".format(urlsplit(INSPECTOR_BASE_URL))] if INSPECTOR_BASE_URL else []
 
 X_FRAME_OPTIONS = "DENY"

@@ -66,8 +66,8 @@ def ask(*arguments: str) -> dict[str, Any]:
     except CommandError as error:
         status = 2
         err.write(str(error))
-    except SystemExit as left:
-        status = int(left.code or 0)
+    except SystemExit as exit_:
+        status = int(exit_.code or 0)
     text = out.getvalue()
     try:
         answer = json.loads(text)

@@ -135,17 +135,17 @@ def profiles() -> str:
         "\nThe letters under “evidence” say where the text is known from:\n",
         *table(("letter", "meaning"), ([code(letter), text(meaning)] for letter, meaning in EVIDENCE.items())),
     ]
-    seen: dict[str, str] = {}
+    first_with: dict[str, str] = {}
     for entry in every:
         rows = []
         for rule in entry["rules"]:
             rows.append([code(rule["id"]), text(rule["summary"]), quoted(rule["text"]), code(rule["evidence"]), rule["date"]])
         content = "\n".join(table(("rule", "what is rejected", "error text", "evidence", "date"), rows))
         lines += ["", f"## {entry['name']}\n"]
-        if content in seen:
-            lines += [f"The same rules as [`{seen[content]}`](#{seen[content]})."]
+        if content in first_with:
+            lines += [f"The same rules as [`{first_with[content]}`](#{first_with[content]})."]
         else:
-            seen[content] = entry["name"]
+            first_with[content] = entry["name"]
             lines += [content]
     return "\n".join(lines)
 

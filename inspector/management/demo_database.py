@@ -48,7 +48,7 @@ def _is_ours(where: str, databases: list[str]) -> bool:
         content = read(place(where), GBRAIN.name)
     except SourceProblem:
         return False
-    return {stored.conversation.native_id for stored in getattr(content, "conversations", ())} == gbrain_incident.JOBS_MADE
+    return {stored.conversation.native_id for stored in getattr(content, "conversations", ())} == gbrain_incident.DEMO_JOBS
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def is_ours(content: Store | Traces | Captures) -> bool:
         return content.path.name == content.format.name and _is_our_folder(content)
     names = {stored.conversation.native_id for stored in content.conversations}
     if content.format.name == gbrain_exports.NAME:
-        return names == gbrain_incident.JOBS_MADE
+        return names == gbrain_incident.DEMO_JOBS
     if content.format.name == ROLLOUTS.name:
         repaired = [stored for stored in content.conversations if '"inspector"' in (stored.conversation.fact("tags") or "")]
         expected = {SESSION, *(name for name in names if name.startswith(PREFIX)), *(stored.conversation.native_id for stored in repaired)}

@@ -13,7 +13,7 @@ from inspector.readers.base import Reader
 
 if TYPE_CHECKING:
     from inspector.conversation.edits import Edit
-    from inspector.reports.panels import Alignment, Ending, JobLine, Lane
+    from inspector.reports.panels import Alignment, Ending, JobLine, LedgerLane
     from inspector.reports.timeline import Timeline
     from inspector.rules.base import Case, Match
 
@@ -134,8 +134,8 @@ class Program:
     """How a session came to its present end, by what the store itself says; with the time at which that was read (epoch ms)."""
     job_lines: "Callable[[Conversation, int | None], tuple[JobLine, ...]]" = lambda conversation, taken_at: ()
     """What is known of the job that a conversation belongs to."""
-    ledger_lane: "Callable[[Case], Lane | None]" = lambda case: None
-    with_ledger: "Callable[[Timeline, Lane | None], Timeline]" = lambda timeline, lane: timeline
+    ledger_lane: "Callable[[Case], LedgerLane | None]" = lambda case: None
+    with_ledger: "Callable[[Timeline, LedgerLane | None], Timeline]" = lambda timeline, lane: timeline
     """The rows of the timeline, each with its runs of the ledger."""
     after_repair: Callable[[Conversation], tuple[str, ...]] = lambda conversation: ()
     """What is left to the operator after a repair, as sentences."""

@@ -1,4 +1,4 @@
-"""A session file as branches: nodes, what each hangs below and how, and the marks of what must be seen about them."""
+"""A session file as branches: nodes, the parent of each and how it is known, and the marks to show."""
 
 import re
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A call of the path without a result on it. `result` is the node where its result stands, None = nowhere in the file."""
+    """A call of the path without a result on it. `result` is the node that has its result, None = nowhere in the file."""
 
     call: Chunk
     node: int
@@ -70,7 +70,7 @@ class Missing:
 class Branches:
     """`up` and `link` say per node what it is drawn below (-1 = nothing) and how; `order` is depth first, the way on last; `path` from its root.
 
-    `heavy` is the child by which a node's lane goes on (-1 = none), `lane` counts from 0. `summarised` are path nodes that a compaction stands for.
+    `heavy` is the child by which a node's lane goes on (-1 = none), `lane` counts from 0. `summarised` are path nodes that a compaction replaces.
     """
 
     reader: str
@@ -83,7 +83,7 @@ class Branches:
     lane: list[int] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
     place: list[int] = field(default_factory=list)
-    """Per node, its place in the order, and in `end` that of the last node below it: what stands between is its branch."""
+    """Per node, its place in the order, and in `end` that of the last node below it: all between them is its branch."""
     end: list[int] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
     summarised: frozenset[int] = frozenset()
@@ -101,10 +101,6 @@ class Branches:
         return self.path[-1] if self.path else None
 
     @property
-    def leaf_id(self) -> str:
-        return self.nodes[self.path[-1]].key if self.path else ""
-
-    @property
     def leaf_shown(self) -> str:
         return self.nodes[self.path[-1]].shown if self.path else ""
 
@@ -114,7 +110,7 @@ class Branches:
 
     @property
     def leaves(self) -> list[int]:
-        """Entries below which nothing stands as stored, in the order of the file. Rows that only choose a leaf are none."""
+        """Entries without stored children, in the order of the file. Rows that only choose a leaf are none."""
         return [
             node.index
             for node in self.nodes
@@ -122,7 +118,7 @@ class Branches:
         ]
 
     def below(self, index: int) -> list[int]:
-        """Children as the programs see them: not those that only we hang there."""
+        """Children as the programs see them: not those that only we place there."""
         return [child for child in self.children[index] if self.link[child] not in (CUT, UNPLACED)]
 
     def ends(self, index: int) -> bool:
@@ -138,8 +134,8 @@ class Branches:
         return [(index, mark) for index in sorted(self.marks) for mark in self.marks[index] if mark.is_damage]
 
 
-def name_of(found: Branches, index: int) -> str:
-    return f"{found.unit} {found.nodes[index].line}"
+def name_of(tree: Branches, index: int) -> str:
+    return f"{tree.unit} {tree.nodes[index].line}"
 
 
 def short(id_: str) -> str:

@@ -1,4 +1,4 @@
-"""A request body judged without being stored: what every profile and rule says of it, and the body as its recommended repair would leave it."""
+"""A request body judged without being stored: the verdict of every profile, the findings, and the body after its recommended repair."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Record, Stored, WriteRefused
 from inspector.projections.base import Prompt
-from inspector.reports.standings import Standing, standings_of
+from inspector.reports.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.rules.base import Case, Finding, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.wires import detection as request_detection
@@ -22,14 +22,14 @@ LARGEST = 3000
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """`repair` is None where nothing is to be done, or where `problem` says why none is offered."""
+    """`repair` is None where nothing is to be done, or where `problem` says why no repair is suggested."""
 
     format: Format
     stored: Stored
     case: Case
     findings: tuple[Finding, ...]
     prompt: Prompt
-    standings: tuple[Standing, ...]
+    profile_verdicts: tuple[ProfileVerdict, ...]
     profile: str
     recommendation: Recommendation | None
     repair: Preview | None
@@ -37,7 +37,7 @@ class Checked:
 
     @property
     def judgement(self) -> Judgement:
-        return next(each.judgement for each in self.standings if each.name == self.profile)
+        return next(verdict.judgement for verdict in self.profile_verdicts if verdict.name == self.profile)
 
     @property
     def repaired(self) -> bytes | None:
@@ -51,20 +51,20 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
     format_ = format_named(format_name or request_detection.format_of(data))
     stored = next(iter(format_.read([Record(name, Cell(data, "file"))])))
     case = case_of(stored.conversation, format_.default_reader)
-    found = tuple(findings(case, RULES))
+    case_findings = tuple(findings(case, RULES))
     if len(stored.conversation.chunks) <= LARGEST:
-        found = suggested(case, found, stored)
+        case_findings = suggested(case, case_findings, stored)
     profile_name = profile_name or format_.default_profile
     prompt, _ = judged(case.reading, case.conversation, profile_name, format_.default_projection)
-    standing = standings_of(case, format_.default_projection)
+    verdicts = profile_verdicts(case, format_.default_projection)
     if len(stored.conversation.chunks) > LARGEST:
         problem = f"A body of more than {LARGEST} blocks is judged here and repaired by the command `repair FILE --for {profile_name} --out PATH`."
-        return Checked(format_, stored, case, found, prompt, standing, profile_name, None, None, problem)
-    recommendation = sequence(case, found, profile_name, format_.default_projection)
+        return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, None, None, problem)
+    recommendation = sequence(case, case_findings, profile_name, format_.default_projection)
     repair, problem = None, recommendation.why_not
     strategies = recommendation.candidate.strategies
     if strategies:
-        names = tuple(each.name for each in strategies)
+        names = tuple(strategy.name for strategy in strategies)
         mode = format_.modes[0].name
         edits, effective = compose_effective(case, strategies)
         plan = Plan(name, stored.conversation.native_id, mode, names, safety_of(effective), digest(stored), edits)
@@ -72,6 +72,6 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
             repair = preview(case, stored, format_, plan, effective, format_.default_projection, profile_name)
         except NothingToDo:
             pass
-        except (WriteRefused, EditMismatch) as refused:
-            problem = str(refused)
-    return Checked(format_, stored, case, found, prompt, standing, profile_name, recommendation, repair, problem)
+        except (WriteRefused, EditMismatch) as refusal:
+            problem = str(refusal)
+    return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, recommendation, repair, problem)

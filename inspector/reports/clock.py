@@ -1,4 +1,4 @@
-"""How moments are written, and when each turn began, as far as anything says so: step ids carry it, and a trace knows the turns whose prompt it holds."""
+"""How moments are written, and when each turn began, as far as it is recorded: in step ids, and in a trace for the turns whose prompt it has."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -8,10 +8,10 @@ from inspector.traces import observe
 from inspector.traces.model import Trace
 
 
-def moment(milliseconds: int) -> str:
-    """UTC, to the second; "unknown" where no calendar has it."""
+def moment(milliseconds: int, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """UTC, to the second; "unknown" where no calendar has it: a close record without its open may lead back before the first year."""
     try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime(pattern)
     except (OverflowError, ValueError, OSError):
         return "unknown"
 
@@ -32,21 +32,21 @@ def turn_times(messages: Sequence[Message], trace: Trace | None) -> dict[int, in
 
 
 def _observed(messages: Sequence[Message], trace: Trace | None) -> list[tuple[int, int]]:
-    """User messages whose words end the first prompt of a turn, taken in order: the same words may be said twice."""
-    found: list[tuple[int, int]] = []
+    """User messages whose words end the first prompt of a turn, taken in order: the same words may occur twice."""
+    starts: list[tuple[int, int]] = []
     after = 0
     for turn in trace.turns if trace else ():
         body = observe.prompt_body(trace, turn.steps[0]) if trace and turn.steps else None
-        asked = _last_user(body.get("messages") if body else None)
+        payloads = _last_user(body.get("messages") if body else None)
         start = turn.span or (turn.steps[0].span if turn.steps else None)
-        if asked is None or start is None:
+        if payloads is None or start is None:
             continue
         for index in range(after, len(messages)):
-            if messages[index].role == "user" and [dict(chunk.payload) for chunk in messages[index].chunks] == asked:
-                found.append((index, start.start))
+            if messages[index].role == "user" and [dict(chunk.payload) for chunk in messages[index].chunks] == payloads:
+                starts.append((index, start.start))
                 after = index + 1
                 break
-    return found
+    return starts
 
 
 def _last_user(messages: object) -> list[object] | None:

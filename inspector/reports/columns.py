@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
-from inspector.reports.clock import turn_times
+from inspector.reports.clock import moment, turn_times
 from inspector.rules.base import Case, Finding, stored_messages
 from inspector.traces.model import Trace
 
@@ -22,8 +21,8 @@ class Owner:
 
     index: int | None
     why: str = ""
-    meant: bool = False
-    """Of a chunk that is nowhere, whether that is as its program means it: a compaction stands for it."""
+    intentional: bool = False
+    """Of a chunk that is nowhere, whether its program leaves it out on purpose: a compaction replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +58,10 @@ def columns(
     conversation, true_messages = case.conversation, stored_messages(case.conversation)
     stored = {chunk.key: index for index, message in enumerate(true_messages) for chunk in message.chunks}
     read = {chunk.key: Owner(index) for index, message in enumerate(read_messages) if not message.synthetic for chunk in message.chunks}
-    for gone in dropped:
-        for chunk in gone.chunks:
-            read[chunk.key] = Owner(None, gone.why, gone.intentional)
-    lost = {chunk.key: gone.why for gone in prompt.lost for chunk in gone.chunks}
+    for group in dropped:
+        for chunk in group.chunks:
+            read[chunk.key] = Owner(None, group.why, group.intentional)
+    lost = {chunk.key: group.why for group in prompt.lost for chunk in group.chunks}
     sent: dict[str, Owner] = {}
     first_wire: dict[int, int] = {}
     for part in prompt.system_parts:
@@ -106,48 +105,48 @@ def _turns(messages: Sequence[Message], trace: Trace | None) -> dict[int, str]:
 
 
 def _clock(milliseconds: int | None) -> str:
-    return "time unknown" if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%m-%d %H:%M:%S")
+    return "time unknown" if milliseconds is None else moment(milliseconds, "%m-%d %H:%M:%S")
 
 
 def _departures(conversation: Conversation, stored: dict[str, int], read: dict[str, Owner]) -> dict[str, str]:
     """The first chunk that the reader puts into another message than it was written in, or leaves out."""
-    held: dict[int, int] = {}
+    stored_by_read: dict[int, int] = {}
     for chunk in conversation.chunks:
         owner, message = read[chunk.key], stored.get(chunk.key)
         if owner.why == NOT_RECORDED:
             return {}
         if owner.index is None:
-            if owner.meant or (chunk.kind is Kind.CONTROL and not chunk.role):
+            if owner.intentional or (chunk.kind is Kind.CONTROL and not chunk.role):
                 continue
             return {chunk.key: "left out from here"}
-        if message is not None and held.setdefault(owner.index, message) != message:
+        if message is not None and stored_by_read.setdefault(owner.index, message) != message:
             return {chunk.key: "read wrongly from here"}
     return {}
 
 
-def held_messages(all_columns: Columns, chunks: Iterable[Chunk]) -> int:
-    """Of how many true messages these chunks are."""
+def stored_message_count(all_columns: Columns, chunks: Iterable[Chunk]) -> int:
+    """The number of true messages that these chunks are of."""
     return len({all_columns.stored.get(chunk.key) for chunk in chunks} - {None})
 
 
 def reads_otherwise(all_columns: Columns, grouped: Iterable[Message]) -> bool:
-    """Whether a message is read that is not one of the appended ones, or one of these is not read, although nothing means it so."""
+    """Whether a message is read that is not one of the appended ones, or one of these is unintentionally not read."""
     places: dict[str, int] = {}
     for at, message in enumerate(grouped):
-        if held_messages(all_columns, message.chunks) > 1:
+        if stored_message_count(all_columns, message.chunks) > 1:
             return True
         places |= {chunk.key: at for chunk in message.chunks}
     parts: dict[int, set[int]] = {}
     for key, index in all_columns.stored.items():
-        if not all_columns.read[key].meant:
+        if not all_columns.read[key].intentional:
             parts.setdefault(index, set()).add(places.get(key, -1))
-    return any(len(held - {-1}) != 1 for held in parts.values())
+    return any(len(indexes - {-1}) != 1 for indexes in parts.values())
 
 
 def merged_seqs(all_columns: Columns) -> list[int]:
-    """Seqs of chunks that stand in a message of the middle column together with another true message."""
+    """Seqs of chunks in a message of the middle column that also contains another true message."""
     seqs: list[int] = []
     for message in all_columns.read_messages:
-        if held_messages(all_columns, message.chunks) > 1:
+        if stored_message_count(all_columns, message.chunks) > 1:
             seqs += [chunk.seq for chunk in message.chunks]
     return sorted(seqs)

@@ -22,16 +22,16 @@ def what(node: Node) -> str:
 
 def words(node: Node) -> str:
     """The beginning of what it says, on one line; of a call its name and arguments, of a control row its own fields."""
-    said: list[str] = []
+    parts: list[str] = []
     for chunk in node.chunks:
         if text := _of_chunk(chunk, len(node.chunks) == 1):
-            said.append(text)
-        if sum(map(len, said)) > _WORDS:
+            parts.append(text)
+        if sum(map(len, parts)) > _WORDS:
             break
-    if not said and node.is_entry:
+    if not parts and node.is_entry:
         fields = ((name, node.about.get(name)) for name in _OWN)
-        said = [f"{name} {value[:80]}" for name, value in fields if isinstance(value, str) and value]
-    line = " · ".join(said)
+        parts = [f"{name} {value[:80]}" for name, value in fields if isinstance(value, str) and value]
+    line = " · ".join(parts)
     return line if len(line) <= _WORDS else f"{line[:_WORDS]}…"
 
 

@@ -1,4 +1,4 @@
-"""Conversations, findings, repairs and rules as text to paste into an issue: secrets masked, and nothing in it speaks to the tracker."""
+"""Conversations, findings, repairs and rules as text to paste into an issue: secrets masked, no mentions, links or references of the tracker."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ LINE_LIMIT = 1000
 ROWS_SHOWN = 50
 RECORDED_SHOWN = 10
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()|~$])")
-# People and issues that a tracker would notify, and addresses that it would link, wherever it finds them in a text.
+# People and issues that a tracker would notify, and addresses that it would link, anywhere in a text.
 _CALLING = re.compile(r"(@|#|&|!|%|(?<![A-Za-z])GH-|://|www\.)(?=\w)", re.IGNORECASE)
 _BACKTICKS = re.compile("`+")
 _NOT_IN_A_LINK = re.compile(r"[<>\s]")
@@ -30,8 +30,8 @@ def conversation_md(report: Json, chunk_lines: Sequence[str], links: Mapping[str
     parts = [f"**{prose(report['verdict'])}**", _identity(report)]
     if findings:
         rows = [
-            (f"{found['code']} {found['rule']}", _weight(found), _seqs(found["seqs"], found["total"]), prose(found["message"]))
-            for found in findings[:ROWS_SHOWN]
+            (f"{finding['code']} {finding['rule']}", _weight(finding), _seqs(finding["seqs"], finding["total"]), prose(finding["message"]))
+            for finding in findings[:ROWS_SHOWN]
         ]
         parts.append(table(("finding", "severity", "seq", "what"), rows))
         if len(findings) > ROWS_SHOWN:
@@ -39,28 +39,28 @@ def conversation_md(report: Json, chunk_lines: Sequence[str], links: Mapping[str
     for name, judgement in report["profiles"].items():
         parts.append(_judgement(name, judgement))
     parts += [prose(note) for note in notes]
-    return _joined([*parts, _recorded(report.get("recorded", ())), _mends(findings), *_evidence(chunk_lines), *_links(links)])
+    return _joined([*parts, _recorded(report.get("recorded", ())), _repairs(findings), *_evidence(chunk_lines), *_links(links)])
 
 
 def _recorded(recorded: Sequence[Json]) -> str:
-    """Errors that store and trace hold already, in their own words, with what each means."""
+    """Errors that the store and the trace recorded, in their own words, with what each means."""
     rows = []
-    for each in recorded[:RECORDED_SHOWN]:
-        rules = [name for name in (each["rule"], each["provider_rule"]) if name]
-        belongs = f" ({', '.join(rules)}{', found at ' + each['fires'] if each['fires'] else ''})" if rules else ""
+    for error in recorded[:RECORDED_SHOWN]:
+        rules = [name for name in (error["rule"], error["provider_rule"]) if name]
+        belongs = f" ({', '.join(rules)}{', found at ' + error['fires'] if error['fires'] else ''})" if rules else ""
         rows.append(
-            f"- {code(each['where'])}: {prose(each['text'][:300].rstrip().removesuffix('.'))}. Means: {prose(each['means'])}{belongs}."
+            f"- {code(error['where'])}: {prose(error['text'][:300].rstrip().removesuffix('.'))}. Means: {prose(error['means'])}{belongs}."
         )
     more = [f"- and {len(recorded) - RECORDED_SHOWN} more"] if len(recorded) > RECORDED_SHOWN else []
     return "What was recorded:\n\n" + "\n".join([*rows, *more]) if rows else ""
 
 
-def _mends(findings: Sequence[Json]) -> str:
+def _repairs(findings: Sequence[Json]) -> str:
     """What repairs each rule that fires, in code and in data."""
     rows = []
-    for about in {found["code"]: rule(found["code"]) for found in findings}.values():
-        own = [found for found in findings if found["code"] == about.code]
-        names = dict.fromkeys(name for found in own for name in found["repaired_by"])
+    for about in {finding["code"]: rule(finding["code"]) for finding in findings}.values():
+        own = [finding for finding in findings if finding["code"] == about.code]
+        names = dict.fromkeys(name for finding in own for name in finding["repaired_by"])
         by = ", ".join(code(name) for name in names) or prose(own[0]["no_repair_reason"])
         rows.append(f"- {about.code} in code: {prose(about.fixed_in_code)} In data: {by}.")
     return "What repairs it:\n\n" + "\n".join(rows) if rows else ""
@@ -68,7 +68,7 @@ def _mends(findings: Sequence[Json]) -> str:
 
 def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str], fate: str = "") -> str:
     """One finding of the conversation that `report` (as `scan` has it) is about; `fate` says what became of it."""
-    weight = f"{finding.severity}, {'silent' if finding.silent else 'raises an error'}, origin: {finding.origin}"
+    weight = f"{finding.severity}, {_visibility(finding.silent)}, origin: {finding.origin}"
     parts = [
         f"**{finding.code} {code(finding.rule)}: {prose(finding.message)}**",
         f"{weight}; {f'seq {_seqs(finding.seqs, finding.total)}' if finding.seqs else 'the whole conversation'}",
@@ -86,23 +86,23 @@ def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links
 def stream_md(report: Json, event_lines: Sequence[str], links: Mapping[str, str]) -> str:
     """A captured stream, `report` as `scan` has it; `event_lines` are the evidence, one line an event or a run of them."""
     sides = ", ".join(
-        f"{each['side']} {code(each['protocol'])} ({each['events']:,} events, end: {each['end']})" for each in report["sides"]
+        f"{side['side']} {code(side['protocol'])} ({side['events']:,} events, end: {side['end']})" for side in report["sides"]
     )
     rows = [
         (
-            f"{found['code']} {found['rule']}",
-            _weight(found),
-            f"{found['side']} {_seqs(found['events'], found['total'])}",
-            prose(f"{found['message']} {found['why']}".strip()),
+            f"{finding['code']} {finding['rule']}",
+            _weight(finding),
+            f"{finding['side']} {_seqs(finding['events'], finding['total'])}",
+            prose(f"{finding['message']} {finding['why']}".strip()),
         )
-        for found in report["findings"][:ROWS_SHOWN]
+        for finding in report["findings"][:ROWS_SHOWN]
     ]
     parts = [f"**{prose(report['verdict'])}**", f"Stream {code(report['native_id'])} ({code(report['id'])}): {sides}"]
     if rows:
         parts.append(table(("finding", "severity", "events", "what"), rows))
     if len(report["findings"]) > ROWS_SHOWN:
         parts.append(f"and {len(report['findings']) - ROWS_SHOWN} more findings")
-    in_code = {found["code"]: found["fixed_in_code"] for found in report["findings"][:ROWS_SHOWN] if found["fixed_in_code"]}
+    in_code = {finding["code"]: finding["fixed_in_code"] for finding in report["findings"][:ROWS_SHOWN] if finding["fixed_in_code"]}
     if in_code:
         parts.append("\n".join(f"- {rule} in code: {prose(sentence)}" for rule, sentence in in_code.items()))
     if report["remarks"]:
@@ -119,7 +119,10 @@ def repair_md(plan: Json, facts: Mapping[str, str], links: Mapping[str, str] | N
         ("mode", code(plan["mode"])),
         ("beyond moving", ", ".join(plan["safety"]) or "nothing is lost or invented"),
         ("findings", f"{before} before, {after} after"),
-        *((f"{prose(name)}", f"{prose(said['before'])} before, {prose(said['after'])} after") for name, said in plan["profiles"].items()),
+        *(
+            (f"{prose(name)}", f"{prose(verdicts['before'])} before, {prose(verdicts['after'])} after")
+            for name, verdicts in plan["profiles"].items()
+        ),
         ("plan", code(plan["plan_digest"])),
         ("base", code(plan["base_digest"])),
     ]
@@ -200,17 +203,21 @@ def _identity(report: Json) -> str:
 def _judgement(name: str, judgement: Json) -> str:
     if judgement["sendable"]:
         return f"{code(name)}: no known rule refuses."
-    found = judgement["violations"]
+    violations = judgement["violations"]
     rows = [
-        f"- {code(each['path'])} {code(each['id'])} seq {_seqs(each['seqs'], len(each['seqs']))}: {prose(each['text'])}"
-        for each in found[:5]
+        f"- {code(violation['path'])} {code(violation['id'])} seq {_seqs(violation['seqs'], len(violation['seqs']))}: {prose(violation['text'])}"
+        for violation in violations[:5]
     ]
-    more = [f"- and {len(found) - 5} more"] if len(found) > 5 else []
+    more = [f"- and {len(violations) - 5} more"] if len(violations) > 5 else []
     return "\n".join([f"{code(name)} refuses:", "", *rows, *more])
 
 
-def _weight(found: Json) -> str:
-    return f"{found['severity']}, {'silent' if found['silent'] else 'raises an error'}"
+def _weight(finding: Json) -> str:
+    return f"{finding['severity']}, {_visibility(finding['silent'])}"
+
+
+def _visibility(silent: bool) -> str:
+    return "silent" if silent else "raises an error"
 
 
 def _seqs(seqs: Sequence[int], total: int) -> str:
@@ -220,8 +227,8 @@ def _seqs(seqs: Sequence[int], total: int) -> str:
 
 def _counted(findings: Sequence[Json]) -> str:
     counts: dict[str, int] = {}
-    for found in findings:
-        counts[found["code"]] = counts.get(found["code"], 0) + 1
+    for finding in findings:
+        counts[finding["code"]] = counts.get(finding["code"], 0) + 1
     return ", ".join(name if count == 1 else f"{name} x {count}" for name, count in sorted(counts.items())) or "none"
 
 

@@ -10,7 +10,7 @@ _MASK = "[secret masked]"
 
 
 def masked_bytes(data: bytes) -> bytes:
-    """`data` with its secrets masked; JSON stays JSON with the same members. Data without a secret comes back byte for byte."""
+    """`data` with its secrets masked; JSON stays JSON with the same members. Data without a secret is returned byte for byte."""
     text = data.decode("utf-8", "surrogateescape")
     flat = masked(text)
     if flat == text:
@@ -25,7 +25,7 @@ def masked_bytes(data: bytes) -> bytes:
             return changed
     except Unreadable:
         pass
-    # A mask that swallowed a quote or a bracket: the same again string by string.
+    # A mask that swallowed a quote or a bracket: mask string by string instead.
     return jsontext.encode(jsontext.compact(_masked(value)))
 
 
@@ -46,9 +46,9 @@ def _masked(value: Any) -> Any:
 
 
 def _member(name: str, value: Any) -> Any:
-    """Some secrets are known by the name that stands before them only."""
-    found = _masked(value)
-    if isinstance(value, str) and found == value:
+    """Some secrets are recognized only by the name before them."""
+    masked_value = _masked(value)
+    if isinstance(value, str) and masked_value == value:
         alone = jsontext.compact({name: value})
         return value if masked(alone) == alone else _MASK
-    return found
+    return masked_value

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 Span = tuple[int, int, str]
-"""Start, end, and what kind of secret stands there."""
+"""Start, end, and the kind of secret."""
 
 # Rules of others can take quadratic time on a line made for that; in a window it is harmless. Their secrets begin in the overlap.
 _WINDOW, _OVERLAP = 320, 128
@@ -17,8 +17,8 @@ _PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=\s]|\\[nrt])*")
 _PEM_LIMIT = 20_000
 
 
-class Row(NamedTuple):
-    """A rule: where none of `literals` (lower case) stands in the text, `pattern` need not be tried. `group` holds the secret."""
+class SecretRule(NamedTuple):
+    """A rule: a text without any of `literals` (lower case) is not searched with `pattern`. `group` is the secret."""
 
     kind: str
     literals: tuple[str, ...]
@@ -39,34 +39,34 @@ def _random_part(secret: str) -> bool:
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 _NAMES = r"(?:api[-_]?key|auth[-_]?key|access[-_]?key|private[-_]?key|client[-_]?secret|secret|password|passwd|pwd)"
 _OURS = (
-    Row("Anthropic API Key", ("sk-ant-",), re.compile(r"sk-ant-[\w-]{8,400}")),
-    Row("API Key", ("sk-",), re.compile(_START + r"sk-[\w-]{16,400}"), real=_random_part),
-    Row(
+    SecretRule("Anthropic API Key", ("sk-ant-",), re.compile(r"sk-ant-[\w-]{8,400}")),
+    SecretRule("API Key", ("sk-",), re.compile(_START + r"sk-[\w-]{16,400}"), real=_random_part),
+    SecretRule(
         "API Key",
         ("aiza", "hf_", "gsk_", "xai-", "pplx-", "github_pat_", "npm_", "ya29.", "r8_"),
         re.compile(_START + r"(?:AIza|hf_|gsk_|xai-|pplx-|github_pat_|npm_|ya29\.|r8_)[\w-]{20,400}"),
         real=_has_digit,
     ),
-    Row("Bearer Token", ("bearer",), re.compile(r"(?i:bearer)\s{1,4}([\w.~+/=-]{12,2000})"), 1, _has_digit),
-    Row(
+    SecretRule("Bearer Token", ("bearer",), re.compile(r"(?i:bearer)\s{1,4}([\w.~+/=-]{12,2000})"), 1, _has_digit),
+    SecretRule(
         "Basic Auth Credentials",
         ("basic",),
         re.compile(r"(?i:authorization)\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?i:basic)\s{1,4}([\w+/=-]{8,400})"),
         1,
     ),
-    Row("JSON Web Token", ("eyj",), re.compile(_START + r"eyJ[\w=-]{8,4000}\.eyJ[\w=-]{4,4000}(?:\.[\w=+/-]{0,4000})?")),
-    # RFC 3986 forbids most of these characters in a password; connection strings hold them all the same.
-    Row("Basic Auth Credentials", ("://",), re.compile(r"://[^\s:/?#@\"'<>]{0,64}:([^\s@/\"'<>\[]{1,160})@(?=[\w.\[])"), 1),
-    Row(
+    SecretRule("JSON Web Token", ("eyj",), re.compile(_START + r"eyJ[\w=-]{8,4000}\.eyJ[\w=-]{4,4000}(?:\.[\w=+/-]{0,4000})?")),
+    # RFC 3986 forbids most of these characters in a password; connection strings contain them all the same.
+    SecretRule("Basic Auth Credentials", ("://",), re.compile(r"://[^\s:/?#@\"'<>]{0,64}:([^\s@/\"'<>\[]{1,160})@(?=[\w.\[])"), 1),
+    SecretRule(
         "Secret Keyword",
         ("key", "secret", "pass", "pwd"),
         re.compile(_NAMES + r"\w{0,20}(?:\\{1,3}[\"'])?\s{0,4}[:=]\s{0,4}\\{1,3}[\"']([^\"'\\\n\[]{4,200})\\{1,3}[\"']", re.IGNORECASE),
         1,
     ),
-    Row(
+    SecretRule(
         "Secret Keyword", ("key",), re.compile(r"(?i:api-?_?key)\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?([\w.~+/=-]{12,400})"), 1, _random_part
     ),
-    Row(
+    SecretRule(
         "Secret Keyword",
         ("key", "secret", "pass", "token"),
         re.compile(
@@ -87,31 +87,31 @@ def masked(text: str) -> str:
     for line in text.split("\n") if theirs else ():
         spans += _in_line(text, at, at + len(line), theirs)
         at += len(line) + 1
-    return _replaced(text, spans + [span for row in _among(_OURS, text) for span in _found(row, text, 0, len(text))])
+    return _replaced(text, spans + [span for row in _among(_OURS, text) for span in _secrets(row, text, 0, len(text))])
 
 
-def _in_line(text: str, first: int, last: int, rows: Sequence[Row]) -> Iterator[Span]:
+def _in_line(text: str, first: int, last: int, rows: Sequence[SecretRule]) -> Iterator[Span]:
     for start in range(first, max(first + 1, last - _OVERLAP), _WINDOW - _OVERLAP):
         end = min(start + _WINDOW, last)
         for row in _among(rows, text[start:end]):
-            yield from _found(row, text, start, end)
+            yield from _secrets(row, text, start, end)
 
 
-def _among(rows: Sequence[Row], text: str) -> list[Row]:
+def _among(rows: Sequence[SecretRule], text: str) -> list[SecretRule]:
     low = text.lower()
     return [row for row in rows if any(literal in low for literal in row.literals)]
 
 
 @cache
-def _theirs() -> tuple[Row, ...]:
+def _theirs() -> tuple[SecretRule, ...]:
     # The package brings an HTTP client along, and most commands mask nothing.
     from inspector.reports.secret_rules import rules_of_detect_secrets
 
-    return tuple(Row(*rule) for rule in rules_of_detect_secrets())
+    return tuple(SecretRule(*rule) for rule in rules_of_detect_secrets())
 
 
-def _found(row: Row, text: str, start: int, end: int) -> Iterator[Span]:
-    """Positions instead of slices: what stands before the window is still seen by the pattern."""
+def _secrets(row: SecretRule, text: str, start: int, end: int) -> Iterator[Span]:
+    """Positions instead of slices: the pattern still sees the text before the window."""
     for match in row.pattern.finditer(text, start, end):
         first, last = match.span(row.group)
         if first < last and row.real(text[first:last]):
@@ -119,7 +119,7 @@ def _found(row: Row, text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _end_of_token(text: str, end: int, kind: str) -> int:
-    """Rules that know an older, shorter form of a key leave the rest of it standing."""
+    """Rules that know an older, shorter form of a key do not match the end of it."""
     if kind == "Secret Keyword" or not (text[end - 1].isalnum() or text[end - 1] in "_-"):
         return end
     more = _MORE.match(text, end)

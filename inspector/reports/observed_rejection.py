@@ -1,18 +1,16 @@
 """What was observed of a history before a plan: the provider's rejection that its store or trace has, and which versions of the program send what is rejected."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from inspector.planning.preview import Preview
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
 from inspector.readers.catalogue import names
+from inspector.reports.json_text import Json
 from inspector.reports.recorded_errors import Recorded, latest_rejection
 from inspector.reports.scan import recorded_report
 from inspector.rules.base import Case
-
-Json = dict[str, Any]
 
 MOST_READ = 20_000
 """Chunks above which no other version reads the history for a page."""
@@ -43,23 +41,25 @@ class Observed:
 def observed(preview: Preview) -> Observed | None:
     """None where no rejection in the wire shape of the plan's profile is recorded after the last answer."""
     wire = profile(preview.before.judgement.profile).wire
-    found = latest_rejection(preview.before.case)
-    if found is None or found.provider_rule not in {rule.id for judge in PROFILES if judge.wire == wire for rule in judge.rules}:
+    rejection = latest_rejection(preview.before.case)
+    if rejection is None or rejection.provider_rule not in {rule.id for judge in PROFILES if judge.wire == wire for rule in judge.rules}:
         return None
-    return Observed(found, tuple(_versions(preview)))
+    return Observed(rejection, tuple(_versions(preview)))
 
 
 def profiles_report(preview: Preview) -> Json:
     """The verdicts of a plan by profile: of what was observed before it, and of what the chosen reader and each version that is rejected make of it."""
-    before, after, found = preview.before.judgement, preview.after.judgement, observed(preview)
-    if found is None:
+    before, after, observation = preview.before.judgement, preview.after.judgement, observed(preview)
+    if observation is None:
         return {before.profile: {"before": before.verdict, "after": after.verdict}}
     return {
         before.profile: {
-            "before": f"{found.words}; as {preview.before.case.reading.reader} reads it now: {before.verdict}",
+            "before": f"{observation.words}; as {preview.before.case.reading.reader} reads it now: {before.verdict}",
             "after": after.verdict,
-            "observed": recorded_report(found.rejection),
-            "versions": {each.reader: {"before": each.before.verdict, "after": each.after.verdict} for each in found.versions},
+            "observed": recorded_report(observation.rejection),
+            "versions": {
+                version.reader: {"before": version.before.verdict, "after": version.after.verdict} for version in observation.versions
+            },
         }
     }
 
@@ -68,11 +68,11 @@ def _versions(preview: Preview) -> list[AsRead]:
     before, after = preview.before, preview.after
     if not before.judgement.sendable or len(before.case.conversation.chunks) > MOST_READ:
         return []
-    found = []
+    versions = []
     for name in names(before.case.conversation.format):
         if name != before.case.reading.reader and not (earlier := _judgement(before.case, name, preview)).sendable:
-            found.append(AsRead(name, earlier, _judgement(after.case, name, preview)))
-    return found
+            versions.append(AsRead(name, earlier, _judgement(after.case, name, preview)))
+    return versions
 
 
 def _judgement(case: Case, reader_name: str, preview: Preview) -> Judgement:

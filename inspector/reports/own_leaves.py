@@ -21,17 +21,17 @@ class OwnLeaf:
 
 
 def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
-    """In the order of the catalogue, readers that reach the same entries together. Each way through the tree is walked once."""
+    """In the order of the catalogue, readers that reach the same entries together. Each path through the tree is walked once."""
     unchosen = replace(tree, facts={name: fact for name, fact in tree.facts.items() if name != LEAF})
     walks: dict[Callable[[Conversation], Conversation], tuple[str, ...]] = {}
     for name in clients(format_name):
         if (path := reader(name).path) is not None:
             walks[path] = (*walks.get(path, ()), name)
-    found: dict[tuple[str, ...], OwnLeaf] = {}
+    leaves: dict[tuple[str, ...], OwnLeaf] = {}
     for path, readers in walks.items():
-        taken = path(unchosen)
-        held = tuple(key for key, _ in groupby(chunk.key.rpartition(".")[0] for chunk in taken.chunks))
-        line = (taken.chunks[-1].msg_idx or 0) + counted(format_name)[1] if taken.chunks else None
-        before = found[held].readers if held in found else ()
-        found[held] = OwnLeaf((*before, *readers), taken.fact(PATH) or "", line, len(held))
-    return tuple(found.values())
+        conversation = path(unchosen)
+        keys = tuple(key for key, _ in groupby(chunk.key.rpartition(".")[0] for chunk in conversation.chunks))
+        line = (conversation.chunks[-1].msg_idx or 0) + counted(format_name)[1] if conversation.chunks else None
+        before = leaves[keys].readers if keys in leaves else ()
+        leaves[keys] = OwnLeaf((*before, *readers), conversation.fact(PATH) or "", line, len(keys))
+    return tuple(leaves.values())

@@ -8,8 +8,8 @@ from inspector.reports.timeline import LedgerCell
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A block of the refused request and the chunk that it was made of; None where nothing stored is like it. `is_equal`: word for word."""
+class AlignedBlock:
+    """A block of the refused request and the stored chunk it came from; None where no stored chunk is like it. `is_equal`: word for word."""
 
     path: str
     sent: Chunk
@@ -21,9 +21,9 @@ class Piece:
 class Alignment:
     """`version` says which code replays the request best, and `reader` is the name of that; `named` are the pieces at the place that the error text names."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[AlignedBlock, ...]
     version: str
-    named: tuple[Piece, ...]
+    named: tuple[AlignedBlock, ...]
     says: tuple[str, ...]
     ruled_out: tuple[str, ...]
     reader: str
@@ -47,7 +47,7 @@ class JobLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class LedgerLane:
     """`runs`: key of a call -> its run; `others`: key of a chunk -> runs of no call that belong after it, as (run, what it is); `loose` belong after none."""
 
     runs: Mapping[str, Execution | None]

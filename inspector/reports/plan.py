@@ -1,20 +1,17 @@
-"""What `repair --json` says of a plan: what is approved, what it changes, and what rules and provider say before and after."""
+"""A plan as `repair --json` has it: what is approved, what it changes, and the findings and verdicts before and after."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from inspector.conversation.edits import Insert, Remove, Replace, Set
 from inspector.conversation.model import Chunk
 from inspector.planning.preview import DiffRow, Preview
 from inspector.planning.suggested import suggested
 from inspector.programs.formats import Change
+from inspector.reports.json_text import Json, json_fields
 from inspector.reports.observed_rejection import profiles_report
 from inspector.reports.scan import finding_report
 from inspector.reports.visible import size, visible
-
-Json = dict[str, Any]
-
 
 _ROWS = (
     ("inserted", "inserted"),
@@ -49,16 +46,18 @@ def facts_summary(preview: Preview) -> str:
 def records_summary(changes: Sequence[Change]) -> str:
     """`2 records inserted, 5 replaced, 1 removed, 1.2 KB written`; a part of a record that conversations share counts by itself."""
     parts = []
-    for one, several, is_shared in (("record", "records", False), ("part of a shared record", "parts of shared records", True)):
+    for singular, plural, is_shared in (("record", "records", False), ("part of a shared record", "parts of shared records", True)):
         acts = Counter(_act(change) for change in changes if bool(change.element) is is_shared)
         counted = [(acts[act], act) for act in ("inserted", "replaced", "removed") if acts[act]]
-        parts += [f"{_first(number, one, several) if place == 0 else f'{number:,}'} {act}" for place, (number, act) in enumerate(counted)]
+        parts += [
+            f"{_first(number, singular, plural) if place == 0 else f'{number:,}'} {act}" for place, (number, act) in enumerate(counted)
+        ]
     written = sum(len(change.after.data) for change in changes if change.after is not None)
     return ", ".join([*parts, f"{size(written)} written"])
 
 
-def _first(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
+def _first(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def _act(change: Change) -> str:
@@ -66,15 +65,9 @@ def _act(change: Change) -> str:
 
 
 def plan_report(oid: str, preview: Preview) -> Json:
-    plan = preview.plan
     return {
         "conversation": oid,
-        "base_digest": plan.base_digest,
-        "plan_digest": preview.digest,
-        "mode": plan.mode,
-        "safety": sorted(plan.safety),
-        "cost": list(preview.cost),
-        "warnings": list(preview.warnings),
+        **json_fields(preview, "base_digest=plan.base_digest plan_digest=digest mode=plan.mode safety=plan.safety cost warnings"),
         "edits": list(_edits(preview)),
         "findings_before": [finding_report(finding) for finding in suggested(preview.before.case, preview.before.findings)],
         "findings_after": [finding_report(finding) for finding in suggested(preview.after.case, preview.after.findings)],
@@ -85,19 +78,14 @@ def plan_report(oid: str, preview: Preview) -> Json:
 
 
 def request_report(preview: Preview) -> Json:
-    """What the plan is computed again from; `source` and `traces` are those it was made on, and `options` the rest that its digest covers."""
-    plan, before = preview.plan, preview.before
+    """What the plan is computed again from; `source` and `traces` are those of the first computation, and `options` all else that its digest covers."""
     return {
-        "source": plan.source,
-        "format": before.case.conversation.format,
-        "native_id": plan.conversation,
-        "strategies": list(plan.strategies),
-        "mode": plan.mode,
-        "reader": before.case.reading.reader,
-        "projection": before.prompt.projection,
-        "profile": before.judgement.profile,
-        "options": dict(plan.options),
-        "traces": before.case.trace is not None,
+        "source": preview.plan.source,
+        **json_fields(preview.before, "format=case.conversation.format"),
+        **json_fields(preview.plan, "native_id=conversation strategies mode"),
+        **json_fields(preview.before, "reader=case.reading.reader projection=prompt.projection profile=judgement.profile"),
+        "options": dict(preview.plan.options),
+        "traces": preview.before.case.trace is not None,
     }
 
 
@@ -118,10 +106,4 @@ def _edits(preview: Preview) -> Iterator[Json]:
 
 
 def _chunk(chunk: Chunk) -> Json:
-    return {
-        "role": chunk.role,
-        "msgIdx": chunk.msg_idx,
-        "chunkIdx": chunk.chunk_idx,
-        "kind": chunk.kind.value,
-        "payload": dict(chunk.payload),
-    }
+    return json_fields(chunk, "role msgIdx=msg_idx chunkIdx=chunk_idx kind") | {"payload": dict(chunk.payload)}

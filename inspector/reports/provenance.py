@@ -1,10 +1,10 @@
-"""How old a store was when it was read, and where it came from: a copy shows what was, and a person must see that."""
+"""How old a store was when it was read, and where it came from: a copy shows an earlier state, and a person must see that."""
 
 _UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second"))
 
 
 def age(milliseconds: int) -> str:
-    """`3 hours`, rounded down to its largest unit; a clock that ran behind gives `0 seconds`."""
+    """`3 hours`, rounded down to its largest unit; a slow clock gives `0 seconds`."""
     for size, unit in _UNITS:
         if milliseconds >= size:
             count = milliseconds // size

@@ -1,4 +1,4 @@
-"""What the store and the trace already say went wrong: recorded errors, what each means, and the rule that it belongs to."""
+"""What the store and the trace recorded as failures: recorded errors, what each means, and the rule that it belongs to."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,12 +12,12 @@ from inspector.traces.model import Span
 
 MOST = 50
 NOT_RECOGNISED = "not recognized"
-BESIDE = "a request beside the turns"
+OUTSIDE_TURNS = "a request outside of the turns"
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One recorded error. `seq` is its row, or None where only the trace or the store's own notes have it; `fires` says where its rule fires now."""
+    """One recorded error. `seq` is its row, or None where only the trace or a fact of the store has it; `fires` says where its rule fires now."""
 
     where: str
     seq: int | None
@@ -34,19 +34,16 @@ class Recorded:
         return self.means != NOT_RECOGNISED
 
 
-# Of gbrain, whose ledger tells such calls apart: the first that fires is named.
-
-
 def recorded_errors(case: Case, findings: Sequence[Finding] = ()) -> tuple[Recorded, ...]:
     """The first MOST, rows before trace; equal errors of one place are counted, not repeated."""
-    found: dict[tuple[str, str], Recorded] = {}
+    errors: dict[tuple[str, str], Recorded] = {}
     counts: dict[tuple[str, str], int] = {}
     for where, seq, step, text in (*_rows(case), *_noted(case), *_observed(case)):
         key = (where, text[:READ])
         counts[key] = counts.get(key, 0) + 1
-        if key not in found and len(found) < MOST:
-            found[key] = _recorded(case, where, seq, step, text, findings)
-    return tuple(replace(each, times=counts[key]) for key, each in found.items())
+        if key not in errors and len(errors) < MOST:
+            errors[key] = _recorded(case, where, seq, step, text, findings)
+    return tuple(replace(error, times=counts[key]) for key, error in errors.items())
 
 
 def latest_rejection(case: Case) -> Recorded | None:
@@ -56,32 +53,34 @@ def latest_rejection(case: Case) -> Recorded | None:
         (chunk.seq for message in case.messages if message.role == "assistant" for chunk in message.chunks if chunk.kind is not Kind.ERROR),
         default=-1,
     )
-    found: Recorded | None = None
+    rejection: Recorded | None = None
     for where, seq, step, text in (*_rows(case), *_noted(case), *_observed(case)):
         is_last = step == steps[-1].step_id if step and steps else seq is None or seq >= answered
-        if is_last and (each := _recorded(case, where, seq, step, text, ())).provider_rule:
-            found = each
-    return found
+        if is_last and (error := _recorded(case, where, seq, step, text, ())).provider_rule:
+            rejection = error
+    return rejection
 
 
 def _recorded(case: Case, where: str, seq: int | None, step: str, text: str, findings: Sequence[Finding]) -> Recorded:
-    known = meaning(text)
-    if known is None:
+    known_meaning = meaning(text)
+    if known_meaning is None:
         return Recorded(where, seq, step, text, NOT_RECOGNISED)
-    rules = case.program.error_rules.get(known.provider_rule, ())
-    rules = rules or ((known.rule,) if known.rule else ())
+    rules = case.program.error_rules.get(known_meaning.provider_rule, ())
+    rules = rules or ((known_meaning.rule,) if known_meaning.rule else ())
     fires = [finding for finding in findings if finding.code in rules]
     seqs = sorted({seq for finding in fires for seq in finding.seqs})
     rule = next((code for code in rules if any(finding.code == code for finding in fires)), rules[0] if rules else "")
-    if known.provider_rule in case.program.error_rules:
+    if known_meaning.provider_rule in case.program.error_rules:
         seqs = _named(case, text, seqs)
-    return Recorded(where, seq, step, text, known.means, rule, known.provider_rule, f"seq {span_text(seqs, 4)}" if seqs else "")
+    return Recorded(
+        where, seq, step, text, known_meaning.means, rule, known_meaning.provider_rule, f"seq {span_text(seqs, 4)}" if seqs else ""
+    )
 
 
 def _named(case: Case, text: str, seqs: list[int]) -> list[int]:
     """Of these the calls whose id or tool the text names; all of them where it names none."""
-    told = recognized(text[:READ])
-    ids, tools = {id_ for each in told for id_ in each.ids}, {each.values.get("tool") for each in told}
+    candidates = recognized(text[:READ])
+    ids, tools = {id_ for candidate in candidates for id_ in candidate.ids}, {candidate.values.get("tool") for candidate in candidates}
     within = set(seqs)
     own = [
         chunk.seq
@@ -91,11 +90,11 @@ def _named(case: Case, text: str, seqs: list[int]) -> list[int]:
     return own or seqs
 
 
-_Found = tuple[str, int | None, str, str]
-"""Where it is noted in words, its row, its step, and its text."""
+_RawError = tuple[str, int | None, str, str]
+"""Where it is recorded (in words), its row, its step, and its text."""
 
 
-def _rows(case: Case) -> Iterator[_Found]:
+def _rows(case: Case) -> Iterator[_RawError]:
     """Rows that are errors; of a session file the error of the last answer, since those before it were followed by another."""
     for chunk in case.conversation.chunks:
         if chunk.kind is Kind.ERROR:
@@ -109,8 +108,8 @@ def _rows(case: Case) -> Iterator[_Found]:
             yield f"seq {last.seq}", last.seq, "", error
 
 
-def _noted(case: Case) -> Iterator[_Found]:
-    """What a job of gbrain was ended by, by its own account; the newest crash file of a session of rollouts."""
+def _noted(case: Case) -> Iterator[_RawError]:
+    """The error that a job of gbrain records as its end; the newest crash file of a session of rollouts."""
     for name, where in case.program.error_facts:
         if (text := case.conversation.fact(name)) and text.strip():
             yield where, None, "", text
@@ -119,8 +118,8 @@ def _noted(case: Case) -> Iterator[_Found]:
         yield f"the crash file {name.partition(':')[2]}", None, "", crash
 
 
-def _observed(case: Case) -> Iterator[_Found]:
-    """Failed requests of steps, else the error of the step itself; then failed requests beside the turns."""
+def _observed(case: Case) -> Iterator[_RawError]:
+    """Failed requests of steps, else the error of the step itself; then failed requests outside of the turns."""
     if case.trace is None:
         return
     for step in case.trace.steps():
@@ -128,7 +127,7 @@ def _observed(case: Case) -> Iterator[_Found]:
         yield from ((step.step_id, None, step.step_id, text) for text in texts)
     for span in case.trace.lane:
         if span.name == "provider.request" and (text := _error_of(span)):
-            yield BESIDE, None, BESIDE, text
+            yield OUTSIDE_TURNS, None, OUTSIDE_TURNS, text
 
 
 def _error_of(span: Span) -> str:

@@ -1,4 +1,4 @@
-"""What a row of the timeline says of its chunk: the letter of its role, its text, its call, and whether a tool really gave it."""
+"""The words of a row of the timeline: the letter of its role, its text, its call, and whether a tool returned it."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ def letter(role: str) -> str:
 
 
 def hue(chunk: Chunk) -> str:
-    """The letter of its role; what a session keeps beside its messages has none, and that is no damage."""
+    """The letter of its role; what a session stores next to its messages has none, and that is no damage."""
     return "c" if chunk.kind is Kind.CONTROL and not chunk.role else letter(chunk.role)
 
 
@@ -28,13 +28,13 @@ def arguments(chunk: Chunk) -> str:
 
 
 def words(chunk: Chunk) -> str:
-    """What a row says of its chunk: its text, or why it cannot be read."""
+    """The text of a chunk, or why it cannot be read."""
     if chunk.kind is Kind.UNREADABLE:
         return f"{chunk.reason}\n{chunk.raw[:2000].decode('utf-8', 'replace')}"
     return chunk.text or _entry_words(chunk)
 
 
-# What an entry without message says of itself, in the order in which a person asks.
+# The fields of an entry without a message, the most telling first.
 _ENTRY_FIELDS = ("summary", "label", "name", "modelId", "thinkingLevel", "customType", "targetId", "firstKeptEntryId", "reason")
 
 
@@ -43,18 +43,18 @@ def _entry_words(chunk: Chunk) -> str:
     about = chunk.payload.get("entry") if chunk.kind is Kind.CONTROL else None
     if not isinstance(about, Mapping) or not isinstance(about.get("type"), str):
         return ""
-    said = ", ".join(f"{name} {value[:200]}" for name in _ENTRY_FIELDS if isinstance(value := about.get(name), str) and value)
-    return f"{about['type'].replace('_', ' ')}{f': {said}' if said else ''}"
+    fields = ", ".join(f"{name} {value[:200]}" for name in _ENTRY_FIELDS if isinstance(value := about.get(name), str) and value)
+    return f"{about['type'].replace('_', ' ')}{f': {fields}' if fields else ''}"
 
 
 def synthetic(chunk: Chunk) -> str:
-    """Why a stored result is none that a tool gave; "" for all others. The other texts are those of Dispatch's kernel, whole."""
+    """Why a stored result is not from a tool; "" for all others. The texts compared are those of Dispatch's kernel, complete."""
     if chunk.kind is not Kind.TOOL_RESULT:
         return ""
     if is_synthetic(chunk):
-        return "no tool said this: it stands in for a result that is missing"
+        return "not from a tool: a placeholder for a missing result"
     if chunk.is_error and chunk.text == "Aborted":
-        return "no tool said this: the turn was stopped"
+        return "not from a tool: the turn was stopped"
     if chunk.is_error and chunk.text == f"Unknown tool: {chunk.tool_name}":
-        return "no tool said this: there is none of that name"
+        return "not from a tool: there is none of that name"
     return ""

@@ -1,17 +1,15 @@
-"""What `scan --json` says: sources, conversations, findings and judgements, in the shape that scripts rely on."""
+"""What `scan --json` contains: sources, conversations, findings and judgements, in the shape that scripts rely on."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from inspector.profiles.answering import own_profile
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
+from inspector.reports.json_text import Json, json_fields
 from inspector.reports.message_counts import message_counts
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.rules.base import Case, Finding
-
-Json = dict[str, Any]
 
 TEXT_SHOWN = 2000
 
@@ -31,61 +29,35 @@ def conversation_report(
 ) -> Json:
     """`judgements` are those that were asked for, by profile; `prompt` is the next request; `usual` gave the verdict, and is named where it is not that
     of the format."""
-    found = list(findings)
+    all_findings = list(findings)
     _, why = own_profile(case.conversation, ANTHROPIC_PROFILE.name)
     judged_by = {"judged_by": {"profile": usual.profile, "why": why}} if usual and why and why in usual.notes else {}
     return {
         "id": oid,
-        "native_id": case.conversation.native_id,
-        "format": case.conversation.format,
-        "reader": case.reading.reader,
+        **json_fields(case, "native_id=conversation.native_id format=conversation.format reader=reading.reader"),
         "chunks": len(case.conversation.chunks),
         **message_counts(case, prompt),
         "verdict": verdict,
         **judged_by,
-        "findings": [finding_report(finding) for finding in found],
+        "findings": [finding_report(finding) for finding in all_findings],
         "profiles": {name: judgement_report(judgement) for name, judgement in judgements.items()},
-        "recorded": [recorded_report(each) for each in recorded_errors(case, found)],
+        "recorded": [recorded_report(error) for error in recorded_errors(case, all_findings)],
     }
 
 
 def recorded_report(recorded: Recorded) -> Json:
-    """An error as it stands in the store or the trace; `text` is cut, `means` is ours."""
-    return {
-        "where": recorded.where,
-        "seq": recorded.seq,
-        "step": recorded.step,
-        "times": recorded.times,
-        "text": recorded.text[:TEXT_SHOWN],
-        "means": recorded.means,
-        "rule": recorded.rule,
-        "provider_rule": recorded.provider_rule,
-        "fires": recorded.fires,
-    }
+    """An error as the store or the trace has it; `text` is cut, `means` is ours."""
+    report = json_fields(recorded, "where seq step times text means rule provider_rule fires")
+    return report | {"text": recorded.text[:TEXT_SHOWN]}
 
 
 def finding_report(finding: Finding) -> Json:
-    return {
-        "code": finding.code,
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "silent": finding.silent,
-        "origin": finding.origin.value,
-        "ruled_out": [list(row) for row in finding.ruled_out],
-        "seqs": list(finding.seqs),
-        "total": finding.total,
-        "message": finding.message,
-        "repaired_by": list(finding.repaired_by),
-        "no_repair_reason": "" if finding.repaired_by else finding.no_repair_reason,
-    }
+    report = json_fields(finding, "code rule severity silent origin ruled_out seqs total message repaired_by no_repair_reason")
+    return report | ({"no_repair_reason": ""} if finding.repaired_by else {})
 
 
 def judgement_report(judgement: Judgement) -> Json:
     return {
-        "sendable": judgement.sendable,
-        "prefix_valid": judgement.prefix_valid,
-        "first_bad": judgement.first_bad,
-        "violations": [
-            {"id": found.id, "path": found.path, "seqs": list(found.seqs), "text": found.text} for found in judgement.violations
-        ],
+        **json_fields(judgement, "sendable prefix_valid first_bad"),
+        "violations": [json_fields(violation, "id path seqs text") for violation in judgement.violations],
     }

@@ -69,7 +69,7 @@ def rules_of_detect_secrets() -> Iterator[tuple[str, tuple[str, ...], re.Pattern
                 pattern = re.compile(rf"(?<!\d){pattern.pattern}(?![\w-])")
             # Three runs of spaces in a row take cubic time on a line of spaces.
             spaced = pattern.pattern.replace("(?: *)", "(?: {0,4})").replace("| +|", "| {1,4}|")
-            # These capture the prefix that tells the kind of a token, the others the secret where they capture anything.
+            # These capture the prefix that identifies the kind of a token, the others the secret where they capture anything.
             group = 0 if plugin in (GitHubTokenDetector, GitLabTokenDetector) else min(pattern.groups, 1)
             yield plugin.secret_type, literals, re.compile(spaced, pattern.flags), group
     for pattern, group in QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP.items():

@@ -1,13 +1,11 @@
-"""What `show --json` says: the messages as a reader has them, and the prompt that a projection makes of them."""
+"""What `show --json` contains: the messages as a reader has them, and the prompt that a projection makes of them."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Kind, Message, Reading
 from inspector.projections.base import Prompt
 from inspector.projections.observed import ObservedStep
-
-Json = dict[str, Any]
+from inspector.reports.json_text import Json, json_fields
 
 
 def messages_report(reading: Reading) -> Json:
@@ -28,18 +26,13 @@ def prompt_report(prompt: Prompt) -> Json:
     return {"messages": prompt.values, "sources": prompt.sources(), "lost": _dropped(prompt.lost)}
 
 
-def observed_report(seen: ObservedStep, number: int) -> Json:
+def observed_report(observed: ObservedStep, number: int) -> Json:
     """A past request. Paths count without `system`, the leading system message; `computed`: no request is recorded, and the prompt was converted."""
     return {
-        **prompt_report(seen.prompt),
-        "step": seen.step_id,
+        **prompt_report(observed.prompt),
+        "step": observed.step_id,
         "number": number,
-        "system": seen.system,
-        "model": seen.model,
-        "tools": seen.tool_count,
-        "finish_reason": seen.finish_reason,
-        "computed": seen.computed,
-        "notes": list(seen.notes),
+        **json_fields(observed, "system model tools=tool_count finish_reason computed notes"),
     }
 
 
@@ -49,11 +42,11 @@ def _message(message: Message) -> Json:
 
 
 def _chunk(chunk: Chunk, synthetic: bool) -> Json:
-    """The fields of its payload beside `kind` and `seq`, which a payload of these names cannot take."""
+    """`kind` and `seq` and the fields of its payload, which cannot override these."""
     damage = {"damage": chunk.damage, "reason": chunk.reason} if chunk.kind is Kind.UNREADABLE else {}
     own = {"kind": chunk.kind.value, "seq": None if synthetic else chunk.seq, **damage}
     return own | {name: value for name, value in chunk.payload.items() if name != "type" and name not in own}
 
 
 def _dropped(dropped: Iterable[Dropped]) -> list[Json]:
-    return [{"seqs": list(each.seqs), "why": each.why} for each in dropped]
+    return [json_fields(group, "seqs why") for group in dropped]

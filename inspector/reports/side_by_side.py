@@ -1,4 +1,4 @@
-"""A history beside the prompt that is made of it: chunks in their order, and in each row the block of the request that the chunk became."""
+"""A history next to the prompt made from it: chunks in their order, and in each row the block of the request that the chunk became."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from inspector.reports.row_words import letter
 from inspector.reports.timeline import role_of
 
 _SHOWN = 4000
-"""Characters of a block that are ever made text of; a page clips further."""
+"""Characters of a block that are ever rendered; a page clips further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The message of the request that `span` rows stand in; `violations` are those of the message as a whole, on its first row only."""
+    """The message of the request that `span` rows belong to; `violations` are those of the message as a whole, on its first row only."""
 
     path: str
     role: str
@@ -43,10 +43,10 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SideBySideRow:
     """A chunk and what became of it. `change` says what a strategy did: inserted, changed, removed; `lost` why nothing is sent.
 
-    `made_up`: a block that no stored chunk follows. `envelope` and `blocks` are set on the first row that they span; `covered`: a
+    `is_synthetic`: a block of no stored chunk. `envelope` and `blocks` are set on the first row that they span; `covered`: a
     block of an earlier row covers this one.
     """
 
@@ -54,7 +54,7 @@ class Line:
     letter: str
     change: str = ""
     lost: str = ""
-    made_up: bool = False
+    is_synthetic: bool = False
     blocks: tuple[Block, ...] = ()
     envelope: Envelope | None = None
     covered: bool = False
@@ -67,14 +67,14 @@ class _Draft:
     parts: tuple[PromptPart, ...]
     lost: str
     change: str
-    made_up: bool
+    is_synthetic: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
     """`rows` is a window of `total` rows, from `start` on; `changes` counts what a strategy did, by kind."""
 
-    rows: tuple[Line, ...]
+    rows: tuple[SideBySideRow, ...]
     start: int
     total: int
     changes: Mapping[str, int]
@@ -87,7 +87,7 @@ def side_by_side(
     drafts = list(_drafts(base, now, prompt, dropped))
     window = drafts[start : start + most]
     return SideBySide(
-        tuple(_spanned(window, prompt, judgement)), start, len(drafts), Counter(each.change for each in drafts if each.change)
+        tuple(_spanned(window, prompt, judgement)), start, len(drafts), Counter(draft.change for draft in drafts if draft.change)
     )
 
 
@@ -101,36 +101,36 @@ def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iter
     by_key: dict[str, list[tuple[int | None, PromptPart]]] = {}
     for part in prompt.system_parts:
         by_key.setdefault(part.chunk.key, []).append((None, part))
-    known = {chunk.key for chunk in now.chunks}
-    # What was made up follows the stored block before it in the prompt.
-    behind: dict[str, list[_Draft]] = {}
+    known_keys = {chunk.key for chunk in now.chunks}
+    # A synthetic block follows the stored block before it in the prompt.
+    following: dict[str, list[_Draft]] = {}
     last = ""
     for index, message in enumerate(prompt.messages):
-        invented = message.source is not None and message.source.synthetic
+        is_synthetic = message.source is not None and message.source.synthetic
         if not message.parts:
-            behind.setdefault(last, []).append(_Draft(None, index, (), "", "", True))
+            following.setdefault(last, []).append(_Draft(None, index, (), "", "", True))
         for part in message.parts:
-            if invented or part.chunk.key not in known:
-                behind.setdefault(last, []).append(_Draft(None, index, (part,), "", "", True))
+            if is_synthetic or part.chunk.key not in known_keys:
+                following.setdefault(last, []).append(_Draft(None, index, (part,), "", "", True))
             else:
                 by_key.setdefault(part.chunk.key, []).append((index, part))
                 last = part.chunk.key
-    why = {chunk.key: gone.why for gone in (*dropped, *prompt.lost) for chunk in gone.chunks}
+    why = {chunk.key: group.why for group in (*dropped, *prompt.lost) for chunk in group.chunks}
     old = {_name(chunk): chunk for chunk in base.chunks}
-    kept = {_name(chunk) for chunk in now.chunks}
-    gone = [chunk for chunk in base.chunks if chunk.key not in kept]
-    yield from behind.get("", ())
+    kept_names = {_name(chunk) for chunk in now.chunks}
+    removed = [chunk for chunk in base.chunks if chunk.key not in kept_names]
+    yield from following.get("", ())
     for chunk in now.chunks:
         before = old.get(_name(chunk))
-        while gone and before is not None and gone[0].seq < before.seq:
-            yield _removed(gone.pop(0))
-        found = by_key.get(chunk.key, [])
+        while removed and before is not None and removed[0].seq < before.seq:
+            yield _removed(removed.pop(0))
+        placed = by_key.get(chunk.key, [])
         change = "" if before is chunk else "inserted" if before is None else _change(before, chunk)
-        # Partly lost is said too: a chunk may stand in the prompt without all that it held.
-        lost = why.get(chunk.key, "" if found else "nothing of it is sent")
-        yield _Draft(chunk, found[0][0] if found else None, tuple(part for _, part in found), lost, change, False)
-        yield from behind.get(chunk.key, ())
-    yield from map(_removed, gone)
+        # Partial losses count too: the prompt may have a chunk without all of its content.
+        lost = why.get(chunk.key, "" if placed else "nothing of it is sent")
+        yield _Draft(chunk, placed[0][0] if placed else None, tuple(part for _, part in placed), lost, change, False)
+        yield from following.get(chunk.key, ())
+    yield from map(_removed, removed)
 
 
 def _name(chunk: Chunk) -> str:
@@ -147,7 +147,7 @@ def _removed(chunk: Chunk) -> _Draft:
     return _Draft(chunk, None, (), "removed by the strategy", "removed", False)
 
 
-def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> Iterator[Line]:
+def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> Iterator[SideBySideRow]:
     by_path: dict[str, list[Violation]] = {}
     for violation in judgement.violations:
         by_path.setdefault(violation.path, []).append(violation)
@@ -158,26 +158,28 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
         by_block.setdefault(block, []).extend(by_path[path])
     # Several chunks run together in one text: each row shows its own piece of it.
     shared = {path for path, count in Counter(part.path for message in prompt.messages for part in message.parts).items() if count > 1}
-    seen: set[int] = set()
+    seen_messages: set[int] = set()
     for index, group in groupby(drafts, key=lambda draft: draft.index):
-        held = list(group)
-        envelope, role = None, "system" if held[0].parts else ""
+        group_rows = list(group)
+        envelope, role = None, "system" if group_rows[0].parts else ""
         if index is not None:
             role, path = role_of(prompt.messages[index]), f"{prompt.root}.{index}"
-            loose = [found for at, several in by_path.items() if _inside(at, path) and at not in at_block for found in several]
-            envelope = Envelope(path, role, letter(role), len(held), tuple(loose) if index not in seen else (), index in seen)
-            seen.add(index)
-        for paths, run in groupby(held, key=lambda draft: tuple(part.path for part in draft.parts)):
+            loose = [one for at, several in by_path.items() if _inside(at, path) and at not in at_block for one in several]
+            envelope = Envelope(
+                path, role, letter(role), len(group_rows), tuple(loose) if index not in seen_messages else (), index in seen_messages
+            )
+            seen_messages.add(index)
+        for paths, run in groupby(group_rows, key=lambda draft: tuple(part.path for part in draft.parts)):
             rows = list(run)
             span = len(rows) if paths and index is not None else 1
             for place, row in enumerate(rows):
                 covered = bool(place) and span > 1
-                line = Line(
+                line = SideBySideRow(
                     row.chunk,
                     letter(row.chunk.role if row.chunk else role),
                     row.change,
                     row.lost,
-                    row.made_up,
+                    row.is_synthetic,
                     () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block, shared)),
                     envelope,
                     covered,
@@ -187,15 +189,15 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
 
 
 def _nearest(by_path: Mapping[str, list[Violation]], parts: set[str]) -> dict[str, str]:
-    """Path of a violation -> the block that holds it."""
-    found = {}
+    """Path of a violation -> the block that contains it."""
+    nearest = {}
     for path in by_path:
         at = path
         while at not in parts and "." in at:
             at = at.rpartition(".")[0]
         if at in parts:
-            found[path] = at
-    return found
+            nearest[path] = at
+    return nearest
 
 
 def _inside(path: str, top: str) -> bool:
@@ -207,12 +209,12 @@ def _blocks(rows: Sequence[_Draft], prompt: Prompt, role: str, by_block: dict[st
     if not first.parts and first.index is not None:
         yield Block(f"{prompt.root}.{first.index}", letter(role), _text(prompt.messages[first.index].value), ())
     for at, part in enumerate(first.parts):
-        held = [row.parts[at] for row in rows] if part.path in shared else []
+        sharing = [row.parts[at] for row in rows] if part.path in shared else []
         value = value_at(prompt, part.path)
-        # A violation is said once, at the first row of its block.
+        # A violation is shown once, at the first row of its block.
         here = tuple(by_block.pop(part.path, ()))
         text, is_json = (part.text[:_SHOWN], False) if value is None else (_text(value), not isinstance(value, str))
-        pieces = tuple((letter(each.chunk.role), each.chunk.seq, each.text) for each in held)
+        pieces = tuple((letter(piece.chunk.role), piece.chunk.seq, piece.text) for piece in sharing)
         yield Block(part.path, letter(role), text, here, is_json, span, pieces)
 
 
@@ -235,7 +237,11 @@ def _text(value: Any) -> str:
 
 
 def elsewhere(judgement: Judgement, prompt: Prompt) -> tuple[Violation, ...]:
-    """Violations of the request as a whole, which stand at no message of it."""
+    """Violations of the request as a whole, which are at no message of it."""
     tops = {f"{prompt.root}.{index}" for index in range(len(prompt.messages))}
-    known = {part.path for part in prompt.system_parts}
-    return tuple(found for found in judgement.violations if ".".join(found.path.split(".")[:2]) not in tops and found.path not in known)
+    system_paths = {part.path for part in prompt.system_parts}
+    return tuple(
+        violation
+        for violation in judgement.violations
+        if ".".join(violation.path.split(".")[:2]) not in tops and violation.path not in system_paths
+    )

@@ -1,10 +1,10 @@
-"""What a span did and how it ended, in words; what is not recorded is said to be unknown, never absent."""
+"""What a span did and how it ended, in words; what is not recorded is reported as unknown, never as absent."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from inspector.conversation import jsontext
+from inspector.reports.clock import moment
 from inspector.reports.visible import clipped
 from inspector.traces.model import Span, Step
 from inspector.traces.tree import is_side_call
@@ -59,47 +59,51 @@ def label(span: Span) -> str:
 
 def words(span: Span, attempt: tuple[int, int] | None = None) -> tuple[str, ...]:
     """What it did and how it ended; `attempt` is the place of a request among those of its step, and how many there are."""
-    given = span.attributes
-    said: list[str] = []
+    fields = span.attributes
+    parts: list[str] = []
     if attempt and attempt[1] > 1:
-        said.append(f"attempt {attempt[0]} of {attempt[1]}, {'the one that counts' if attempt[0] == attempt[1] else 'then retried'}")
-    said += [_told(told, given[key]) for key, told in _WORDS.get(span.name, ()) if given.get(key) is not None and not _no_answer(span, key)]
-    if "finishReason" in given:
-        said.append(f"finish {text(given['finishReason'])}")
-    usage = [(key.removeprefix(_USAGE), value) for key, value in given.items() if key.startswith(_USAGE)]
+        parts.append(f"attempt {attempt[0]} of {attempt[1]}, {'the one that counts' if attempt[0] == attempt[1] else 'then retried'}")
+    parts += [
+        _filled(template, fields[key])
+        for key, template in _WORDS.get(span.name, ())
+        if fields.get(key) is not None and not _no_answer(span, key)
+    ]
+    if "finishReason" in fields:
+        parts.append(f"finish {text(fields['finishReason'])}")
+    usage = [(key.removeprefix(_USAGE), value) for key, value in fields.items() if key.startswith(_USAGE)]
     if usage:
-        said.append("tokens " + ", ".join(f"{_USAGE_WORDS.get(key, key)} {_number(value)}" for key, value in usage))
-    return tuple(said)
+        parts.append("tokens " + ", ".join(f"{_USAGE_WORDS.get(key, key)} {_number(value)}" for key, value in usage))
+    return tuple(parts)
 
 
-def trouble(span: Span, step: Step | None = None) -> tuple[str, ...]:
-    given = span.attributes
-    said = [_STATES[span.state]] if span.state in _STATES else []
+def problems(span: Span, step: Step | None = None) -> tuple[str, ...]:
+    fields = span.attributes
+    parts = [_STATES[span.state]] if span.state in _STATES else []
     if step and step.request is None:
-        said.append("no request is recorded, which is not the same as no request")
-    if given.get("isError") is True:
-        said.append("the result is an error")
-    if given.get("orphaned") is True:
-        said.append("orphaned: the call has no result")
+        parts.append("no request is recorded, which is not the same as no request")
+    if fields.get("isError") is True:
+        parts.append("the result is an error")
+    if fields.get("orphaned") is True:
+        parts.append("orphaned: the call has no result")
     if _no_answer(span, "status"):
-        said.append("the network failed, so there is no HTTP answer")
+        parts.append("the network failed, so there is no HTTP answer")
     if span.closed and span.closed.status == "error":
-        said.append("closed as an error")
-    return (*said, *(f"{key}: {text(given[key])}" for key in ("error.message", "response.error_body") if given.get(key)))
+        parts.append("closed as an error")
+    return (*parts, *(f"{key}: {text(fields[key])}" for key in ("error.message", "response.error_body") if fields.get(key)))
 
 
-def attributes(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def attributes(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Names and values to show, clipped."""
-    return tuple((text(key), text(value, 4000)) for key, value in given.items())
+    return tuple((text(key), text(value, 4000)) for key, value in fields.items())
 
 
 def text(value: Any, limit: int = 300) -> str:
     """A stored value, visible and clipped."""
     try:
-        spelled = value if isinstance(value, str) else jsontext.compact(value)
+        encoded = value if isinstance(value, str) else jsontext.compact(value)
     except RecursionError:
         return "(nested too deeply to be shown)"
-    shown, left_out = clipped(spelled, limit)
+    shown, left_out = clipped(encoded, limit)
     return f"{shown} … and {left_out:,} more characters" if left_out else shown
 
 
@@ -109,14 +113,8 @@ def count(number: int, word: str) -> str:
 
 def clock(at: int) -> str:
     """Epoch milliseconds as the time of day (UTC), to the millisecond."""
-    moment = _moment(at)
-    return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}" if moment else "unknown"
-
-
-def day(at: int) -> str:
-    """Epoch milliseconds as date and time (UTC)."""
-    moment = _moment(at)
-    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else "unknown"
+    time = moment(at, "%H:%M:%S.%f")
+    return time if time == "unknown" else time[:-3]
 
 
 def lasted(milliseconds: int) -> str:
@@ -134,17 +132,9 @@ def _no_answer(span: Span, key: str) -> bool:
     return span.name == "provider.request" and key == "status" and value == 0 and value is not False
 
 
-def _told(words: str, value: Any) -> str:
+def _filled(words: str, value: Any) -> str:
     return words.replace("|s", "" if value == 1 else "s").format(text(value))
 
 
 def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15 else text(value, 40)
-
-
-def _moment(at: int) -> datetime | None:
-    # A close record without its open may carry a duration that leads back before the first year.
-    try:
-        return datetime.fromtimestamp(at / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None

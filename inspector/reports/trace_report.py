@@ -1,16 +1,16 @@
-"""A conversation's trace as plain data: what the page's `.json` twin says, with everything that the page clips."""
+"""A conversation's trace as plain data: the page's `.json` twin, with everything that the page clips."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from inspector.conversation.model import Chunk
 from inspector.reports import waterfall
-from inspector.reports.waterfall import Row, TurnRows
+from inspector.reports.json_text import Json, json_fields
+from inspector.reports.waterfall import SpanRow, TurnRows
 from inspector.traces import observe
-from inspector.traces.model import Trace, TraceRecord
+from inspector.traces.model import Step, Trace, TraceRecord
 
 
-def trace_report(trace: Trace, chunks: Sequence[Chunk]) -> dict[str, Any]:
+def trace_report(trace: Trace, chunks: Sequence[Chunk]) -> Json:
     """Times are epoch milliseconds, durations milliseconds; None means unknown. Bodies are named by their digest."""
     return {
         "conversation_id": trace.conversation_id,
@@ -22,59 +22,39 @@ def trace_report(trace: Trace, chunks: Sequence[Chunk]) -> dict[str, Any]:
     }
 
 
-def _turn(turn: TurnRows) -> dict[str, Any]:
+def _turn(turn: TurnRows) -> Json:
     return {
-        "turn_id": turn.turn.turn_id,
-        "state": turn.state,
+        **json_fields(turn, "turn_id=turn.turn_id state"),
         "start": turn.extent[0],
         "end": turn.extent[1],
-        "steps": [_step(row) for row in turn.rows if row.step],
+        "steps": [_step(row.step, row.seqs) for row in turn.rows if row.step],
         "spans": [_span(row) for row in turn.rows],
     }
 
 
-def _step(row: Row) -> dict[str, Any]:
-    step = row.step
-    assert step
+def _step(step: Step, seqs: Sequence[int]) -> Json:
     return {
-        "step_id": step.step_id,
-        "span_id": step.span.span_id,
-        "state": step.span.state,
+        **json_fields(step, "step_id span_id=span.span_id state=span.state"),
         "finish_reason": observe.finish_reason(step),
         "prompt_body": step.prompt.body if step.prompt else None,
         "request_body": step.request.body if step.request else None,
         "attempts": len(step.requests),
         "tool_calls": [span.span_id for span in step.tool_calls],
-        "seqs": list(row.seqs),
+        "seqs": list(seqs),
     }
 
 
-def _span(row: Row) -> dict[str, Any]:
+def _span(row: SpanRow) -> Json:
     span = row.span
     return {
-        "span_id": span.span_id,
-        "name": span.name,
-        "kind": row.kind,
-        "depth": row.depth,
-        "state": span.state,
-        "start": span.start,
-        "duration_ms": row.duration,
+        **json_fields(row, "span_id=span.span_id name=span.name kind depth state=span.state start=span.start duration_ms=duration"),
         "status": span.closed.status if span.closed else None,
-        "words": list(row.words),
-        "trouble": list(row.trouble),
-        "seqs": list(row.seqs),
-        "attributes": span.attributes,
+        **json_fields(row, "words trouble=problems seqs attributes=span.attributes"),
         "links": [dict(link) for record in (span.opened, span.closed) if record for link in record.links],
         "body": span.body,
         "logs": [_log(record) for record in span.logs],
     }
 
 
-def _log(record: TraceRecord) -> dict[str, Any]:
-    return {
-        "at": record.timestamp,
-        "level": record.level,
-        "message": record.message,
-        "attributes": dict(record.attributes),
-        "body": record.body,
-    }
+def _log(record: TraceRecord) -> Json:
+    return {**json_fields(record, "at=timestamp level message"), "attributes": dict(record.attributes), "body": record.body}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.reports import span_words, waterfall
-from inspector.reports.waterfall import Line, Row, TurnRows
+from inspector.reports.waterfall import LogLine, SpanRow, TurnRows
 from inspector.traces.model import Trace
 
 SEQS_SHOWN = 8
@@ -29,7 +29,7 @@ def trace_lines(trace: Trace, chunks: Sequence[Chunk]) -> Iterator[str]:
     if trace.logs:
         yield ""
         yield "Log lines of no span:"
-        yield from (_log(Line(record)) for record in trace.logs)
+        yield from (_log(LogLine(record)) for record in trace.logs)
 
 
 def _head(turn: TurnRows) -> str:
@@ -38,14 +38,14 @@ def _head(turn: TurnRows) -> str:
     return f"Turn {turn.number}, {turn.turn.turn_id}: {turn.day}, {at_least}{turn.lasted}{state}{gap}"
 
 
-def _lines(row: Row, name: str, time: str = "") -> Iterator[str]:
+def _lines(row: SpanRow, name: str, time: str = "") -> Iterator[str]:
     stored = [f"stored as seq {span_text(row.seqs, SEQS_SHOWN)}"] if row.seqs else []
-    said = "; ".join((*row.words, *row.trouble, *stored))
+    details = "; ".join((*row.words, *row.problems, *stored))
     indent = "  " * (min(row.depth, 6) + 1)
-    yield f"{indent}{time or row.clock} {span_words.text(name, 200)}, {row.lasted}{f': {said}' if said else ''}"
+    yield f"{indent}{time or row.clock} {span_words.text(name, 200)}, {row.lasted}{f': {details}' if details else ''}"
     for line in row.logs:
         yield f"{indent}  {_log(line)}"
 
 
-def _log(line: Line) -> str:
+def _log(line: LogLine) -> str:
     return f"{line.clock} {line.record.level or 'log'}: {line.text}"

@@ -1,4 +1,4 @@
-"""The branches of a session as rows for drawing, like a commit graph: straight runs folded, one window of rows, and the rails beside them."""
+"""The branches of a session as rows for drawing, like a commit graph: straight runs folded, one window of rows, and the rails next to them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ from inspector.reports.visible import visible
 
 WINDOW = 300
 SMALL = 40
-"""Nodes up to which nothing is folded but what a compaction stands for."""
+"""Nodes up to which only what a compaction replaces is folded."""
 CROWDED = 100
-"""Rows up to which every branch is shown; beyond, one that holds nothing to be noted is one row."""
+"""Rows up to which every branch is shown; beyond, a branch without marks is one row."""
 SHOWN_MARKS = 5
-"""Damages, and calls without result, that stand above the tree; it says how many there are."""
+"""Damages, and calls without result, that are listed above the tree, with their number."""
 _FOLDED_FROM = 3
 _LAST = 4
 """Entries before the end of the path that are always shown."""
@@ -29,7 +29,7 @@ _BOUNDS = ("compaction", "branch_summary", "reset", "leaf")
 
 @dataclass(frozen=True, slots=True)
 class Rails:
-    """What is drawn beside a row, in pixels: lines over its whole height, from above to its dot, in a curve to it, and from it down.
+    """What is drawn next to a row, in pixels: lines over its whole height, from above to its dot, in a curve to it, and from it down.
 
     A line has the style of what it leads to: live, led (where the reader goes on against the stored parents), other, cut (where no program
     goes along it); "" = no line.
@@ -45,8 +45,8 @@ class Rails:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
-    """A mark, the node it stands on, and the row to look at: its node, and the page of rows where that is another one."""
+class PlacedMark:
+    """A mark, its node, and the row to look at: its node, and the page of rows where that is another one."""
 
     mark: Mark
     node: int
@@ -56,7 +56,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TreeRow:
     """An entry, or `folded` ones of a straight run up to `last_line`. `leaf` is what the address calls it, "" where it can be no leaf.
 
     `seq` is that of its first chunk where the timeline shows it.
@@ -72,7 +72,7 @@ class Row:
     leaf: str
     at: int | None
     tags: tuple[str, ...] = ()
-    marks: tuple[Noted, ...] = ()
+    marks: tuple[PlacedMark, ...] = ()
     folded: int = 0
     last_line: int = 0
     is_summarised: bool = False
@@ -85,13 +85,12 @@ class Row:
         """Of its dot: cross for what a program cannot read or trips over, ring for what is not on the path."""
         if self.folded:
             return "fold"
-        if any(noted.mark.is_damage and noted.mark.kind != NO_RESULT for noted in self.marks):
+        if any(placed.mark.is_damage and placed.mark.kind != NO_RESULT for placed in self.marks):
             return "cross"
         return "leaf" if self.is_leaf else "dot" if self.state == LIVE else "ring"
 
     @property
-    def said(self) -> str:
-        """Its state in words."""
+    def state_words(self) -> str:
         return "after compaction" if self.is_summarised else "other branch" if self.state == "other" else self.state
 
 
@@ -100,7 +99,7 @@ class TreeView:
     """`start` is the row that the window begins with; `earlier` and `later` begin its neighbors, None where there is none."""
 
     branches: Branches
-    rows: tuple[Row, ...]
+    rows: tuple[TreeRow, ...]
     start: int
     total: int
     earlier: int | None
@@ -113,14 +112,14 @@ class TreeView:
     lost: int
     """Entries above a cut in the path: it would reach them if the file were whole."""
     unread: int
-    damage: tuple[Noted, ...]
+    damage: tuple[PlacedMark, ...]
     damaged: int
-    missing: tuple[Noted, ...]
+    missing: tuple[PlacedMark, ...]
     lacking: int
-    leaf: Noted | None
+    leaf: PlacedMark | None
     lost_leaf: str
     """What addresses call the last of the lost entries."""
-    asked: str
+    requested_leaf: str
 
     @property
     def see(self) -> str:
@@ -137,202 +136,201 @@ class TreeView:
     @property
     def is_unknown(self) -> bool:
         """Whether the address asks for a leaf that this content does not have."""
-        return bool(self.asked) and not self.branches.chosen
+        return bool(self.requested_leaf) and not self.branches.chosen
 
 
 def share(part: int, whole: int) -> str:
     """`37 of 189 entries, 20 %`: never 0 % or 100 % of what is not none or all."""
-    percents = 100 * part / whole if whole else 0
-    said = f"{percents:.0f} %" if part in (0, whole) or 1 <= percents <= 99 else "under 1 %" if percents < 1 else "over 99 %"
-    return f"{part:,} of {whole:,} {'entry' if whole == 1 else 'entries'}, {said}"
+    percent = 100 * part / whole if whole else 0
+    percentage = f"{percent:.0f} %" if part in (0, whole) or 1 <= percent <= 99 else "under 1 %" if percent < 1 else "over 99 %"
+    return f"{part:,} of {whole:,} {'entry' if whole == 1 else 'entries'}, {percentage}"
 
 
-def forks(found: Branches) -> list[int]:
-    return [node.index for node in found.nodes if len(found.below(node.index)) > 1]
+def forks(tree: Branches) -> list[int]:
+    return [node.index for node in tree.nodes if len(tree.below(node.index)) > 1]
 
 
-def tree_view(found: Branches, own: tuple[OwnLeaf, ...] = (), start: int = 0, unfolded: int | None = None, asked: str = "") -> TreeView:
-    """`start`: the first row; `unfolded`: the first node of a run that is to be shown whole; `asked`: the leaf as the address has it."""
-    kept = {each.leaf for each in own}
-    runs = _runs(found, unfolded, kept)
+def tree_view(
+    tree: Branches, own: tuple[OwnLeaf, ...] = (), start: int = 0, unfolded: int | None = None, requested_leaf: str = ""
+) -> TreeView:
+    """`start`: the first row; `unfolded`: the first node of a run that is to be shown whole; `requested_leaf`: as the address has it."""
+    leaf_ids = {own_leaf.leaf for own_leaf in own}
+    runs = _runs(tree, unfolded, leaf_ids)
     start = min(start, max(0, len(runs) - 1))
     window = runs[start : start + WINDOW]
     places = {index: at for at, run in enumerate(runs) for index in (run[0], run[-1])}
 
-    def noted(index: int, mark: Mark, looks: int | None) -> Noted:
+    def placed(index: int, mark: Mark, looks: int | None) -> PlacedMark:
         at = places.get(looks) if looks is not None else None
         page = None if at is None or start <= at < start + WINDOW else at // WINDOW * WINDOW
-        return Noted(mark, index, looks if at is not None else None, found.nodes[index if looks is None else looks].line, page)
+        return PlacedMark(mark, index, looks if at is not None else None, tree.nodes[index if looks is None else looks].line, page)
 
-    rails = _rails(found, {index for run in window for index in (run[0], run[-1])}, max((found.lane[run[0]] for run in window), default=0))
+    rails = _rails(tree, {index for run in window for index in (run[0], run[-1])}, max((tree.lane[run[0]] for run in window), default=0))
     readers: dict[str, tuple[str, ...]] = {}
-    for each in own:
-        readers[each.leaf] = (*readers.get(each.leaf, ()), *each.readers)
+    for own_leaf in own:
+        readers[own_leaf.leaf] = (*readers.get(own_leaf.leaf, ()), *own_leaf.readers)
     rows = tuple(
-        _row(found, run, rails, tuple(noted(run[0], mark, mark.to) for mark in found.marks.get(run[0], ())), readers) for run in window
+        _row(tree, run, rails, tuple(placed(run[0], mark, mark.to) for mark in tree.marks.get(run[0], ())), readers) for run in window
     )
-    # Records of one line have the same fate: what befell the line is said once.
-    said = {
-        (mark.kind, mark.text, found.nodes[index].line): (index, mark) for index, mark in reversed(found.damage) if mark.kind != NO_RESULT
+    # Records of one line share its damage, which is listed once.
+    damage_by_line = {
+        (mark.kind, mark.text, tree.nodes[index].line): (index, mark) for index, mark in reversed(tree.damage) if mark.kind != NO_RESULT
     }
-    damage = list(reversed(said.values()))
-    missing = [(index, mark) for index, mark in found.damage if mark.kind == NO_RESULT]
-    leaf = None if found.leaf is None else noted(found.leaf, Mark("leaf", "", found.leaf, False), found.leaf)
-    states = Counter(found.state)
+    damage = list(reversed(damage_by_line.values()))
+    missing = [(index, mark) for index, mark in tree.damage if mark.kind == NO_RESULT]
+    leaf = None if tree.leaf is None else placed(tree.leaf, Mark("leaf", "", tree.leaf, False), tree.leaf)
+    states = Counter(tree.state)
     return TreeView(
-        found, rows, start, len(runs), max(0, start - WINDOW) if start else None, start + WINDOW if start + WINDOW < len(runs) else None,
-        own, found.entries, len(found.leaves), len(forks(found)), sum(node.type == "compaction" for node in found.nodes),
+        tree, rows, start, len(runs), max(0, start - WINDOW) if start else None, start + WINDOW if start + WINDOW < len(runs) else None,
+        own, tree.entries, len(tree.leaves), len(forks(tree)), sum(node.type == "compaction" for node in tree.nodes),
         states[LOST], states[UNREAD],
-        tuple(noted(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
-        tuple(noted(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf,
-        "" if found.last_lost is None else visible(found.nodes[found.last_lost].key), asked,
+        tuple(placed(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
+        tuple(placed(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf,
+        "" if tree.last_lost is None else visible(tree.nodes[tree.last_lost].key), requested_leaf,
     )  # fmt: skip
 
 
-def _runs(found: Branches, unfolded: int | None, kept: set[str]) -> list[tuple[int, ...]]:
-    """The nodes in the order of drawing: straight runs stand together, and where that is still too much, whole branches beside the way."""
-    runs = _straight(found, found.order, unfolded)
+def _runs(tree: Branches, unfolded: int | None, leaf_ids: set[str]) -> list[tuple[int, ...]]:
+    """The nodes in the order of drawing: straight runs are folded, and where that is still too much, whole branches off the path."""
+    runs = _straight(tree, tree.order, unfolded)
     if len(runs) <= CROWDED:
         return runs
-    noted = [0] * (len(found.order) + 1)
-    for at, index in enumerate(found.order):
-        noted[at + 1] = noted[at] + (index in found.marks or index == unfolded or (found.nodes[index].id in kept))
+    noted = [0] * (len(tree.order) + 1)
+    for at, index in enumerate(tree.order):
+        noted[at + 1] = noted[at] + (index in tree.marks or index == unfolded or (tree.nodes[index].id in leaf_ids))
     result: list[tuple[int, ...]] = []
-    at, rest = 0, 0
-    while at < len(found.order):
-        index = found.order[at]
-        end = found.end[index] + 1
-        if found.lane[index] == 1 and end - at >= _FOLDED_FROM and noted[end] == noted[at] and found.heavy[found.up[index]] != index:
-            result += [*_straight(found, found.order[rest:at], unfolded), tuple(found.order[at:end])]
-            at = rest = end
+    at, pending_from = 0, 0
+    while at < len(tree.order):
+        index = tree.order[at]
+        end = tree.end[index] + 1
+        if tree.lane[index] == 1 and end - at >= _FOLDED_FROM and noted[end] == noted[at] and tree.heavy[tree.up[index]] != index:
+            result += [*_straight(tree, tree.order[pending_from:at], unfolded), tuple(tree.order[at:end])]
+            at = pending_from = end
         else:
             at += 1
-    return result + _straight(found, found.order[rest:], unfolded)
+    return result + _straight(tree, tree.order[pending_from:], unfolded)
 
 
-def _straight(found: Branches, order: Sequence[int], unfolded: int | None) -> list[tuple[int, ...]]:
-    """What goes straight on and needs no look of its own stands together."""
-    fold = len(found.nodes) > SMALL
+def _straight(tree: Branches, order: Sequence[int], unfolded: int | None) -> list[tuple[int, ...]]:
+    """Runs of nodes that go straight on and need no row of their own."""
+    fold = len(tree.nodes) > SMALL
     runs: list[tuple[int, ...]] = []
-    held: list[int] = []
+    run: list[int] = []
 
     def close() -> None:
-        runs.extend([tuple(held)] if len(held) >= _FOLDED_FROM and held[0] != unfolded else [(index,) for index in held])
-        held.clear()
+        runs.extend([tuple(run)] if len(run) >= _FOLDED_FROM and run[0] != unfolded else [(index,) for index in run])
+        run.clear()
 
     for index in order:
-        if (not fold and index not in found.summarised) or _stands_out(found, index):
+        if (not fold and index not in tree.summarised) or _is_distinct(tree, index):
             close()
             runs.append((index,))
             continue
-        if held and _looks(found, held[-1]) != _looks(found, index):
+        if run and _looks(tree, run[-1]) != _looks(tree, index):
             close()
-        held.append(index)
+        run.append(index)
     close()
     return runs
 
 
-def _looks(found: Branches, index: int) -> tuple[str, bool]:
-    return found.state[index], index in found.summarised
+def _looks(tree: Branches, index: int) -> tuple[str, bool]:
+    return tree.state[index], index in tree.summarised
 
 
-def _stands_out(found: Branches, index: int) -> bool:
+def _is_distinct(tree: Branches, index: int) -> bool:
     """First of a branch, fork, leaf, compaction, damage: what a straight run must not hide."""
-    above = found.up[index]
-    begins = above < 0 or found.heavy[above] != index or found.link[index] not in (STORED, REBASED)
-    ends = len(found.children[index]) != 1 or not found.below(index) or index in found.path[-_LAST:]
-    return begins or ends or index in found.marks or found.nodes[index].type in _BOUNDS
+    above = tree.up[index]
+    begins = above < 0 or tree.heavy[above] != index or tree.link[index] not in (STORED, REBASED)
+    ends = len(tree.children[index]) != 1 or not tree.below(index) or index in tree.path[-_LAST:]
+    return begins or ends or index in tree.marks or tree.nodes[index].type in _BOUNDS
 
 
-def _style(found: Branches, index: int) -> str:
+def _style(tree: Branches, index: int) -> str:
     """Of the line that leads to a node."""
-    how = found.link[index]
+    how = tree.link[index]
     if how in (CUT, UNPLACED):
         return "cut"
-    way = (LIVE, LINK)
-    if found.state[index] in way and found.up[index] >= 0 and found.state[found.up[index]] in way:
+    path_states = (LIVE, LINK)
+    if tree.state[index] in path_states and tree.up[index] >= 0 and tree.state[tree.up[index]] in path_states:
         return "led" if how == REBASED else "live"
     return "other"
 
 
-def _rails(found: Branches, wanted: set[int], widest: int) -> dict[int, Rails]:
+def _rails(tree: Branches, shown: set[int], widest: int) -> dict[int, Rails]:
     """One walk over all nodes: `pending` is, for each lane, the style of what still comes in it further down."""
     pending: list[str] = []
     result: dict[int, Rails] = {}
-    for index in found.order:
-        lane = found.lane[index]
+    for index in tree.order:
+        lane = tree.lane[index]
         del pending[lane:]
-        if index in wanted:
-            result[index] = _rail(found, index, pending, widest)
-        heavy = found.heavy[index]
-        pending.append(_style(found, heavy) if heavy >= 0 else "")
+        if index in shown:
+            result[index] = _rail(tree, index, pending, widest)
+        heavy = tree.heavy[index]
+        pending.append(_style(tree, heavy) if heavy >= 0 else "")
     return result
 
 
-def _rail(found: Branches, index: int, pending: Iterable[str], widest: int) -> Rails:
-    lane, above, heavy = found.lane[index], found.up[index], found.heavy[index]
+def _rail(tree: Branches, index: int, pending: Iterable[str], widest: int) -> Rails:
+    lane, above, heavy = tree.lane[index], tree.up[index], tree.heavy[index]
     x = _EDGE + _STEP * lane
-    straight = above >= 0 and found.heavy[above] == index
+    straight = above >= 0 and tree.heavy[above] == index
     curve = f"M{x - _STEP} 0C{x - _STEP} {_DOT - 4} {x} 2 {x} {_DOT}" if above >= 0 and not straight else ""
-    style = _style(found, index)
-    passing = tuple((_EDGE + _STEP * at, each) for at, each in enumerate(pending) if each)
-    below = _style(found, heavy) if heavy >= 0 else ""
+    style = _style(tree, index)
+    passing = tuple((_EDGE + _STEP * at, line_style) for at, line_style in enumerate(pending) if line_style)
+    below = _style(tree, heavy) if heavy >= 0 else ""
     return Rails(2 * _EDGE + _STEP * widest, x, passing, style if straight else "", below, curve, style if curve else "")
 
 
 def _row(
-    found: Branches, run: tuple[int, ...], rails: Mapping[int, Rails], marks: tuple[Noted, ...], readers: Mapping[str, tuple[str, ...]]
-) -> Row:
+    tree: Branches, run: tuple[int, ...], rails: Mapping[int, Rails], marks: tuple[PlacedMark, ...], readers: Mapping[str, tuple[str, ...]]
+) -> TreeRow:
     index = run[0]
-    node, state = found.nodes[index], found.state[index]
+    node, state = tree.nodes[index], tree.state[index]
     first = node.chunks[0]
-    row = Row(
+    row = TreeRow(
         node, rails[index], state, letter(_role(first)), what(node), words(node), first.seq if state == LIVE else None,
-        visible(found.nodes[run[-1]].key) if found.ends(run[-1]) else "", first.at, marks=marks, is_summarised=index in found.summarised,
-        is_leaf=index == found.leaf,
+        visible(tree.nodes[run[-1]].key) if tree.ends(run[-1]) else "", first.at, marks=marks, is_summarised=index in tree.summarised,
+        is_leaf=index == tree.leaf,
     )  # fmt: skip
     if len(run) == 1:
-        return replace(row, tags=tuple(_tags(found, index, readers)))
-    counts = Counter(what(found.nodes[each]) for each in run).most_common()
-    said = ", ".join(f"{count:,} {name}" for name, count in counts[:5]) + (", …" if len(counts) > 5 else "")
-    last = max(found.nodes[each].line for each in run)
-    is_branch = found.place[run[-1]] == found.end[index]
-    leaves = sum(not found.below(each) for each in run) if is_branch else 0
-    return replace(row, rails=replace(row.rails, below=rails[run[-1]].below), words=said, folded=len(run), last_line=last, leaves=leaves)
+        return replace(row, tags=tuple(_tags(tree, index, readers)))
+    counts = Counter(what(tree.nodes[member]) for member in run).most_common()
+    summary = ", ".join(f"{count:,} {name}" for name, count in counts[:5]) + (", …" if len(counts) > 5 else "")
+    last = max(tree.nodes[member].line for member in run)
+    is_branch = tree.place[run[-1]] == tree.end[index]
+    leaves = sum(not tree.below(member) for member in run) if is_branch else 0
+    return replace(row, rails=replace(row.rails, below=rails[run[-1]].below), words=summary, folded=len(run), last_line=last, leaves=leaves)
 
 
 def _role(chunk: Chunk) -> str:
     return chunk.role or "system"
 
 
-def _tags(found: Branches, index: int, readers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    node = found.nodes[index]
-    below = found.below(index)
-    is_last = found.state[index] != REPLACED
-    if index == found.leaf:
-        yield "leaf, chosen by you" if found.chosen else "live leaf"
+def _tags(tree: Branches, index: int, readers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    node = tree.nodes[index]
+    below = tree.below(index)
+    is_last = tree.state[index] != REPLACED
+    if index == tree.leaf:
+        yield "leaf, chosen by you" if tree.chosen else "live leaf"
     elif not below and node.is_entry and node.is_read and is_last and node.type != "leaf":
         yield "leaf"
-    taken = readers.get(node.id, ()) if is_last else ()
-    if taken and (index != found.leaf or found.chosen):
-        yield f"leaf of {taken[0] if len(taken) == 1 else f'{len(taken)} readers'}"
+    leaf_readers = readers.get(node.id, ()) if is_last else ()
+    if leaf_readers and (index != tree.leaf or tree.chosen):
+        yield f"leaf of {leaf_readers[0] if len(leaf_readers) == 1 else f'{len(leaf_readers)} readers'}"
     if len(below) > 1:
         yield f"fork: {len(below)} branches"
 
 
-def of_tree(shown: Timeline, tree: Conversation | None, found: Branches | None) -> Timeline:
-    """The rows of a path as chunks of the whole file: their places in it, and for a call where its result stands on another branch."""
-    if tree is None or found is None:
+def of_tree(shown: Timeline, tree: Conversation | None, branches: Branches | None) -> Timeline:
+    """The rows of a path as chunks of the whole file: their places in it, and for a call where its result is on another branch."""
+    if tree is None or branches is None:
         return shown
     places = {chunk.key: at for at, chunk in enumerate(tree.chunks)}
-    elsewhere = {each.call.key: (each.result, each.where) for each in found.missing if each.result is not None}
-    lines = {chunk.key: node.line for node in found.nodes for chunk in node.chunks}
+    elsewhere = {gap.call.key: (gap.result, gap.where) for gap in branches.missing if gap.result is not None}
+    lines = {chunk.key: node.line for node in branches.nodes for chunk in node.chunks}
     rows = tuple(
         replace(
-            row,
-            position=places.get(row.chunk.key, row.position),
-            elsewhere=elsewhere.get(row.chunk.key),
-            line=lines.get(row.chunk.key),
+            row, position=places.get(row.chunk.key, row.position), elsewhere=elsewhere.get(row.chunk.key), line=lines.get(row.chunk.key)
         )
         for row in shown.rows
     )

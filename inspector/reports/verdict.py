@@ -1,4 +1,4 @@
-"""The one sentence that stands first: what is damaged, whether anybody would notice, and what the next turn will do."""
+"""The headline of a conversation: what is damaged, whether anybody would notice, and what the next turn will do."""
 
 from collections.abc import Sequence
 
@@ -15,30 +15,34 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> st
     masked = [finding for finding in findings if finding.rule == MASKED and finding.severity is not Severity.NOTE]
     serious = [finding for finding in findings if finding.severity is not Severity.NOTE and finding not in masked]
     if not case.conversation.chunks:
-        return f"The store holds no chunks of this conversation{_known(findings)}."
+        return f"The store has no chunks of this conversation{_first_finding(findings)}."
     if case.reading.failure:
         closed = f"{_where(serious)}, and {case.reading.reader} cannot open it: {case.reading.failure}."
         return closed[0].upper() + closed[1:]
     done = _done_by_reader(case)
     how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""
-    read = f", {'but' if _intact(serious) else 'and'} {case.reading.reader} {how}{' and '.join(done)}" if done else ""
-    read += _meant(case, serious)
-    rest = "of the rest, " if masked else ""
-    sentence = f"{_unknown(masked)}{_symptom(case, serious)}{rest}{_where(serious)}{read}; {_next(case, serious, judgement)}."
+    read = (
+        f", {'and' if Origin.STORE in {finding.origin for finding in serious} else 'but'} {case.reading.reader} {how}{' and '.join(done)}"
+        if done
+        else ""
+    )
+    read += _intentional_omissions(case, serious)
+    lead = "of the rest, " if masked else ""
+    sentence = f"{_unknown(masked)}{_symptom(case, serious)}{lead}{_where(serious)}{read}; {_next(case, serious, judgement)}."
     return sentence[0].upper() + sentence[1:]
 
 
-def _known(findings: Sequence[Finding]) -> str:
-    """What rules say of a conversation of which there is nothing to read: the most dangerous finding, and how many more."""
+def _first_finding(findings: Sequence[Finding]) -> str:
+    """The most dangerous finding of a conversation without chunks, and how many more."""
     if not findings:
         return ""
     more = f" (and {len(findings) - 1} more findings)" if len(findings) > 2 else " (and 1 more finding)" if len(findings) == 2 else ""
-    said = findings[0].message.removesuffix(".")
-    return f": {said[:1].lower()}{said[1:]}{more}"
+    message = findings[0].message.removesuffix(".")
+    return f": {message[:1].lower()}{message[1:]}{more}"
 
 
 def _unknown(masked: Sequence[Finding]) -> str:
-    """Content that telemetry masked comes first: of a body with a mask nothing can be said to be whole."""
+    """Content that telemetry masked comes first: a body with a mask cannot be judged as complete."""
     if not masked:
         return ""
     return f"telemetry masked the thinking at seq {span_text(masked[0].seqs, NAMED)}, and what was sent is unknown; "
@@ -54,10 +58,6 @@ def _symptom(case: Case, serious: Sequence[Finding]) -> str:
     return f"{'the last turn' if is_last else 'a turn'} ended in a tool call written as text (seq {leaked[-1].seqs[0]}); "
 
 
-def _intact(serious: Sequence[Finding]) -> bool:
-    return Origin.STORE not in {finding.origin for finding in serious}
-
-
 def _where(serious: Sequence[Finding]) -> str:
     faults = [finding.origin for finding in serious]
     if not serious:
@@ -69,37 +69,39 @@ def _where(serious: Sequence[Finding]) -> str:
 
 
 def _done_by_reader(case: Case) -> list[str]:
-    """`reads 9 messages as 3` counts what the client goes on with; a message that is only left out is said as that.
+    """`reads 9 messages as 3` counts what the client goes on with; a message that is only left out is reported as that.
 
-    Not of a tree: there a row is a message for every client, and what a summary took the place of is no loss.
+    Not of a tree: there a row is a message for every client, and what a summary replaces is no loss.
     """
     done = []
     if case.tree is None and len(case.reading.grouped) != len(case.messages):
         done.append(f"reads {len(case.messages)} messages as {len(case.reading.messages)}")
-    gone = [seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs]
-    if gone:
-        done.append(f"leaves out seq {span_text(sorted(gone), 3)}")
+    seqs = [seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs]
+    if seqs:
+        done.append(f"leaves out seq {span_text(sorted(seqs), 3)}")
     return done
 
 
-def _meant(case: Case, serious: Sequence[Finding]) -> str:
-    """What a compaction, an edit of the context or another branch leaves out, calmly: of a tree, where somebody chose so and the file says it."""
+def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
+    """What a compaction, an edit of the context or another branch leaves out of a tree on purpose."""
     if case.tree is None:
         return ""
-    held = [chunk for chunk in case.tree.chunks if "entry" in chunk.payload]
+    chunks = [chunk for chunk in case.tree.chunks if "entry" in chunk.payload]
     # Once each, though an entry may be named twice.
-    meant = {chunk.key: dropped.why for dropped in case.reading.dropped if dropped.intentional for chunk in dropped.chunks}
-    bound = next((word for word in ("compaction", "reset") if any(why.startswith(f"before the {word}") for why in meant.values())), "")
-    before = sum(why.startswith("before the ") for why in meant.values())
+    intentional = {chunk.key: dropped.why for dropped in case.reading.dropped if dropped.intentional for chunk in dropped.chunks}
+    bound = next(
+        (word for word in ("compaction", "reset") if any(why.startswith(f"before the {word}") for why in intentional.values())), ""
+    )
+    before = sum(why.startswith("before the ") for why in intentional.values())
     # Where a parent is damaged, what is off the path is a loss, and its finding says so.
-    off = 0 if any(finding.code.startswith(("TREE", "STORE")) for finding in serious) else len(held) - len(case.conversation.chunks)
-    edited = len(meant) - before
-    said = [
-        *([f"{before:,} stand{'s' * (before == 1)} before the {bound}"] if before else []),
+    off = 0 if any(finding.code.startswith(("TREE", "STORE")) for finding in serious) else len(chunks) - len(case.conversation.chunks)
+    edited = len(intentional) - before
+    parts = [
+        *([f"{before:,} {'is' if before == 1 else 'are'} before the {bound}"] if before else []),
         *([f"{edited:,} {'is' if edited == 1 else 'are'} left out or replaced on purpose"] if edited else []),
-        *([f"{off:,} stand{'s' * (off == 1)} on other branches"] if off > 0 else []),
+        *([f"{off:,} {'is' if off == 1 else 'are'} on other branches"] if off > 0 else []),
     ]
-    return f"; {len(held) - before - edited - max(off, 0):,} of {len(held):,} chunks are read, {' and '.join(said)}" if said else ""
+    return f"; {len(chunks) - before - edited - max(off, 0):,} of {len(chunks):,} chunks are read, {' and '.join(parts)}" if parts else ""
 
 
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:

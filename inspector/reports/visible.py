@@ -2,7 +2,7 @@
 
 import re
 
-# Controls but tab and newline, invisible and direction-changing characters, and surrogates that stand alone.
+# Controls but tab and newline, invisible and direction-changing characters, and lone surrogates.
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
 CLIP = 1500
 

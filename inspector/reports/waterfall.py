@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk
 from inspector.reports import span_words
+from inspector.reports.clock import moment
 from inspector.traces.model import Span, Step, Trace, TraceRecord, Turn
 from inspector.traces.written import StoredRows, written
 
@@ -19,7 +20,7 @@ Extent = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """A log record."""
 
     record: TraceRecord
@@ -38,10 +39,10 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SpanRow:
     """One span; `x` and `width` are on the axis of the turn, `seqs` are the chunks that it wrote.
 
-    `words` say what it did and how it ended, `trouble` what went wrong or is unknown.
+    `words` say what it did and how it ended, `problems` what went wrong or is unknown.
     """
 
     span: Span
@@ -49,7 +50,7 @@ class Row:
     x: float
     width: float
     words: tuple[str, ...]
-    trouble: tuple[str, ...]
+    problems: tuple[str, ...]
     seqs: tuple[int, ...] = ()
     step: Step | None = None
 
@@ -67,7 +68,7 @@ class Row:
 
     @property
     def day(self) -> str:
-        return span_words.day(self.span.start)
+        return moment(self.span.start)
 
     @property
     def duration(self) -> int | None:
@@ -97,8 +98,8 @@ class Row:
         return tuple(span_words.text(jsontext.compact(dict(link))) for record in records if record for link in record.links)
 
     @property
-    def logs(self) -> tuple[Line, ...]:
-        return tuple(map(Line, self.span.logs))
+    def logs(self) -> tuple[LogLine, ...]:
+        return tuple(map(LogLine, self.span.logs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +110,11 @@ class TurnRows:
     turn: Turn
     extent: Extent
     gap: str
-    rows: tuple[Row, ...]
+    rows: tuple[SpanRow, ...]
 
     @property
     def day(self) -> str:
-        return span_words.day(self.extent[0])
+        return moment(self.extent[0])
 
     @property
     def lasted(self) -> str:
@@ -139,13 +140,13 @@ def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
     )
 
 
-def lane(trace: Trace) -> tuple[Row, ...]:
+def lane(trace: Trace) -> tuple[SpanRow, ...]:
     """Spans outside of turns: repairs by the loader, cache warming, compaction. Hours apart, so they have no axis."""
-    return tuple(Row(span, depth, 0, 0, span_words.words(span), span_words.trouble(span)) for span, depth in _flat(trace.lane))
+    return tuple(SpanRow(span, depth, 0, 0, span_words.words(span), span_words.problems(span)) for span, depth in _flat(trace.lane))
 
 
 def headline(trace: Trace) -> str:
-    """The one sentence that stands first."""
+    """The headline of the page."""
     steps = trace.steps()
     counted = (
         (len(trace.turns), "turn"),
@@ -183,34 +184,34 @@ def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
     for span, place, step_id in spans(trace):
         logs += span.logs
         if any(record and record.body == digest for record in (span.opened, span.closed)):
-            owners.append((f"{place}, {span_words.label(span)} of {span_words.day(span.start)}", step_id))
-    return owners + [(f"log line of {span_words.day(record.timestamp)}", "") for record in logs if record.body == digest]
+            owners.append((f"{place}, {span_words.label(span)} of {moment(span.start)}", step_id))
+    return owners + [(f"log line of {moment(record.timestamp)}", "") for record in logs if record.body == digest]
 
 
-def _rows(turn: Turn, extent: Extent, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[Row]:
+def _rows(turn: Turn, extent: Extent, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[SpanRow]:
     steps = {id(step.span): step for step in turn.steps}
     attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
     for span, depth in _flat(_roots(turn)):
         step = steps.get(id(span))
         stored = by_step.get(step.step_id, ()) if step else rows.of_call(turn, span) if span.name == "tool-call" else ()
-        words, trouble = span_words.words(span, attempts.get(id(span))), span_words.trouble(span, step)
-        yield Row(span, depth, *_bar(span, extent), words, trouble, tuple(chunk.seq for chunk in stored), step)
+        words, problems = span_words.words(span, attempts.get(id(span))), span_words.problems(span, step)
+        yield SpanRow(span, depth, *_bar(span, extent), words, problems, tuple(chunk.seq for chunk in stored), step)
 
 
 def _roots(turn: Turn) -> list[Span]:
-    """The turn's own span first: what hangs under it is reached through it, and the others stand beside it."""
+    """The turn's own span first, which leads to its descendants; then the other roots."""
     own = [turn.span] if turn.span else []
     return [*own, *sorted([*(step.span for step in turn.steps), *turn.other], key=lambda span: span.start)]
 
 
 def _flat(roots: Sequence[Span]) -> Iterator[tuple[Span, int]]:
     """Spans from the top, each once, with their depth; children are in order of start."""
-    seen: set[int] = set()
+    seen_ids: set[int] = set()
     stack = [(span, 0) for span in reversed(roots)]
     while stack:
         span, depth = stack.pop()
-        if id(span) not in seen:
-            seen.add(id(span))
+        if id(span) not in seen_ids:
+            seen_ids.add(id(span))
             yield span, depth
             stack += [(child, depth + 1) for child in reversed(span.children)]
 

@@ -1,14 +1,14 @@
 """What another client would make of the same stored rows: where the two differ first, what gets better, and what gets worse.
 
 A client is a reader and, where its program has several, a converter: `exact+keep-thinking+wrapped` reads with both fixes of the loader and
-sends thinking in tags. What it sends counts, not only what it reads: a fix of the loader may bring leaked call syntax back as an answer.
+sends thinking in tags. What it sends counts, not only what it reads: a fix of the loader may restore leaked call syntax as an answer.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
-from inspector.conversation.model import Chunk, Conversation, Kind, Message
+from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS
@@ -16,7 +16,7 @@ from inspector.programs.registry import program_or_default, programs
 from inspector.projections.base import Prompt
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, fits, names, reader, reader_of
-from inspector.rules.base import Case, Finding, case_of, findings, stored_messages
+from inspector.rules.base import Case, Finding, findings, stored_messages
 from inspector.rules.catalogue import RULES
 from inspector.rules.tool_call_in_thinking import leaks
 
@@ -40,17 +40,17 @@ def client(name: str) -> Client:
     """Raises UnknownReader."""
     base, _, word = name.rpartition("+")
     if any(word in program.converters[1] for program in programs()):
-        found = reader(base)
-        if word not in program_or_default(found.format).converters[1]:
+        base_reader = reader(base)
+        if word not in program_or_default(base_reader.format).converters[1]:
             raise UnknownReader(name)
-        return Client(name, found, word)
+        return Client(name, base_reader, word)
     return Client(name, reader(name), "")
 
 
 def compared_formats(*clients: str) -> list[str]:
     """Of which formats conversations are compared: those that each of the clients reads; none where they are of different programs. Raises UnknownReader."""
     readers = [client(name).reader.name for name in clients]
-    return [each.name for each in FORMATS if all(fits(name, each.name) for name in readers)]
+    return [format_.name for format_ in FORMATS if all(fits(name, format_.name) for name in readers)]
 
 
 def candidates(format_name: str) -> list[str]:
@@ -70,7 +70,7 @@ class Outcome:
 
     `merged` are chunks that start a message of their own and are read as part of the one before; `split` are chunks torn off
     their message; `left_out` reach no request, of these `omitted` is thinking for which the converter has no place; `misnamed` are sent
-    under another role than they were stored with; `spoken` is thinking that is sent as the text of an answer, of which `leaked` holds the
+    under another role than they were stored with; `spoken` is thinking that is sent as the text of an answer, of which `leaked` contains the
     syntax of a call. `path` is all that the reader reaches: of a tree, from its root to the leaf.
     """
 
@@ -101,7 +101,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`better` and `worse` are sentences with their place; `go` and `come` are findings of B beside those of A, where they were asked for."""
+    """`better` and `worse` are sentences with their place; `go` and `come` are findings of B compared to those of A, where they were asked for."""
 
     reader_a: str
     reader_b: str
@@ -129,11 +129,6 @@ class Difference:
         return self.sendable_b and not self.sendable_a
 
 
-def compare(conversation: Conversation, reader_a: str, reader_b: str, projection: str, profile: str) -> Difference:
-    """With nothing known around the conversation. Raises UnknownReader, UnknownProjection, UnknownProfile."""
-    return compare_cases(case_of(conversation, client(reader_a).reader.name), reader_a, reader_b, projection, profile)
-
-
 def compare_cases(case: Case, reader_a: str, reader_b: str, projection: str, profile: str) -> Difference:
     """With the findings that go and come. Raises UnknownReader, UnknownProjection, UnknownProfile."""
     a, b = read_by(case, reader_a), read_by(case, reader_b)
@@ -143,22 +138,24 @@ def compare_cases(case: Case, reader_a: str, reader_b: str, projection: str, pro
 
 def read_by(case: Case, name: str) -> Case:
     """The case as another client reads it: of a tree, the path that it takes. Raises UnknownReader, also for one of another program."""
-    found = reader_of(client(name).reader.name, case.conversation.format)
-    if case.reading.reader == found.name:
+    client_reader = reader_of(client(name).reader.name, case.conversation.format)
+    if case.reading.reader == client_reader.name:
         return case
-    if found.path is not None:
-        return case.with_conversation(case.tree or case.conversation, found.name)
-    return replace(case, reading=found.read(case.conversation))
+    if client_reader.path is not None:
+        return case.with_conversation(case.tree or case.conversation, client_reader.name)
+    return replace(case, reading=client_reader.read(case.conversation))
 
 
 def outcomes(cases: Sequence[tuple[Case, str]], projection: str, profile: str) -> list[Outcome]:
     """One for each client of the same rows, with its name. Clients mostly agree, and what they agree on is sent and judged once."""
-    made: list[tuple[Case, str, Outcome]] = []
+    computed: list[tuple[Case, str, Outcome]] = []
     for case, name in cases:
         converter = client(name).projection(projection)
-        same = next((found for other, used, found in made if _is_read_alike(other, case) and _is_sent_alike(case, used, converter)), None)
-        made.append((case, converter, replace(same, reader=name) if same else outcome(case, name, projection, profile)))
-    return [found for _, _, found in made]
+        same = next(
+            (earlier for other, used, earlier in computed if _is_read_alike(other, case) and _is_sent_alike(case, used, converter)), None
+        )
+        computed.append((case, converter, replace(same, reader=name) if same else outcome(case, name, projection, profile)))
+    return [earlier for _, _, earlier in computed]
 
 
 def _is_read_alike(a: Case, b: Case) -> bool:
@@ -206,7 +203,7 @@ def _omitted(messages: Sequence[Message], prompt: Prompt) -> frozenset[str]:
 
 
 def _spoken(prompt: Prompt) -> dict[str, int]:
-    """Thinking that stands in the text of an answer as it is, without a block or tags that say what it is."""
+    """Thinking that is in the text of an answer unchanged, without a block or tags that mark it."""
     return {
         part.chunk.key: part.chunk.seq
         for message in prompt.messages
@@ -217,7 +214,7 @@ def _spoken(prompt: Prompt) -> dict[str, int]:
 
 
 def _leaked(case: Case) -> frozenset[str]:
-    """Thinking that holds a tool call as text."""
+    """Thinking that contains a tool call as text."""
     return frozenset(chunk.key for turn in turns(case.messages) for chunk, _ in leaks(case, turn) if chunk.kind is Kind.THINKING)
 
 
@@ -246,13 +243,13 @@ def with_findings(difference: Difference, a: Case, b: Case) -> Difference:
     return replace(difference, go=tuple(_missing(before, after)), come=tuple(_missing(after, before)))
 
 
-def _missing(from_: Iterable[Finding], in_: Iterable[Finding]) -> Iterator[Finding]:
-    known = {(found.code, found.key) for found in in_}
-    return (found for found in from_ if (found.code, found.key) not in known)
+def _missing(findings_a: Iterable[Finding], findings_b: Iterable[Finding]) -> Iterator[Finding]:
+    known_keys = {(finding.code, finding.key) for finding in findings_b}
+    return (finding for finding in findings_a if (finding.code, finding.key) not in known_keys)
 
 
 def _of_worth(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """An error chunk is meant to be left out, and nobody can send a row that is no JSON."""
+    """An error chunk is left out on purpose, and nobody can send a row that is no JSON."""
     return (chunk for chunk in chunks if chunk.kind not in (Kind.ERROR, Kind.UNREADABLE))
 
 
@@ -282,7 +279,7 @@ def _boundaries(case: Case) -> tuple[dict[str, int], dict[str, int]]:
 
 _WORDS = (
     ("merged", "no longer read as part of the message before", "read as part of the message before"),
-    ("split", "back in one message with what stands before", "torn off the message before"),
+    ("split", "in one message with the chunks before again", "torn off the message before"),
     ("left_out", "in the request again", "left out of the request"),
     ("misnamed", "sent under the stored role again", "sent under another role"),
     ("spoken", "no longer sent as the model's own answer (thinking)", "sent as the model's own answer (thinking, without tags)"),
@@ -295,7 +292,7 @@ _WORDS = (
 
 
 def _excused(name: str, worse: Outcome, better: Outcome) -> Iterable[str]:
-    """Keys that `worse` gets wrong and that are no gain with `better`: what it does with them is as bad, is told otherwise, or is meant."""
+    """Keys that `worse` gets wrong and that are no gain with `better`: what it does with them is as bad, is reported elsewhere, or is intentional."""
     if name == "left_out":
         # Thinking that a converter leaves out on purpose is no loss, and leaked syntax that comes back as an answer is no gain.
         return {*better.leaked, *worse.omitted}
@@ -314,16 +311,16 @@ def _cut_off(worse: Outcome, better: Outcome) -> list[int]:
 
 def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]]]:
     """(place, (words where this is a gain, words where the same is a loss)) of all that `worse` gets wrong and `better` does not."""
-    found: list[tuple[str, tuple[str, str]]] = []
+    changes: list[tuple[str, tuple[str, str]]] = []
     if worse.failure and not better.failure:
-        # Beside a loader that throws, every chunk would be listed as left out.
+        # With a loader that throws, every chunk would be listed as left out.
         return [("the conversation", ("can be opened again", f"cannot be opened: {worse.failure}"))]
     if better.failure:
         return []
     if better.sendable and not worse.sendable:
-        found.append(("the next request", ("is no longer refused by a known rule", f"is {worse.verdict}")))
+        changes.append(("the next request", ("is no longer refused by a known rule", f"is {worse.verdict}")))
     if seqs := _cut_off(worse, better):
-        found.append(
+        changes.append(
             (f"seq {span_text(seqs)}", ("reached from the last entry again", "not reached from the last entry: hidden from the model"))
         )
     for name, gain, loss in _WORDS:
@@ -331,21 +328,21 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
         excused = _excused(name, worse, better)
         seqs = sorted(seq for key, seq in wrong.items() if key not in right and key not in excused)
         if seqs:
-            found.append((f"seq {span_text(seqs)}", (gain, loss)))
-    return found
+            changes.append((f"seq {span_text(seqs)}", (gain, loss)))
+    return changes
 
 
 def _first(a: Outcome, b: Outcome) -> Divergence | None:
     for number, (one, other) in enumerate(zip_longest(a.messages, b.messages), start=1):
         if one is None or other is None or (one[0], one[2]) != (other[0], other[2]):
-            return Divergence(number, _told(one), _told(other))
+            return Divergence(number, _message_words(one), _message_words(other))
     return None
 
 
-def _told(message: tuple[str, tuple[int, ...], tuple[str, ...]] | None) -> str:
+def _message_words(message: tuple[str, tuple[int, ...], tuple[str, ...]] | None) -> str:
     if message is None:
         return ""
-    return f"{message[0]}, {f'seq {span_text(message[1])}' if message[1] else 'made up by the reader'}"
+    return f"{message[0]}, {f'seq {span_text(message[1])}' if message[1] else 'synthetic, inserted by the reader'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,19 +371,19 @@ class Summary:
 def summarise(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
     """`named` are the differences with the ids of their conversations."""
 
-    def tally(wanted: Iterable[bool]) -> Tally:
-        ids = [oid for (oid, _), is_so in zip(named, wanted, strict=True) if is_so]
+    def tally(conditions: Iterable[bool]) -> Tally:
+        ids = [oid for (oid, _), is_so in zip(named, conditions, strict=True) if is_so]
         return Tally(len(ids), tuple(ids[:EXAMPLES]))
 
-    found = [difference for _, difference in named]
+    differences = [difference for _, difference in named]
     return Summary(
         reader_a,
         reader_b,
-        len(found),
-        tally(each.differs for each in found),
-        tally(each.becomes_sendable for each in found),
-        tally(bool(each.better) for each in found),
-        tally(bool(each.worse) for each in found),
-        tally(bool(each.still_merged) for each in found),
-        tally(not each.sendable_b for each in found),
+        len(differences),
+        tally(difference.differs for difference in differences),
+        tally(difference.becomes_sendable for difference in differences),
+        tally(bool(difference.better) for difference in differences),
+        tally(bool(difference.worse) for difference in differences),
+        tally(bool(difference.still_merged) for difference in differences),
+        tally(not difference.sendable_b for difference in differences),
     )

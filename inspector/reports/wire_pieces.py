@@ -13,8 +13,8 @@ _TEXTS = ("text", "content", "output")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """`chunk` is None for a block that was made up beside real ones: a projection gives it no part, since no record holds it."""
+class WirePiece:
+    """`chunk` is None for a synthetic block among real ones: no record contains it, so a projection gives it no part."""
 
     chunk: Chunk | None
     text: str
@@ -22,19 +22,19 @@ class Piece:
     """Of a synthetic block: every string of it in the place of an id."""
 
 
-def pieces(wire: WireMessage) -> tuple[Piece, ...]:
+def pieces(wire: WireMessage) -> tuple[WirePiece, ...]:
     """In the order of the blocks. Blocks that no part names are looked for in the lists of every wire shape, one level deep."""
-    placed = [(_block(part.path), Piece(part.chunk, part.text)) for part in wire.parts]
-    known = {place for place, _ in placed}
-    if not wire.parts or None in known:
+    placed = [(_block(part.path), WirePiece(part.chunk, part.text)) for part in wire.parts]
+    places_of_parts = {place for place, _ in placed}
+    if not wire.parts or None in places_of_parts:
         return tuple(piece for _, piece in placed)
-    made_up = [(place, piece) for place, piece in _blocks(wire.value) if place not in known]
-    if not made_up:
+    synthetic_pieces = [(place, piece) for place, piece in _blocks(wire.value) if place not in places_of_parts]
+    if not synthetic_pieces:
         return tuple(piece for _, piece in placed)
-    return tuple(piece for _, piece in sorted([*placed, *made_up], key=lambda each: each[0] or 0))
+    return tuple(piece for _, piece in sorted([*placed, *synthetic_pieces], key=lambda placed_piece: placed_piece[0] or 0))
 
 
-def made_up(wire: WireMessage) -> tuple[Piece, ...]:
+def synthetic_pieces(wire: WireMessage) -> tuple[WirePiece, ...]:
     return tuple(piece for piece in pieces(wire) if piece.chunk is None)
 
 
@@ -44,14 +44,14 @@ def _block(path: str) -> int | None:
     return int(steps[3]) if len(steps) > 3 and steps[2] in _LISTS and steps[3].isdecimal() else None
 
 
-def _blocks(value: Mapping[str, Any]) -> Iterator[tuple[int, Piece]]:
+def _blocks(value: Mapping[str, Any]) -> Iterator[tuple[int, WirePiece]]:
     for name in _LISTS:
-        held = value.get(name)
-        for place, block in enumerate(held if isinstance(held, list) else ()):
+        listed = value.get(name)
+        for place, block in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(block, Mapping):
-                inner = [each for each in block.values() if isinstance(each, Mapping)]
-                ids = {each for fields in (block, *inner) for each in fields.values() if isinstance(each, str)}
-                yield place, Piece(None, _words(block), frozenset(ids))
+                inner = [member for member in block.values() if isinstance(member, Mapping)]
+                ids = {member for fields in (block, *inner) for member in fields.values() if isinstance(member, str)}
+                yield place, WirePiece(None, _words(block), frozenset(ids))
 
 
 def _words(block: Mapping[str, Any]) -> str:

@@ -28,9 +28,9 @@ def error(message: str, code: str) -> Payload:
     return {"type": "error", "message": message, "code": code}
 
 
-def call(call_id: str, tool: str, given: Any, step_id: str = "") -> Payload:
+def call(call_id: str, tool: str, arguments: Any, step_id: str = "") -> Payload:
     """`step_id` is left out where it is empty: rows older than that field have none."""
-    return _with_step({"type": "tool-call", "toolCallId": call_id, "toolName": tool, "input": given}, step_id)
+    return _with_step({"type": "tool-call", "toolCallId": call_id, "toolName": tool, "input": arguments}, step_id)
 
 
 def result(call_id: str, tool: str, content: str, is_error: bool = False, step_id: str = "") -> Payload:

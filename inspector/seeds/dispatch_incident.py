@@ -1,8 +1,8 @@
-"""The example store: the incident of 2026-06-28 with its trace, and five other conversations beside it."""
+"""The example store: the incident of 2026-06-28 with its trace, and five other conversations."""
 
 from inspector.seeds.appending import Row, index_row, workspace_row
 from inspector.seeds.dispatch_incident_rows import CONVERSATION, CWD, TURNS, incident_rows
-from inspector.seeds.dispatch_incident_trace import LogRecord, incident_records
+from inspector.seeds.dispatch_incident_trace import LogRecord, trace_records
 from inspector.seeds.dispatch_others import OTHERS, other_rows
 
 __all__ = ["CONVERSATION", "LogRecord", "Row", "store_rows", "trace_records"]
@@ -12,8 +12,3 @@ def store_rows() -> list[Row]:
     """(namespace, key, value text) of every row of dispatch.db; the incident is the conversation last active."""
     shared = [index_row([*OTHERS, CONVERSATION]), workspace_row("default", CWD, 1780995600000, TURNS[-1].end)]
     return [*other_rows(), *incident_rows(), *shared]
-
-
-def trace_records() -> list[LogRecord]:
-    """LogRecords as JSON objects in the order of time, bodies inline: what a journal holds and a trace database is made of."""
-    return incident_records()

@@ -73,10 +73,7 @@ APPENDS: tuple[Append, ...] = (
     (
         (
             "assistant",
-            (
-                thinking("The user simply said hello. I should greet them and ask what they need."),
-                text("Hello! How can I help you today?"),
-            ),
+            (thinking("The user simply said hello. I should greet them and ask what they need."), text("Hello! How can I help you today?")),
         ),
     ),
     (("user", (text("Can you read some files in this project"),)),),
@@ -99,12 +96,7 @@ APPENDS: tuple[Append, ...] = (
                     "I should find where they are computed."
                 ),
                 text("Let me explore the project structure to find where the cache percentages come from."),
-                call(
-                    _FIND,
-                    "run_shell",
-                    {"command": "find . -path ./node_modules -prune -o -type f -iname '*cache*' -print"},
-                    _STEP,
-                ),
+                call(_FIND, "run_shell", {"command": "find . -path ./node_modules -prune -o -type f -iname '*cache*' -print"}, _STEP),
                 call(_GREP, "run_shell", {"command": "grep -rniE 'hit ?rate' --include=*.svelte packages"}, _STEP),
             ),
         ),

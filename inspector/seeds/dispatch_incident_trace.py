@@ -1,6 +1,6 @@
 """What was observed while the conversation of the incident ran: log records of its three turns, and of what is outside of turns.
 
-Every prompt is what the kernel believed: the older rows as `load()` groups them, and its own turn as it has it in memory.
+Every prompt is the client's own (traced): the older rows as `load()` groups them, and its own turn as it has it in memory.
 The shape of the last step's prompt, its tool count, finish reasons and the report of the repair are the incident report's;
 ids, times and token counts are filled in.
 """
@@ -39,8 +39,8 @@ _REQUEST = {
 }
 
 
-def incident_records() -> list[LogRecord]:
-    """LogRecords in the order of time, bodies inline."""
+def trace_records() -> list[LogRecord]:
+    """LogRecords as JSON objects in the order of time, bodies inline, as a journal has them and a trace database is made from."""
     conversation = _conversation()
     records = [record for turn in TURNS for record in _turn(conversation, turn)]
     records += _outside(conversation)
@@ -91,11 +91,11 @@ def _step(turn: TurnRun, index: int, step: StepRun, messages: Sequence[Message],
     yield from span("ttft", step.begin + 2, step.first_token, {}, {"firstToken": True})
     yield from span("decode", step.first_token, step.last_token, {}, {})
     results = [chunk for chunk in written if chunk.role == "tool"]
-    each = (step.end - step.last_token - 4) // max(len(results), 1)
+    share = (step.end - step.last_token - 4) // max(len(results), 1)
     for number, chunk in enumerate(results):
-        begin = step.last_token + 2 + number * each
+        begin = step.last_token + 2 + number * share
         noted = {"name": chunk.tool_name, "toolCallId": chunk.call_id}
-        yield from span("tool-call", begin, begin + each, noted, {"isError": chunk.is_error, "contentLength": len(chunk.text)})
+        yield from span("tool-call", begin, begin + share, noted, {"isError": chunk.is_error, "contentLength": len(chunk.text)})
     yield _close(here, "step", start + step.begin, start + step.end, turn_id, parent, {"finishReason": step.finish, **usage})
 
 
@@ -127,8 +127,8 @@ def _request(messages: Sequence[Message], **extra: Any) -> str:
 
 
 def _warming(messages: Sequence[Message]) -> str:
-    asked = Chunk("", 0, "user", Kind.TEXT, text("reply with just a ."))
-    return _request([*messages, Message("user", (asked,))], max_tokens=1)
+    question = Chunk("", 0, "user", Kind.TEXT, text("reply with just a ."))
+    return _request([*messages, Message("user", (question,))], max_tokens=1)
 
 
 def _usage(usage: dict[str, int]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Five more conversations of the same store: one that is well, and four broken states beside the one of the incident. All invented."""
+"""Five more synthetic conversations of the same store: a healthy one, and four other kinds of damage."""
 
 from inspector.seeds.appending import Append, Row, call, conversation_rows, error, result, text, thinking
 
@@ -97,22 +97,14 @@ def _unanswered_call() -> list[Row]:
         (("user", (text("Run the migration on the staging database"),)),),
         (("assistant", (call("call_9e54", "run_shell", {"command": "bun run migrate --env staging"}, "turn-1782295207731-q2j6sv#0"),)),),
         (("user", (text("did it finish? the connection dropped"),)),),
-        (
-            (
-                "assistant",
-                (text("I cannot see a result of the migration. Check the `_migrations` table before you run it again."),),
-            ),
-        ),
+        (("assistant", (text("I cannot see a result of the migration. Check the `_migrations` table before you run it again."),)),),
     )
     return conversation_rows(UNANSWERED_CALL, turns, 1782295207731, 1782295391266, {"cwd": "/home/dev/billing"})
 
 
 def _trailing_error() -> list[Row]:
     turns: tuple[Append, ...] = (
-        (
-            ("user", (text("Summarise the open pull requests"),)),
-            ("assistant", (error("HTTP 401: model not supported", "401"),)),
-        ),
+        (("user", (text("Summarise the open pull requests"),)), ("assistant", (error("HTTP 401: model not supported", "401"),))),
     )
     return conversation_rows(TRAILING_ERROR, turns, 1782551640815, 1782551641302, {"model": "opencode/glm-5.2"})
 

@@ -37,9 +37,6 @@ TOOLS: tuple[dict[str, Any], ...] = (
 def wire_tools() -> list[dict[str, Any]]:
     """The tools in the form of an OpenAI request."""
     return [
-        {
-            "type": "function",
-            "function": {"name": tool["name"], "description": tool["description"], "parameters": tool["inputSchema"]},
-        }
+        {"type": "function", "function": {"name": tool["name"], "description": tool["description"], "parameters": tool["inputSchema"]}}
         for tool in TOOLS
     ]

@@ -1,4 +1,4 @@
-"""gbrain's subagent jobs after the incident of pull request 1934: tool runs stand in a ledger, messages without their results, and every retry dies.
+"""gbrain's subagent jobs after the incident of pull request 1934: the ledger has the tool runs, the messages lack their results, and every retry fails.
 
 One SQL script holds all of it: it is read as an export, and loaded into a server where one can be started.
 """
@@ -13,7 +13,7 @@ from inspector.seeds.gbrain_tables import SCHEMA
 from inspector.text import jsonb
 
 FAILED, GAPPED, PENDING, DOUBLED, LEGACY, BALANCED, ONESHOT = 4107, 4098, 4119, 4064, 3877, 4131, 4136
-JOBS_MADE = frozenset(map(str, (FAILED, GAPPED, PENDING, DOUBLED, LEGACY, BALANCED, ONESHOT)))
+DEMO_JOBS = frozenset(map(str, (FAILED, GAPPED, PENDING, DOUBLED, LEGACY, BALANCED, ONESHOT)))
 Block = Mapping[str, Any]
 _GLM, _SONNET = "glm-coding:glm-4.6", "anthropic:claude-sonnet-4-5"
 
@@ -26,7 +26,7 @@ class Run:
     ordinal: int | None
     call: str
     tool: str
-    given: Any
+    arguments: Any
     output: Any = None
     error: str | None = None
     seconds: tuple[int, int | None] = (1, 2)
@@ -58,8 +58,8 @@ def _text(words: str) -> Block:
     return {"type": "text", "text": words}
 
 
-def _call(id_: str, name: str, **given: Any) -> Block:
-    return {"type": "tool-call", "toolCallId": id_, "toolName": name, "input": given}
+def _call(id_: str, name: str, **arguments: Any) -> Block:
+    return {"type": "tool-call", "toolCallId": id_, "toolName": name, "input": arguments}
 
 
 def _result(id_: str, name: str, output: Any) -> Block:
@@ -67,8 +67,8 @@ def _result(id_: str, name: str, output: Any) -> Block:
 
 
 def _refused(*ids: str) -> str:
-    said = f"result is missing for tool call {ids[0]}" if len(ids) == 1 else f"results are missing for tool calls {', '.join(ids)}"
-    return f"AI_MissingToolResultsError: [chat({_GLM})] Tool {said}."
+    sentence = f"result is missing for tool call {ids[0]}" if len(ids) == 1 else f"results are missing for tool calls {', '.join(ids)}"
+    return f"AI_MissingToolResultsError: [chat({_GLM})] Tool {sentence}."
 
 
 def _ended(words: str, turns: int) -> Mapping[str, Any]:
@@ -88,7 +88,13 @@ def _jobs() -> Iterator[Job]:
         "Summarise what changed on the page people/ada since Monday.",
         {
             0: ("user", [_text("Summarise what changed on the page people/ada since Monday.")]),
-            1: ("assistant", [_text("I read the page."), _tool_use("toolu_01HxA9", "get_page", slug="people/ada")]),
+            1: (
+                "assistant",
+                [
+                    _text("I read the page."),
+                    {"type": "tool_use", "id": "toolu_01HxA9", "name": "get_page", "input": {"slug": "people/ada"}},
+                ],
+            ),
             2: (
                 "user",
                 [{"type": "tool_result", "tool_use_id": "toolu_01HxA9", "content": '{"slug":"people/ada","updated":"2026-05-18"}'}],
@@ -210,10 +216,6 @@ def _jobs() -> Iterator[Job]:
     )
 
 
-def _tool_use(id_: str, name: str, **given: Any) -> Block:
-    return {"type": "tool_use", "id": id_, "name": name, "input": given}
-
-
 def script() -> str:
     """The tables of gbrain with the jobs of the incident, as `pg_dump --column-inserts` would write them."""
     return SCHEMA + "".join(f"{line}\n" for job in _jobs() for line in _rows(job))
@@ -259,7 +261,7 @@ def _rows(job: Job) -> Iterator[str]:
             message_idx=run.index,
             tool_use_id=run.call,
             tool_name=run.tool,
-            input=jsonb.printed(run.given),
+            input=jsonb.printed(run.arguments),
             status=run.status,
             output=jsonb.printed(run.output) if run.status == "complete" else None,
             error=run.error,

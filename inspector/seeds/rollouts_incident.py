@@ -37,16 +37,16 @@ def _thinking(words: str) -> Stored:
     return {"type": "thinking", "thinking": words, "thinking_signature": signature}
 
 
-def _call(call_id: str, name: str, given: Stored) -> Stored:
-    rest = dict.fromkeys(("thought_signature", "parse_error", "raw_arguments"))
-    return {"type": "toolCall", "id": f"toolu_{call_id}", "name": name, "arguments": given, **rest}
+def _call(call_id: str, name: str, arguments: Stored) -> Stored:
+    unset = dict.fromkeys(("thought_signature", "parse_error", "raw_arguments"))
+    return {"type": "toolCall", "id": f"toolu_{call_id}", "name": name, "arguments": arguments, **unset}
 
 
 def _message(role: str, content: Any, time: str, call_id: str | None = None) -> Stored:
     own = ("anthropic", "anthropic-messages", MODEL) if role == "assistant" else (None, None, None)
     about = dict(zip(("provider", "api", "model"), own, strict=True))
-    given = f"toolu_{call_id}" if call_id else None
-    return {"role": role, "content": content, **about, "tool_call_id": given, "details": None, "timestamp": f"2025-12-23T{time}"}
+    call = f"toolu_{call_id}" if call_id else None
+    return {"role": role, "content": content, **about, "tool_call_id": call, "details": None, "timestamp": f"2025-12-23T{time}"}
 
 
 def messages() -> list[Stored]:
@@ -107,10 +107,10 @@ def messages() -> list[Stored]:
 
 
 def refused() -> list[Stored]:
-    """The request's list as the code of that day made it of these lines: merged, no made-up results, orphaned calls left in."""
-    lines = [Message(chunks[0].role, tuple(chunks)) for chunks in (_chunks(index, each) for index, each in enumerate(messages()))]
-    kept, _ = transformed(lines, RequestTarget("anthropic", "anthropic-messages"), Passes(synthesises=False, filters=False))
-    return convert(kept).values
+    """The request's list as the code of that day made it of these lines: merged, no synthetic results, orphaned calls included."""
+    lines = [Message(chunks[0].role, tuple(chunks)) for chunks in (_chunks(index, message) for index, message in enumerate(messages()))]
+    sent, _ = transformed(lines, RequestTarget("anthropic", "anthropic-messages"), Passes(synthesises=False, filters=False))
+    return convert(sent).values
 
 
 def _chunks(index: int, message: Stored) -> Sequence[Any]:

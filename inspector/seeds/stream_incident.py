@@ -1,4 +1,4 @@
-"""A proxy that ends the answer right behind a tool call, the same flow after its fix, and a call that came as text within reasoning: captures with times.
+"""A proxy that ends the answer right after a tool call, the same flow after its fix, and a call that came as text within reasoning: captures with times.
 
 The flows are those of the proxy's own report of 2025-01-05; the words, names and times are our own.
 """
@@ -17,7 +17,7 @@ LEAKED = "call-in-reasoning"
 IDS = {f"{name}.capture.jsonl": name for name in (PREMATURE, REPAIRED, LEAKED)}
 """Name of the file -> id of the only capture in it."""
 _MODEL = "qwen2.5-coder:14b"
-_MADE = "2025-01-05T16:42:07.{:03d}000Z"
+_CREATED_AT = "2025-01-05T16:42:07.{:03d}000Z"
 _CREATED = 1736095327
 _ARGUMENTS = {"path": "notes/backup.md", "content": "# Backup\n\nThe nightly backup runs at 02:00."}
 _CALL = (
@@ -36,12 +36,12 @@ Step = tuple[float, Side, bytes | How]
 
 def capture_files() -> Mapping[str, bytes]:
     """Name of the file -> its content, in our own format."""
-    made = ((PREMATURE, _premature()), (REPAIRED, _mended()), (LEAKED, _leaked()))
-    return {f"{name}.capture.jsonl": b"".join(own.written(exchange)) for name, exchange in made}
+    captures = ((PREMATURE, _premature()), (REPAIRED, _repaired()), (LEAKED, _leaked()))
+    return {f"{name}.capture.jsonl": b"".join(own.written(exchange)) for name, exchange in captures}
 
 
 def _tool(name: str, *parameters: str) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {each: {"type": "string"} for each in parameters}, "required": list(parameters)}
+    schema = {"type": "object", "properties": {parameter: {"type": "string"} for parameter in parameters}, "required": list(parameters)}
     return {"type": "function", "function": {"name": name, "description": f"Runs {name}.", "parameters": schema}}
 
 
@@ -51,19 +51,19 @@ def _request(words: str, *tools: dict[str, Any]) -> dict[str, Any]:
 
 def _line(words: str, at: int, **more: Any) -> bytes:
     message = {"role": "assistant", "content": words}
-    return _spelled({"model": _MODEL, "created_at": _MADE.format(at), "message": message, "done": False} | more) + b"\n"
+    return _encoded({"model": _MODEL, "created_at": _CREATED_AT.format(at), "message": message, "done": False} | more) + b"\n"
 
 
 def _chunk(delta: Mapping[str, Any], finish: str | None = None, name: str = "chatcmpl-7c1f") -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return (
         b"data: "
-        + _spelled({"id": name, "object": "chat.completion.chunk", "created": _CREATED, "model": _MODEL, "choices": [choice]})
+        + _encoded({"id": name, "object": "chat.completion.chunk", "created": _CREATED, "model": _MODEL, "choices": [choice]})
         + b"\n\n"
     )
 
 
-def _spelled(value: Mapping[str, Any]) -> bytes:
+def _encoded(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -83,7 +83,7 @@ def _wrapped() -> list[Step]:
 
 
 def _premature() -> Exchange:
-    """The proxy says [DONE] behind the call, at input 3 of 5, and the client closes; what the model still says reaches nobody."""
+    """The proxy sends [DONE] after the call, at input 3 of 5, and the client closes; what the model still says reaches nobody."""
     steps: list[Step] = [
         *_wrapped(),
         *_called(405.2),
@@ -96,7 +96,7 @@ def _premature() -> Exchange:
     return _exchange(PREMATURE, "Ended behind the tool call: Ollama through the proxy to an OpenAI client", steps)
 
 
-def _mended() -> Exchange:
+def _repaired() -> Exchange:
     """The same answer after the fix: [DONE] waits for the backend's last line."""
     steps: list[Step] = [
         *_wrapped(),

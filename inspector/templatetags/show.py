@@ -1,8 +1,7 @@
 """How stored things are shown: text made visible, code by Pygments, times, sizes, links that keep the query."""
 
 import json
-from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from itertools import groupby
 from shlex import quote
 from typing import Any
@@ -16,14 +15,21 @@ from pygments.lexers import get_lexer_by_name
 
 from inspector.conversation.model import Chunk, Reading
 from inspector.conversation.queries import span_text
-from inspector.projections.base import WireMessage
 from inspector.reports import row_words, stream_words, timeline, wire_pieces
 from inspector.reports import visible as text
+from inspector.reports.alternatives import safety_words
+from inspector.reports.clock import moment
 from inspector.rules.base import Finding
 from inspector.streams.model import How
 
 register = template.Library()
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
+register.filter("wire_role", timeline.role_of)
+register.filter("pieces", wire_pieces.pieces)
+register.filter("letter", row_words.letter)
+register.filter("bytesize", text.size)
+register.filter("moment", stream_words.when)
+register.filter("safety", safety_words)
 # Highlighting is quadratic on some hostile inputs; beyond this, plain text.
 HIGHLIGHT_LIMIT = 20_000
 
@@ -61,30 +67,14 @@ def chunk_words(chunk: Chunk | None) -> str:
 
 @register.filter
 def synthetic(chunk: Chunk | None) -> str:
-    """Why a stored result is none that a tool gave; "" for all others."""
+    """Why a stored result is not from a tool; "" for all others."""
     return row_words.synthetic(chunk) if chunk is not None else ""
 
 
 @register.filter
-def wire_role(message: WireMessage) -> str:
-    return timeline.role_of(message)
-
-
-@register.filter
-def made_up_results(reading: Reading) -> int:
-    """How many messages a reader puts in that no record holds."""
+def synthetic_results(reading: Reading) -> int:
+    """How many synthetic messages a reader inserts."""
     return sum(message.synthetic for message in reading.messages)
-
-
-@register.filter
-def pieces(message: WireMessage) -> tuple[wire_pieces.Piece, ...]:
-    return wire_pieces.pieces(message)
-
-
-@register.filter
-def letter(role: str) -> str:
-    """The class of a role's colour, whatever the wire shape calls it."""
-    return row_words.letter(role)
 
 
 @register.filter
@@ -96,9 +86,9 @@ def thousands(value: int) -> str:
 @register.filter
 def by_rule(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
     """The first finding of each rule, in the order of the codes, and how many there are of it."""
-    ordered = groupby(sorted(findings, key=lambda found: found.code), key=lambda found: found.code)
-    held = [list(group) for _, group in ordered]
-    return [(group[0], len(group)) for group in held]
+    ordered = groupby(sorted(findings, key=lambda finding: finding.code), key=lambda finding: finding.code)
+    groups = [list(group) for _, group in ordered]
+    return [(group[0], len(group)) for group in groups]
 
 
 @register.filter
@@ -113,11 +103,6 @@ def cut_words(value: str) -> list[str]:
 
 
 @register.filter
-def bytesize(value: int) -> str:
-    return text.size(value)
-
-
-@register.filter
 def seqs(value: object) -> str:
     return span_text(list(value)) if isinstance(value, list | tuple) else ""
 
@@ -125,13 +110,7 @@ def seqs(value: object) -> str:
 @register.filter
 def clock(value: int | None) -> str:
     """Epoch milliseconds as UTC time; "unknown" where nothing gives one."""
-    return "unknown" if value is None else datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-@register.filter
-def moment(value: float | None) -> str:
-    """A time within a capture: milliseconds since it began."""
-    return stream_words.when(value)
+    return "unknown" if value is None else moment(value)
 
 
 @register.filter
@@ -145,14 +124,8 @@ def ended(how: How) -> str:
 
 
 @register.filter
-def safety(value: Collection[object]) -> str:
-    """What a strategy does beyond moving things."""
-    return " and ".join(sorted(map(str, value))) or "safe"
-
-
-@register.filter
 def minus(total: int, shown: Sequence[object]) -> int:
-    """How many there are beside those that are shown."""
+    """How many there are in addition to those that are shown."""
     return total - len(shown)
 
 

@@ -1,4 +1,4 @@
-"""What every program must keep, checked with sample stores.
+"""What every program must guarantee, checked with sample stores.
 
     @pytest.mark.django_db
     @pytest.mark.parametrize("check", kit.CHECKS, ids=lambda check: check.__name__)
@@ -57,13 +57,13 @@ class Sample:
     modes: tuple[str, ...] = ()
     """Those that a repair is written in; () = every mode of the format."""
     content: Callable[[str], object] | None = None
-    """All that the store holds, where it is not in files below the folder."""
+    """All content of the store, where it is not in files below the folder."""
 
     @property
     def write_modes(self) -> tuple[str, ...]:
         program = program_of(self.format)
         assert program is not None, f"no registered program has the format {self.format}"
-        format_ = next(each for each in program.formats if each.name == self.format)
+        format_ = next(candidate for candidate in program.formats if candidate.name == self.format)
         return self.modes or tuple(mode.name for mode in format_.modes)
 
 
@@ -147,8 +147,8 @@ def is_repaired_and_undone(sample: Sample, folder: Path) -> None:
         assert holds, f"{mode}: {sentence}"
         assert _content(sample, folder, path) != before, f"{mode}: nothing was written"
         written = _stored(sample, path, target_of(repair))
-        left = compose(case_of(written.conversation, repair.reader), [strategy(name) for name in sample.strategies])
-        assert not left, f"{mode}: the strategies find {len(left)} edits in what they wrote"
+        edits_left = compose(case_of(written.conversation, repair.reader), [strategy(name) for name in sample.strategies])
+        assert not edits_left, f"{mode}: the strategies find {len(edits_left)} edits in what they wrote"
         undo_repair(repair, WHO, interactive=True)
         assert _content(sample, folder, path) == before, f"{mode}: undo does not restore every byte"
 
@@ -171,7 +171,7 @@ def refuses_a_store_that_went_on(sample: Sample, folder: Path) -> None:
 def takes_damage(sample: Sample, folder: Path) -> None:
     """A file that is cut off or has wrong bytes is read as far as it goes, or refused in a sentence, and never changed without an edit."""
     path = sample.make(_fresh(folder))
-    for file in [each for each in sorted(folder.rglob("*")) if each.is_file()]:
+    for file in [entry for entry in sorted(folder.rglob("*")) if entry.is_file()]:
         whole = file.read_bytes()
         for damaged in _damaged(whole):
             file.write_bytes(damaged)
@@ -201,8 +201,8 @@ CHECKS: tuple[Check, ...] = (
 
 
 def _stored(sample: Sample, path: str, native_id: str = "") -> Stored:
-    wanted = native_id or sample.conversation
-    return next(stored for stored in reading.read_store(place(path)).conversations if stored.conversation.native_id == wanted)
+    named = native_id or sample.conversation
+    return next(stored for stored in reading.read_store(place(path)).conversations if stored.conversation.native_id == named)
 
 
 def _changes(sample: Sample, format_: Format, stored: Stored, mode: str, edits: Sequence[Edit]) -> Sequence[Change]:
@@ -238,12 +238,12 @@ def _content(sample: Sample, folder: Path, path: str) -> object:
     """The bytes of every file; of a SQLite database its rows, since a page may be written again without a change."""
     if sample.content is not None:
         return sample.content(path)
-    found: dict[str, object] = {}
+    contents: dict[str, object] = {}
     for file in sorted(folder.rglob("*")):
         if file.is_file() and not file.name.endswith(("-wal", "-shm", "-journal")):
             data = file.read_bytes()
-            found[file.relative_to(folder).as_posix()] = _rows(file) if data.startswith(SQLITE) else data
-    return found
+            contents[file.relative_to(folder).as_posix()] = _rows(file) if data.startswith(SQLITE) else data
+    return contents
 
 
 def _rows(file: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""What repairs a conversation, as its page says it first: the strategies of the recommended sequence, what each costs, and where they are previewed."""
+"""The recommended repair at the top of a conversation's page: its strategies in order, what each costs, and the link to the preview."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from inspector.strategies.catalogue import strategy
 
 
 @dataclass(frozen=True, slots=True)
-class Advised:
+class AdvisedStrategy:
     name: str
     safety: str
     summary: str
@@ -17,18 +17,18 @@ class Advised:
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class RepairAdvice:
     """`href` is the preview of all of them together."""
 
-    strategies: tuple[Advised, ...]
+    strategies: tuple[AdvisedStrategy, ...]
     href: str
 
 
-def advice(oid: str, names: Sequence[str], reader: str, leaf: str) -> Advice | None:
+def advice(oid: str, names: Sequence[str], reader: str, leaf: str) -> RepairAdvice | None:
     """None where nothing is recommended. `leaf` is the chosen one of a tree, "" = what the reader takes."""
     if not names:
         return None
-    found = [strategy(name) for name in names]
+    strategies = [strategy(name) for name in names]
     chosen = {"reader": reader, "leaf": visible(leaf)} if leaf else {}
-    said = tuple(Advised(each.name, ", ".join(sorted(each.safety)) or "safe", each.summary, each.cost) for each in found)
-    return Advice(said, f"/conversations/{oid}/repairs/new/?{urlencode({'strategy': list(names), **chosen}, doseq=True)}")
+    advised = tuple(AdvisedStrategy(item.name, ", ".join(sorted(item.safety)) or "safe", item.summary, item.cost) for item in strategies)
+    return RepairAdvice(advised, f"/conversations/{oid}/repairs/new/?{urlencode({'strategy': list(names), **chosen}, doseq=True)}")

@@ -18,9 +18,9 @@ from inspector.reports.branch_model import Branches
 from inspector.reports.branches import branches_of
 from inspector.reports.columns import NOT_RECORDED, Columns, columns
 from inspector.reports.message_counts import message_counts
+from inspector.reports.minimap import Minimap, minimap
 from inspector.reports.own_leaves import OwnLeaf, own_leaves
-from inspector.reports.standings import Standing, standings_of
-from inspector.reports.strip import Strip, strip
+from inspector.reports.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.reports.verdict import verdict
 from inspector.reports.visible import visible
 from inspector.rules.base import Case, Finding, Origin, findings
@@ -29,7 +29,7 @@ from inspector.rules.catalogue import RULES
 WHOLE = 20_000
 """Chunks up to which a page judges by every profile."""
 LATER = "later than this request: its answer, or what came after"
-SKIPPED = "not in this request, though it stands before rows that are"
+SKIPPED = "not in this request, though it is before rows that are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Analysis:
     judgement: Judgement
     verdict: str
     columns: Columns
-    strip: Strip
+    minimap: Minimap
     recommended: tuple[str, ...]
-    """Names of the strategies that repair what was found, in their order."""
-    standings: tuple[Standing, ...] = ()
+    """Names of the strategies that repair the findings, in their order."""
+    profile_verdicts: tuple[ProfileVerdict, ...] = ()
     """What every profile says of the next request; () of a past one, where nothing is read, and of more than WHOLE chunks."""
     observed: ObservedStep | None = None
     branches: Branches | None = None
@@ -84,45 +84,51 @@ def _analysis(
         return _of_step(now, step, projection_name, profile_name)
     conversation = Conversation.objects.select_related("source").get(pk=pk)
     case = loading.case(conversation, reader, revision, leaf)
-    found = tuple(finding_ids(conversation.oid, findings(case, RULES)))
-    troubles = [finding for _, finding in found]
+    case_findings = tuple(finding_ids(conversation.oid, findings(case, RULES)))
+    own_findings = [finding for _, finding in case_findings]
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
-    said = verdict(case, troubles, judgement)
-    made = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, troubles)
-    advised = without_waiting(case, troubles, judgement, projection_name)
-    repairs = tuple(each.name for each in advised.candidate.strategies)
+    headline = verdict(case, own_findings, judgement)
+    all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, own_findings)
+    recommendation = without_waiting(case, own_findings, judgement, projection_name)
+    repairs = tuple(strategy.name for strategy in recommendation.candidate.strategies)
     is_judged = len(case.conversation.chunks) <= WHOLE and not case.reading.failure
-    judgements = standings_of(case, conversation.source.projection) if is_judged else ()
+    judgements = profile_verdicts(case, conversation.source.projection) if is_judged else ()
     own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
     return Analysis(
-        case, found, prompt, judgement, said, made, strip(made), repairs, judgements,
-        why_not=advised.why_not, branches=branches_of(case), own_leaves=own,
+        case, case_findings, prompt, judgement, headline, all_columns, minimap(all_columns), repairs, judgements,
+        why_not=recommendation.why_not, branches=branches_of(case), own_leaves=own,
     )  # fmt: skip
 
 
 def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) -> Analysis:
-    """The same rows beside a past request; `now` itself where no trace has that step."""
+    """The same rows next to a past request; `now` itself where no trace has that step."""
     case = now.case
-    # By what shows of it: an address cannot carry a lone surrogate.
-    asked = next((each for each in case.trace.steps() if visible(each.step_id) == step), None) if case.trace else None
-    if case.trace is None or asked is None:
+    # By its visible form: an address cannot carry a lone surrogate.
+    chosen_step = (
+        next((recorded_step for recorded_step in case.trace.steps() if visible(recorded_step.step_id) == step), None)
+        if case.trace
+        else None
+    )
+    if case.trace is None or chosen_step is None:
         return now
     shape = for_wire(profile(profile_name).wire, projection_name)
-    seen = observed(case.trace, asked, case.conversation.chunks, shape)
-    if seen is None:
+    past = observed(case.trace, chosen_step, case.conversation.chunks, shape)
+    if past is None:
         return now
-    judgement = judgement_of(seen.prompt, case.conversation, profile_name)
+    judgement = judgement_of(past.prompt, case.conversation, profile_name)
     # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
     marked = [finding for _, finding in now.findings if finding.origin is not Origin.READER]
-    made = columns(case, seen.prompt_messages, _absent(case.conversation.chunks, seen), seen.prompt, judgement, marked, LATER)
-    return replace(now, prompt=seen.prompt, judgement=judgement, columns=made, strip=strip(made), standings=(), observed=seen)
+    all_columns = columns(case, past.prompt_messages, _absent(case.conversation.chunks, past), past.prompt, judgement, marked, LATER)
+    return replace(
+        now, prompt=past.prompt, judgement=judgement, columns=all_columns, minimap=minimap(all_columns), profile_verdicts=(), observed=past
+    )
 
 
-def _absent(chunks: tuple[Chunk, ...], seen: ObservedStep) -> list[Dropped]:
-    """The stored chunks that the request did not have, with why; of none it is said that it was left out where the prompt is not recorded."""
-    if NO_PROMPT in seen.notes:
+def _absent(chunks: tuple[Chunk, ...], past: ObservedStep) -> list[Dropped]:
+    """The stored chunks that the request did not have, with why; none is reported as left out where the prompt is not recorded."""
+    if NO_PROMPT in past.notes:
         return [Dropped(chunks, NOT_RECORDED)]
-    matched = {chunk.key for message in seen.prompt_messages for chunk in message.chunks}
+    matched = {chunk.key for message in past.prompt_messages for chunk in message.chunks}
     last = max((place for place, chunk in enumerate(chunks) if chunk.key in matched), default=-1)
     skipped = tuple(chunk for chunk in chunks[: last + 1] if chunk.key not in matched)
     return [Dropped(skipped, SKIPPED), Dropped(chunks[last + 1 :], LATER)]

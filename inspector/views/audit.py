@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from inspector.actions.audit import broken_at
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
+from inspector.reports.json_text import json_fields
 from inspector.reports.visible import visible
 from inspector.views.pages import as_json, page
 
@@ -65,10 +66,10 @@ def _shown(value: Any) -> str:
 
 def _page(request: OperatorRequest) -> AuditPage:
     filters = {name: value for name in FILTERS if (value := visible(request.GET.get(name, "").strip()))}
-    found = AuditEntry.objects.order_by("-id")
+    entries = AuditEntry.objects.order_by("-id")
     for name, value in filters.items():
-        found = found.filter(**{FILTERS[name]: value})
-    here = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        entries = entries.filter(**{FILTERS[name]: value})
+    here = Paginator(entries, PER_PAGE).get_page(request.GET.get("page"))
     return AuditPage(_rows(list(here.object_list)), here, here.paginator.count, broken_at(), filters)
 
 
@@ -80,26 +81,11 @@ def audit_json(request: OperatorRequest) -> HttpResponse:
     content = _page(request)
     return as_json(
         {
-            "total": content.total,
-            "filters": content.filters,
-            "page": content.here.number,
-            "pages": content.here.paginator.num_pages,
+            **json_fields(content, "total filters page=here.number pages=here.paginator.num_pages"),
             "broken_at": content.broken.pk if content.broken else None,
-            "entries": [_report(row.entry) for row in content.rows],
+            "entries": [json_fields(row.entry, _ENTRY) for row in content.rows],
         }
     )
 
 
-def _report(entry: AuditEntry) -> dict[str, Any]:
-    return {
-        "number": entry.pk,
-        "at": entry.at.isoformat(),
-        "who": entry.who,
-        "verb": entry.verb,
-        "source": entry.source_path,
-        "conversation": entry.conversation,
-        "repair": entry.repair,
-        "detail": entry.detail,
-        "previous": entry.previous,
-        "digest": entry.digest,
-    }
+_ENTRY = "number=pk at who verb source=source_path conversation repair detail previous digest"

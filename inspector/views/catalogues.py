@@ -29,7 +29,7 @@ from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.violations import ALL_STREAM_RULES, StreamRule
-from inspector.views.conversation_list import Row, newest_first, open_findings, rows_of
+from inspector.views.conversation_list import ConversationRow, newest_first, open_findings, rows_of
 from inspector.views.pages import as_json, as_markdown, page
 
 SHOWN = 10
@@ -106,7 +106,7 @@ class RulePage:
 
     rule: Rule | StreamRule
     repairs: tuple[Strategy | StreamStrategy, ...]
-    rows: tuple[Row, ...] | tuple[Stream, ...]
+    rows: tuple[ConversationRow, ...] | tuple[Stream, ...]
     total: int
     example: tuple[ExampleLine, ...] = ()
     messages: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
-"""A request body that somebody pastes or uploads: judged, repaired and given back, and kept nowhere."""
+"""A request body that somebody pastes or uploads: judged, repaired and returned, and stored nowhere."""
 
 import base64
 import binascii
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from inspector.programs.formats import Format
 from inspector.programs.registry import wire_of
 from inspector.reports import plan, scan
 from inspector.reports.checking import Checked, checked
-from inspector.reports.standings import Standing
+from inspector.reports.profile_verdicts import ProfileVerdict
 from inspector.reports.visible import visible
 from inspector.rules.base import Finding
 from inspector.sources import captures
@@ -27,30 +28,30 @@ from inspector.wires.layout import NotARequest
 
 LARGEST = 50 * 1000 * 1000
 """Bytes of an upload."""
-HELD = 4 * 1000 * 1000
+CARRIED = 4 * 1000 * 1000
 """Bytes of a body that a page carries along, so that the next question needs no second upload."""
 NAME = "request.json"
 
 
 class NoBody(Exception):
-    """The form holds nothing to check; the message is the sentence to show."""
+    """The form has no body to check; the message is the sentence to show."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckPage:
     formats: tuple[Format, ...]
     profiles: tuple[Profile, ...]
     format: str
     profile: str
     text: str
-    held: str
+    carried: str
     problem: str
-    found: Checked | None
+    checked: Checked | None
     part: PreviewPart | None
     findings: tuple[Finding, ...] = ()
-    own: tuple[Standing, ...] = ()
+    own: tuple[ProfileVerdict, ...] = ()
     """Profiles of the wire shape that the body is in, the chosen one first."""
-    others: tuple[Standing, ...] = ()
+    others: tuple[ProfileVerdict, ...] = ()
     largest: int = LARGEST
 
 
@@ -66,12 +67,12 @@ def _body(request: OperatorRequest) -> bytes:
         # A form sends every line end as CR LF.
         return text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
     try:
-        held = base64.b64decode(request.POST.get("held", ""), validate=True)
+        carried = base64.b64decode(request.POST.get("held", ""), validate=True)
     except (binascii.Error, ValueError):
-        held = b""
-    if not held:
+        carried = b""
+    if not carried:
         raise NoBody("There is no body to check: paste the JSON of the request, or choose a file.")
-    return held
+    return carried
 
 
 def _checked(request: OperatorRequest) -> tuple[bytes, Checked]:
@@ -96,52 +97,60 @@ def _checked(request: OperatorRequest) -> tuple[bytes, Checked]:
 
 
 def _page(request: OperatorRequest) -> tuple[CheckPage, int]:
-    data, found, problem = b"", None, ""
+    data, result, problem = b"", None, ""
     try:
         if request.method == "POST":
-            data, found = _checked(request)
+            data, result = _checked(request)
     except NoBody as nothing:
         problem = str(nothing)
-    formats = tuple(each for each in FORMATS if wire_of(each.name))
+    formats = tuple(format_ for format_ in FORMATS if wire_of(format_.name))
     text = request.POST.get("body", "") if problem else ""
-    held = base64.b64encode(data).decode() if found and len(data) <= HELD else ""
-    profile = found.profile if found else request.POST.get("profile", "")
-    part = preview_part(found.repair) if found and found.repair else None
-    chosen = found.format.name if found else request.POST.get("format", "")
-    own, others = _by_wire(found)
+    carried = base64.b64encode(data).decode() if result and len(data) <= CARRIED else ""
+    profile = result.profile if result else request.POST.get("profile", "")
+    part = preview_part(result.repair) if result and result.repair else None
+    chosen = result.format.name if result else request.POST.get("format", "")
+    own, others = _by_wire(result)
     content = CheckPage(
-        formats, PROFILES, chosen, profile, text[:HELD], held, problem, found, part, found.findings if found else (), own, others
+        formats=formats,
+        profiles=PROFILES,
+        format=chosen,
+        profile=profile,
+        text=text[:CARRIED],
+        carried=carried,
+        problem=problem,
+        checked=result,
+        part=part,
+        findings=result.findings if result else (),
+        own=own,
+        others=others,
     )
     return content, 400 if problem else 200
 
 
-def _by_wire(found: Checked | None) -> tuple[tuple[Standing, ...], tuple[Standing, ...]]:
-    if found is None:
+def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[ProfileVerdict, ...]]:
+    if result is None:
         return (), ()
-    wires = {wire_of(found.format.name), next(each.profile.wire for each in found.standings if each.name == found.profile)}
-    ordered = sorted(found.standings, key=lambda each: each.name != found.profile)
-    return tuple(each for each in ordered if each.profile.wire in wires), tuple(each for each in ordered if each.profile.wire not in wires)
+    wires = {
+        wire_of(result.format.name),
+        next(verdict.profile.wire for verdict in result.profile_verdicts if verdict.name == result.profile),
+    }
+    ordered = sorted(result.profile_verdicts, key=lambda verdict: verdict.name != result.profile)
+    return tuple(verdict for verdict in ordered if verdict.profile.wire in wires), tuple(
+        verdict for verdict in ordered if verdict.profile.wire not in wires
+    )
 
 
 def check(request: OperatorRequest) -> HttpResponse:
     """GET is the form; POST judges, and with `do=download` answers with the repaired body."""
     if request.method == "POST" and request.POST.get("do") == "download":
-        return _download(request)
+        with suppress(NoBody):
+            data, result = _checked(request)
+            headers = {"Content-Disposition": 'attachment; filename="request-repaired.json"'}
+            return HttpResponse(
+                data if result.repaired is None else result.repaired, content_type="application/octet-stream", headers=headers
+            )
     content, status = _page(request)
     return page(request, "check.html", content, status=status)
-
-
-def _download(request: OperatorRequest) -> HttpResponse:
-    try:
-        data, found = _checked(request)
-    except NoBody:
-        content, status = _page(request)
-        return page(request, "check.html", content, status=status)
-    return HttpResponse(
-        found.repaired if found.repaired is not None else data,
-        content_type="application/octet-stream",
-        headers={"Content-Disposition": 'attachment; filename="request-repaired.json"'},
-    )
 
 
 def check_json(request: OperatorRequest) -> HttpResponse:
@@ -150,24 +159,24 @@ def check_json(request: OperatorRequest) -> HttpResponse:
             {"error": "POST the body as the field `body` or the file `file`, with `format` and `profile` if you like."}, status=405
         )
     try:
-        _, found = _checked(request)
+        _, result = _checked(request)
     except NoBody as problem:
         return as_json({"error": str(problem)}, status=400)
-    return as_json(_report(found))
+    return as_json(_report(result))
 
 
-def _report(found: Checked) -> dict[str, Any]:
-    judgements = {each.name: each.judgement for each in found.standings}
-    conversation = scan.conversation_report("", found.case, found.findings, judgements, found.judgement.verdict, found.prompt)
-    way = found.recommendation.candidate.strategies if found.recommendation else ()
+def _report(result: Checked) -> dict[str, Any]:
+    judgements = {verdict.name: verdict.judgement for verdict in result.profile_verdicts}
+    conversation = scan.conversation_report("", result.case, result.findings, judgements, result.judgement.verdict, result.prompt)
+    strategies = result.recommendation.candidate.strategies if result.recommendation else ()
     return {
-        "source": scan.source_report("", found.format.name),
+        "source": scan.source_report("", result.format.name),
         "conversations": [conversation],
-        "profile": found.profile,
-        "repaired_by": [each.name for each in way],
-        "why_not": found.problem,
-        "losses": list(found.recommendation.losses) if found.recommendation else [],
-        "repair": plan.plan_report("", found.repair) if found.repair else None,
-        "repaired": None if found.repaired is None else found.repaired.decode("utf-8", "surrogateescape"),
+        "profile": result.profile,
+        "repaired_by": [strategy.name for strategy in strategies],
+        "why_not": result.problem,
+        "losses": list(result.recommendation.losses) if result.recommendation else [],
+        "repair": plan.plan_report("", result.repair) if result.repair else None,
+        "repaired": None if result.repaired is None else result.repaired.decode("utf-8", "surrogateescape"),
         "stored": False,
     }

@@ -51,7 +51,7 @@ def _number(word: str) -> int | None:
 def choice_of(request: OperatorRequest, row: Conversation) -> Choice:
     get = request.GET
     projection, profile = chosen_judges(get.get("as", ""), get.get("profile", ""), row.judges)
-    at, rev, start = get.get("at", ""), get.get("rev", ""), get.get("from", "")
+    rev = get.get("rev", "")
     return Choice(
         reader=get.get("reader") or row.source.reader,
         projection=projection,
@@ -63,8 +63,8 @@ def choice_of(request: OperatorRequest, row: Conversation) -> Choice:
         find=get.get("q", "").strip(),
         only_findings=get.get("only") == "findings",
         finding=get.get("finding", ""),
-        at=int(at) if at.isdecimal() and len(at) < 16 else None,
-        start=int(start) if start.isdecimal() and len(start) < 16 else None,
+        at=_number(get.get("at", "")),
+        start=_number(get.get("from", "")),
         stage=get.get("stage", "") if get.get("stage") in STAGES else STAGES[0],
         leaf=get.get("leaf", ""),
         tree_start=_number(get.get("tree", "")) or 0,

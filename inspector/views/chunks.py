@@ -30,25 +30,32 @@ class ChunkPage:
 
 def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
     """One chunk whole: its text, its row as JSON, its bytes."""
-    row, found = _chunk(request, oid, position)
-    raw = found.raw[:TEXT_SHOWN].decode("utf-8", "replace")
+    row, stored_chunk = _chunk(request, oid, position)
+    raw = stored_chunk.raw[:TEXT_SHOWN].decode("utf-8", "replace")
     try:
-        value = jsontext.parse(jsontext.decode(found.raw)) if len(found.raw) <= TEXT_SHOWN else None
+        value = jsontext.parse(jsontext.decode(stored_chunk.raw)) if len(stored_chunk.raw) <= TEXT_SHOWN else None
     except Unreadable:
         value = None
     content = ChunkPage(
-        row, found, position, found.text[:TEXT_SHOWN], len(found.text), max(len(found.text), len(found.raw)) > TEXT_SHOWN, value, raw
+        row,
+        stored_chunk,
+        position,
+        stored_chunk.text[:TEXT_SHOWN],
+        len(stored_chunk.text),
+        max(len(stored_chunk.text), len(stored_chunk.raw)) > TEXT_SHOWN,
+        value,
+        raw,
     )
     return page(request, "chunk.html", content)
 
 
 def chunk_raw(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
     """The stored bytes as a download: content is hostile and never rendered."""
-    _, found = _chunk(request, oid, position)
+    _, stored_chunk = _chunk(request, oid, position)
     return HttpResponse(
-        found.raw,
+        stored_chunk.raw,
         content_type="application/octet-stream",
-        headers={"Content-Disposition": f'attachment; filename="{oid}-seq-{found.seq}.json"'},
+        headers={"Content-Disposition": f'attachment; filename="{oid}-seq-{stored_chunk.seq}.json"'},
     )
 
 

@@ -1,8 +1,7 @@
-"""The list of conversations: filters that live in the address, pages of fifty, and every cap said aloud."""
+"""The list of conversations: filters in the address, pages of fifty, and every limit is shown."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
@@ -14,6 +13,7 @@ from inspector.actions.revisions import RECORD_TEXT_KEPT, TEXT_KEPT
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
 from inspector.readers.catalogue import all_readers
+from inspector.reports.json_text import Json, json_fields
 from inspector.reports.visible import visible
 from inspector.rules.catalogue import RULES
 from inspector.views.crashes import Crash, newest_crashes
@@ -50,8 +50,8 @@ _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.pat
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """`matching` counts the chunks that hold the searched text; `left_out` the rules beyond the first six."""
+class ConversationRow:
+    """`matching` counts the chunks with the searched text; `left_out` the rules beyond the first six."""
 
     conversation: Conversation
     badges: tuple[Badge, ...]
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def is_read_otherwise(self) -> bool:
-        """Whether other messages are read than were stored. A path through a tree has others anyway: a compaction, branches, what is made up."""
+        """Whether other messages are read than were stored. A path through a tree has others anyway: a compaction, branches, synthetic messages."""
         conversation = self.conversation
         is_tree = conversation.source.reader in _THROUGH_TREES
         return conversation.message_count != conversation.read_count and not is_tree
@@ -86,10 +86,10 @@ class Filters:
         return urlencode({"q": self.q})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationListPage:
     filters: Filters
-    rows: tuple[Row, ...]
+    rows: tuple[ConversationRow, ...]
     here: Page[Conversation]
     total: int
     gone: int
@@ -116,34 +116,32 @@ def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation
 
 
 def open_findings() -> QuerySet[Finding]:
-    """Findings of the newest revisions, in conversations that their stores still hold."""
+    """Findings of the newest revisions, in conversations that are still in their stores."""
     return Finding.objects.filter(conversation__is_gone=False, is_open=True)
 
 
-def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Row, ...]:
+def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[ConversationRow, ...]:
     """The rows of a list: two queries, however many conversations there are."""
     conversations = list(conversations)
     ids = [conversation.pk for conversation in conversations]
     badges: dict[int, list[Badge]] = {}
     counted = Finding.objects.filter(conversation_id__in=ids, is_open=True).annotate(rank=SEVERITY_RANK)
-    for found in (
+    for row in (
         counted.values("conversation_id", "code", "rule", "severity", "silent", "rank")
         .annotate(n=Count("pk"))
         .order_by("rank", "-silent", "code")
     ):
-        badges.setdefault(found["conversation_id"], []).append(
-            Badge(found["code"], found["rule"], found["severity"], found["silent"], found["n"])
-        )
+        badges.setdefault(row["conversation_id"], []).append(Badge(row["code"], row["rule"], row["severity"], row["silent"], row["n"]))
     matching = (
-        dict(_holding(q).filter(conversation_id__in=ids).values_list("conversation_id").annotate(Count("pk")).order_by()) if q else {}
+        dict(_records_with(q).filter(conversation_id__in=ids).values_list("conversation_id").annotate(Count("pk")).order_by()) if q else {}
     )
     return tuple(
-        Row(found, tuple(badges.get(found.pk, ())[:BADGES]), max(0, len(badges.get(found.pk, ())) - BADGES), matching.get(found.pk, 0))
-        for found in conversations
+        ConversationRow(row, tuple(badges.get(row.pk, ())[:BADGES]), max(0, len(badges.get(row.pk, ())) - BADGES), matching.get(row.pk, 0))
+        for row in conversations
     )
 
 
-def _holding(q: str) -> QuerySet[Record]:
+def _records_with(q: str) -> QuerySet[Record]:
     """Chunks of the newest revisions with `q` in the part of their text that is kept for search."""
     return Record.objects.filter(until__isnull=True, text__icontains=q)
 
@@ -159,40 +157,40 @@ def _filters(request: OperatorRequest) -> Filters:
 
 def chosen(filters: Filters) -> QuerySet[Conversation]:
     """Conversations that the filters let through, gone ones included."""
-    found = Conversation.objects.all()
+    conversations = Conversation.objects.all()
     if filters.q:
-        said = Q(title__icontains=filters.q) | Q(native_id__icontains=filters.q) | Q(oid__startswith=filters.q.lower())
-        found = found.filter(said | Q(pk__in=_holding(filters.q).values("conversation_id")))
+        named = Q(title__icontains=filters.q) | Q(native_id__icontains=filters.q) | Q(oid__startswith=filters.q.lower())
+        conversations = conversations.filter(named | Q(pk__in=_records_with(filters.q).values("conversation_id")))
     if filters.rule:
-        found = found.filter(pk__in=Finding.objects.filter(code=filters.rule, is_open=True).values("conversation_id"))
+        conversations = conversations.filter(pk__in=Finding.objects.filter(code=filters.rule, is_open=True).values("conversation_id"))
     if filters.source:
-        found = found.filter(source__oid=filters.source)
-    return found.filter(STATES[filters.state][1]) if filters.state else found
+        conversations = conversations.filter(source__oid=filters.source)
+    return conversations.filter(STATES[filters.state][1]) if filters.state else conversations
 
 
-def _searched_in_part(filters: Filters, found: QuerySet[Conversation]) -> QuerySet[Conversation]:
+def _searched_partially(filters: Filters, matching: QuerySet[Conversation]) -> QuerySet[Conversation]:
     """Of those that the other filters let through and that the search did not find, all with a text that may go on after what is kept of it.
 
-    A chunk alone in its record was cut where so much of it is kept. Of a record with many, as a session file, this cannot be told: it counts.
+    A chunk alone in its record was cut where so much of it is kept. Of a record with many, as a session file, this is unknown: it counts.
     """
     long = Record.objects.filter(until__isnull=True).annotate(length=Length("text")).filter(length__gte=TEXT_KEPT)
     others = chosen(replace(filters, q="")).filter(is_gone=filters.gone, pk__in=long.values("conversation_id"))
-    return others.exclude(pk__in=found.values("pk"))
+    return others.exclude(pk__in=matching.values("pk"))
 
 
 def _page(request: OperatorRequest) -> ConversationListPage:
     filters = _filters(request)
-    found = chosen(filters)
-    in_part = _searched_in_part(filters, found) if filters.q else Conversation.objects.none()
+    conversations = chosen(filters)
+    in_part = _searched_partially(filters, conversations) if filters.q else Conversation.objects.none()
     in_part_shown = tuple(newest_first(in_part)[:IN_PART_SHOWN])
     crashes, crash_total = ((), 0) if filters.any else newest_crashes()
-    here = Paginator(newest_first(found.filter(is_gone=filters.gone)), PER_PAGE).get_page(request.GET.get("page"))
+    here = Paginator(newest_first(conversations.filter(is_gone=filters.gone)), PER_PAGE).get_page(request.GET.get("page"))
     return ConversationListPage(
         filters=filters,
         rows=rows_of(here.object_list, filters.q),
         here=here,
         total=here.paginator.count,
-        gone=0 if filters.gone else found.filter(is_gone=True).count(),
+        gone=0 if filters.gone else conversations.filter(is_gone=True).count(),
         rules=tuple((rule.code, rule.name) for rule in RULES),
         states=tuple((name, words) for name, (words, _) in STATES.items()),
         sources=tuple((source.oid, source.name) for source in Source.objects.filter(is_trace=False)),
@@ -203,25 +201,17 @@ def _page(request: OperatorRequest) -> ConversationListPage:
     )
 
 
-def row_report(row: Row) -> dict[str, Any]:
+_ROW = (
+    "id=oid native_id title source=source.oid chunks=chunk_count messages_stored=message_count messages_read=read_count verdict status "
+    "last_activity worst silent=has_silent refused gone=is_gone"
+)
+
+
+def row_report(row: ConversationRow) -> Json:
     """One conversation of a `.json` list."""
-    found = row.conversation
     return {
-        "id": found.oid,
-        "native_id": found.native_id,
-        "title": found.title,
-        "source": found.source.oid,
-        "chunks": found.chunk_count,
-        "messages_stored": found.message_count,
-        "messages_read": found.read_count,
-        "verdict": found.verdict,
-        "status": found.status,
-        "last_activity": found.last_activity,
-        "worst": found.worst,
-        "silent": found.has_silent,
-        "refused": found.refused,
-        "gone": found.is_gone,
-        "findings": [{"code": badge.code, "rule": badge.rule, "severity": badge.severity, "count": badge.count} for badge in row.badges],
+        **json_fields(row.conversation, _ROW),
+        "findings": [json_fields(badge, "code rule severity count") for badge in row.badges],
         "findings_left_out": row.left_out,
     }
 
@@ -234,11 +224,7 @@ def conversation_list_json(request: OperatorRequest) -> HttpResponse:
     content = _page(request)
     return as_json(
         {
-            "total": content.total,
-            "gone": content.gone,
-            "page": content.here.number,
-            "pages": content.here.paginator.num_pages,
-            "searched_in_part": content.in_part_total,
+            **json_fields(content, "total gone page=here.number pages=here.paginator.num_pages searched_in_part=in_part_total"),
             "conversations": [row_report(row) for row in content.rows],
         }
     )

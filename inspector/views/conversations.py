@@ -19,40 +19,30 @@ from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.reports import markdown, scan, show
 from inspector.reports.columns import merged_seqs, reads_otherwise
-from inspector.reports.panels import JobLine, Lane
+from inspector.reports.panels import JobLine, LedgerLane
+from inspector.reports.profile_verdicts import Refusal, accepting, refusals, unplaced
 from inspector.reports.recorded_errors import Recorded, recorded_errors
-from inspector.reports.session_beside import beside_session
-from inspector.reports.standings import Refusal, Standing, accepting, refusals, unplaced
-from inspector.reports.strip import Strip
+from inspector.reports.session_facts import session_facts
 from inspector.reports.timeline import Timeline, timeline
 from inspector.reports.tree_text import tree_lines, tree_report
 from inspector.reports.tree_view import TreeView, of_tree, tree_view
 from inspector.reports.visible import size, visible
-from inspector.rules.base import Finding, Severity
+from inspector.rules.base import Finding, Rule, Severity
 from inspector.rules.catalogue import rule
 from inspector.strategies.catalogue import strategy
 from inspector.traces import observe
-from inspector.views.advice import Advice, advice
+from inspector.views.advice import RepairAdvice, advice
 from inspector.views.analysis import Analysis
 from inspector.views.choice import LEDGER, STAGES, Choice, analysed, looked_up
-from inspector.views.conversation_list import conversation_list, conversation_list_json
-from inspector.views.crashes import Beside, beside
+from inspector.views.crashes import CrashLinks, crash_links
 from inspector.views.pages import Link, absolute, as_json, as_markdown, page
-
-__all__ = [
-    "conversation",
-    "conversation_json",
-    "conversation_list",
-    "conversation_list_json",
-    "conversation_md",
-]
 
 WINDOW = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedFinding:
-    """The side panel: one finding with what it rests on and what would repair it."""
+    """The side panel: one finding with its evidence and suggested repairs."""
 
     oid: str
     finding: Finding
@@ -62,18 +52,15 @@ class SelectedFinding:
     before_seq: int | None
     after: str
     after_seq: int | None
-    why: str
-    fixed_in_code: str
-    no_repair_reason: str
+    about: Rule
     repairs: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationPage:
     row: Conversation
     choice: Choice
     analysis: Analysis
-    strip: Strip
     timeline: Timeline
     selected: SelectedFinding | None
     readers: list[str]
@@ -88,17 +75,15 @@ class ConversationPage:
     last: int
     filtered: bool
     left_out: int
-    """What the reader leaves out, and nobody meant it to."""
-    meant_out: int
+    """How many messages the reader leaves out unintentionally."""
+    left_out_on_purpose: int
     """Messages that a compaction or a context edit takes out."""
     reads_otherwise: bool
-    """Whether messages are read that are not those that were appended, but for those that are meant to be left out."""
+    """Whether messages are read that are not those that were appended, other than those that are left out on purpose."""
     silent_from: int | None
-    refused_from: int | None
     size: str
     then_and_now: str
-    recommended: tuple[str, ...]
-    advice: Advice | None
+    advice: RepairAdvice | None
     worst: tuple[str, Finding, str] | None
     """The most dangerous finding with its id, and what to do where no strategy repairs it; None where there are only notes."""
     repairs: list[Repair]
@@ -107,20 +92,19 @@ class ConversationPage:
     is_prompt_known: bool
     is_step_recorded: bool
     recorded: tuple[Recorded, ...]
-    standings: tuple[Standing, ...]
     refusing: int
     refusals: tuple[Refusal, ...]
     unplaced: tuple[str, ...]
     accepting: tuple[str, ...]
-    beside: Beside | None
+    crash_links: CrashLinks | None
     tree: TreeView | None
-    ledger: Lane | None
+    ledger: LedgerLane | None
     job: tuple[JobLine, ...]
     stages: tuple[str, ...]
     about_session: tuple[tuple[str, str], ...]
 
 
-def _matching(choice: Choice, chunks: tuple[Chunk, ...], hits: set[int]) -> list[int]:
+def _matching(choice: Choice, chunks: tuple[Chunk, ...], marked_seqs: set[int]) -> list[int]:
     """Positions of the chunks that the filters let through."""
     find = choice.find.lower()
     return [
@@ -128,45 +112,53 @@ def _matching(choice: Choice, chunks: tuple[Chunk, ...], hits: set[int]) -> list
         for position, chunk in enumerate(chunks)
         if (not choice.kind or chunk.kind == choice.kind)
         and (not choice.role or chunk.role == choice.role)
-        and (not choice.only_findings or chunk.seq in hits)
+        and (not choice.only_findings or chunk.seq in marked_seqs)
         and (not find or find in chunk.text.lower() or find in chunk.raw.decode("utf-8", "replace").lower())
     ]
 
 
-def _selected(row: Conversation, choice: Choice, found: Analysis) -> SelectedFinding | None:
+def _selected(row: Conversation, choice: Choice, analysis: Analysis) -> SelectedFinding | None:
     """By id, or by the code of its rule; the most dangerous one unless chosen."""
-    for number, (oid, finding) in enumerate(found.findings):
+    for number, (oid, finding) in enumerate(analysis.findings):
         if choice.finding in (oid, finding.code, ""):
-            finding = found.suggested(row, choice.revision, oid, finding)
-            before, before_seq = _anchor(found, number - 1)
-            after, after_seq = _anchor(found, number + 1)
-            about = rule(finding.code)
+            finding = analysis.suggested(row, choice.revision, oid, finding)
+            before, before_seq = _anchor(analysis, number - 1)
+            after, after_seq = _anchor(analysis, number + 1)
             repairs = tuple(
                 (name, strategy(name).summary, ", ".join(sorted(strategy(name).safety)) or "safe") for name in finding.repaired_by
             )
-            total = len(found.findings)
+            total = len(analysis.findings)
             return SelectedFinding(
-                oid, finding, number + 1, total, before, before_seq, after, after_seq, about.why, about.fixed_in_code, finding.no_repair_reason, repairs
-            )  # fmt: skip
+                oid=oid,
+                finding=finding,
+                number=number + 1,
+                total=total,
+                before=before,
+                before_seq=before_seq,
+                after=after,
+                after_seq=after_seq,
+                about=rule(finding.code),
+                repairs=repairs,
+            )
     return None
 
 
-def _anchor(found: Analysis, number: int) -> tuple[str, int | None]:
+def _anchor(analysis: Analysis, number: int) -> tuple[str, int | None]:
     """Id and first seq of a finding by its number; "" where there is none, None where it is about the whole conversation."""
-    if not 0 <= number < len(found.findings):
+    if not 0 <= number < len(analysis.findings):
         return "", None
-    oid, finding = found.findings[number]
+    oid, finding = analysis.findings[number]
     return oid, finding.seqs[0] if finding.seqs else None
 
 
-def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPage:
-    chunks = found.case.conversation.chunks
-    prompt_body, request_body = _bodies(choice, found)
-    runs = found.case.program.ledger_lane(found.case)
-    steps = _steps(found)
-    selected = _selected(row, choice, found)
-    every = {seq for _, finding in found.findings for seq in finding.seqs}
-    positions = _matching(choice, chunks, every)
+def _page(row: Conversation, choice: Choice, analysis: Analysis) -> ConversationPage:
+    chunks = analysis.case.conversation.chunks
+    prompt_body, request_body = _bodies(choice, analysis)
+    runs = analysis.case.program.ledger_lane(analysis.case)
+    steps = _steps(analysis)
+    selected = _selected(row, choice, analysis)
+    finding_seqs = {seq for _, finding in analysis.findings for seq in finding.seqs}
+    positions = _matching(choice, chunks, finding_seqs)
     start = 0
     if choice.at is not None:
         start = next((at for at, position in enumerate(positions) if chunks[position].seq >= choice.at), max(0, len(positions) - 1))
@@ -174,21 +166,22 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
     elif choice.start is not None:
         start = min(choice.start, len(positions))
     window = positions[start : start + WINDOW]
-    is_end = start + WINDOW >= len(positions) and not found.observed
-    hits = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()
+    is_end = start + WINDOW >= len(positions) and not analysis.observed
+    highlighted = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()
     silent = [
         finding.seqs[1 if finding.code.startswith("MSG10") and len(finding.seqs) > 1 else 0]
-        for _, finding in found.findings
+        for _, finding in analysis.findings
         if finding.silent and finding.severity == "error" and finding.seqs
     ]
-    meant = {found.columns.stored[key] for key, owner in found.columns.read.items() if owner.meant and key in found.columns.stored}
+    intentional = {
+        analysis.columns.stored[key] for key, owner in analysis.columns.read.items() if owner.intentional and key in analysis.columns.stored
+    }
     return ConversationPage(
         row=row,
         choice=choice,
-        analysis=found,
-        strip=found.strip,
-        timeline=found.case.program.with_ledger(
-            of_tree(timeline(found.columns, window, hits, is_end), found.case.tree, found.branches), runs
+        analysis=analysis,
+        timeline=analysis.case.program.with_ledger(
+            of_tree(timeline(analysis.columns, window, highlighted, is_end), analysis.case.tree, analysis.branches), runs
         ),
         selected=selected,
         readers=names(row.source.format),
@@ -202,62 +195,61 @@ def _page(row: Conversation, choice: Choice, found: Analysis) -> ConversationPag
         later=start + WINDOW if start + WINDOW < len(positions) else None,
         last=start + len(window),
         filtered=bool(choice.kind or choice.role or choice.find or choice.only_findings),
-        left_out=sum(not gone.intentional for gone in found.case.reading.dropped),
-        meant_out=len(meant),
-        reads_otherwise=reads_otherwise(found.columns, found.case.reading.grouped),
+        left_out=sum(not group.intentional for group in analysis.case.reading.dropped),
+        left_out_on_purpose=len(intentional),
+        reads_otherwise=reads_otherwise(analysis.columns, analysis.case.reading.grouped),
         silent_from=min(silent) if silent else None,
-        refused_from=found.judgement.first_bad,
         size=size(sum(len(chunk.raw) for chunk in chunks)),
-        then_and_now=_then_and_now(row, choice, found),
-        recommended=found.recommended,
+        then_and_now=_then_and_now(row, choice, analysis),
         worst=next(
             (
                 (oid, suggestion, suggestion.no_repair_reason if chunks else "")
-                for oid, finding in found.findings[:1]
+                for oid, finding in analysis.findings[:1]
                 if finding.severity is not Severity.NOTE
-                for suggestion in [found.suggested(row, choice.revision, oid, finding)]
+                for suggestion in [analysis.suggested(row, choice.revision, oid, finding)]
             ),
             None,
         ),
-        advice=advice(row.oid, found.recommended, choice.reader, choice.leaf),
-        repairs=_repairs(row, found),
+        advice=advice(row.oid, analysis.recommended, choice.reader, choice.leaf),
+        repairs=_repairs(row, analysis),
         prompt_body=prompt_body,
         request_body=request_body,
-        is_prompt_known=found.observed is None or NO_PROMPT not in found.observed.notes,
+        is_prompt_known=analysis.observed is None or NO_PROMPT not in analysis.observed.notes,
         is_step_recorded=choice.step in {link.href for link in steps},
-        recorded=recorded_errors(found.case, [finding for _, finding in found.findings]),
-        standings=found.standings,
-        refusing=sum(not each.judgement.sendable for each in found.standings),
-        refusals=refusals(found.case.conversation, found.standings),
-        unplaced=unplaced(found.standings),
-        accepting=accepting(found.standings),
-        beside=beside(row, found.case.conversation, found.case.taken_at),
-        tree=tree_view(found.branches, found.own_leaves, choice.tree_start, choice.unfolded, choice.leaf) if found.branches else None,
+        recorded=recorded_errors(analysis.case, [finding for _, finding in analysis.findings]),
+        refusing=sum(not verdict.judgement.sendable for verdict in analysis.profile_verdicts),
+        refusals=refusals(analysis.case.conversation, analysis.profile_verdicts),
+        unplaced=unplaced(analysis.profile_verdicts),
+        accepting=accepting(analysis.profile_verdicts),
+        crash_links=crash_links(row, analysis.case.conversation, analysis.case.taken_at),
+        tree=tree_view(analysis.branches, analysis.own_leaves, choice.tree_start, choice.unfolded, choice.leaf)
+        if analysis.branches
+        else None,
         ledger=runs,
-        job=found.case.program.job_lines(found.case.conversation, found.case.taken_at),
+        job=analysis.case.program.job_lines(analysis.case.conversation, analysis.case.taken_at),
         stages=tuple(stage for stage in STAGES if stage != LEDGER or runs),
-        about_session=beside_session(found.case.tree) if found.case.tree else (),
+        about_session=session_facts(analysis.case.tree) if analysis.case.tree else (),
     )
 
 
-def _bodies(choice: Choice, found: Analysis) -> tuple[str, str]:
-    """Names of the bodies of the shown step: what the kernel believed, what was sent; "" where there is none."""
-    step = found.case.trace.step(choice.step) if found.case.trace and found.observed else None
+def _bodies(choice: Choice, analysis: Analysis) -> tuple[str, str]:
+    """Names of the bodies of the shown step: the client's prompt and the request; "" where there is none."""
+    step = analysis.case.trace.step(choice.step) if analysis.case.trace and analysis.observed else None
     prompt = step.prompt.body if step and step.prompt else None
     request = step.request.body if step and step.request else None
     return prompt or "", request or ""
 
 
-def _repairs(row: Conversation, found: Analysis) -> list[Repair]:
-    """Repairs that stand in the store: of this conversation, and the one that made it."""
+def _repairs(row: Conversation, analysis: Analysis) -> list[Repair]:
+    """Repairs that are in the store: of this conversation, and the one that created it."""
     standing = Repair.objects.filter(state__in=UNDOABLE, conversation__source=row.source).select_related("conversation").order_by("pk")
-    native_id = found.case.conversation.native_id
+    native_id = analysis.case.conversation.native_id
     return [repair for repair in standing if repair.conversation_id == row.pk or repair.options.get("fork_id") == native_id]
 
 
-def _then_and_now(row: Conversation, choice: Choice, found: Analysis) -> str:
-    """What the shown (or else the last) observed request merged, beside what the next one would: the two differ, and both matter."""
-    steps = [link for link in _steps(found) if not choice.step or link.href == choice.step]
+def _then_and_now(row: Conversation, choice: Choice, analysis: Analysis) -> str:
+    """What the shown (or else the last) observed request merged, and what the next one would merge: the two differ, and both matter."""
+    steps = [link for link in _steps(analysis) if not choice.step or link.href == choice.step]
     if not steps or choice.revision != row.revision:
         return ""
     then = analysed(row, choice, steps[0].href)
@@ -267,71 +259,74 @@ def _then_and_now(row: Conversation, choice: Choice, found: Analysis) -> str:
         return ""
     if not before and not after:
         return ""
-    said = f"merged seq {span_text(before)}" if before else "merged nothing"
-    return f"The request of {steps[0].label}, as observed, {said}; the next one, as {choice.reader} reads now, {f'would merge seq {span_text(after)}' if after else 'would merge nothing'}."
+    merged = f"merged seq {span_text(before)}" if before else "merged nothing"
+    return f"The request of {steps[0].label}, as observed, {merged}; the next one, as {choice.reader} reads now, {f'would merge seq {span_text(after)}' if after else 'would merge nothing'}."
 
 
-def _steps(found: Analysis) -> list[Link]:
+def _steps(analysis: Analysis) -> list[Link]:
     """Past steps that can be compared with the store, newest first."""
-    if found.case.trace is None:
+    if analysis.case.trace is None:
         return []
-    turns = {turn.turn_id: number for number, turn in enumerate(found.case.trace.turns, start=1)}
-    return [Link(f"turn {turns[step.turn_id]} step {step.index}", visible(step.step_id)) for step in reversed(found.case.trace.steps())]
+    turns = {turn.turn_id: number for number, turn in enumerate(analysis.case.trace.turns, start=1)}
+    return [Link(f"turn {turns[step.turn_id]} step {step.index}", visible(step.step_id)) for step in reversed(analysis.case.trace.steps())]
 
 
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, found = looked_up(request, oid)
-    return page(request, "conversation.html", _page(row, choice, found), part="rows", twins=("json", "md"))
+    row, choice, analysis = looked_up(request, oid)
+    return page(request, "conversation.html", _page(row, choice, analysis), part="rows", twins=("json", "md"))
 
 
 def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, found = looked_up(request, oid)
-    report = _report(row, choice, found)
+    row, choice, analysis = looked_up(request, oid)
+    report = _report(row, choice, analysis)
     report["revision"] = choice.revision
-    if found.branches:
-        report["tree"] = tree_report(found.branches, found.own_leaves)
-    report["read"] = show.messages_report(found.case.reading)
-    if job := found.case.program.job_lines(found.case.conversation, found.case.taken_at):
+    if analysis.branches:
+        report["tree"] = tree_report(analysis.branches, analysis.own_leaves)
+    report["read"] = show.messages_report(analysis.case.reading)
+    if job := analysis.case.program.job_lines(analysis.case.conversation, analysis.case.taken_at):
         report["job"] = {line.name: line.text for line in job}
-        report["ledger_lines"] = [notation.dump_execution(run) for run in found.case.conversation.ledger]
-    report["chunk_lines"] = [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks]
+        report["ledger_lines"] = [notation.dump_execution(run) for run in analysis.case.conversation.ledger]
+    report["chunk_lines"] = [notation.dump_chunk(chunk) for chunk in analysis.case.conversation.chunks]
     return as_json(report)
 
 
 def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, found = looked_up(request, oid)
-    if found.branches:
+    row, choice, analysis = looked_up(request, oid)
+    if analysis.branches:
         # Of a tree the lines of `show --as tree` say more in less; its end is where the next turn goes on.
-        first, *rest = tree_lines(found.branches, found.own_leaves)
-        lines = [first, *rest] if len(rest) <= WINDOW else [first, f"… {len(rest) - WINDOW:,} lines before these", *rest[-WINDOW:]]
+        first, *tail = tree_lines(analysis.branches, analysis.own_leaves)
+        lines = [first, *tail] if len(tail) <= WINDOW else [first, f"… {len(tail) - WINDOW:,} lines before these", *tail[-WINDOW:]]
     else:
-        runs = [notation.dump_execution(run) for run in found.case.conversation.ledger[:WINDOW]]
-        lines = runs + [notation.dump_chunk(chunk) for chunk in found.case.conversation.chunks[:WINDOW]]
+        runs = [notation.dump_execution(run) for run in analysis.case.conversation.ledger[:WINDOW]]
+        lines = runs + [notation.dump_chunk(chunk) for chunk in analysis.case.conversation.chunks[:WINDOW]]
     query = {"rev": choice.revision, "reader": choice.reader} | {
         name: value for name, value in (("step", choice.step), ("leaf", choice.leaf), ("profile", request.GET.get("profile"))) if value
     }
     links = {"conversation": absolute(request, f"/conversations/{oid}/?{urlencode(query)}")}
-    return as_markdown(markdown.conversation_md(_report(row, choice, found), lines, links, _told(row, choice, found)))
+    return as_markdown(markdown.conversation_md(_report(row, choice, analysis), lines, links, _trace_notes(row, choice, analysis)))
 
 
-def _told(row: Conversation, choice: Choice, found: Analysis) -> list[str]:
+def _trace_notes(row: Conversation, choice: Choice, analysis: Analysis) -> list[str]:
     """What the trace adds to the store: the last request, and what it merged."""
-    steps = found.case.trace.steps() if found.case.trace else []
-    if not steps and found.branches:
+    steps = analysis.case.trace.steps() if analysis.case.trace else []
+    if not steps and analysis.branches:
         return []
     if not steps:
         return ["No trace was imported: what was really sent is not known."]
-    finish, count = observe.finish_reason(steps[-1]), observe.tool_count(found.case.trace, steps[-1]) if found.case.trace else None
-    tools = "an unknown number of" if count is None else count
+    finish, tools_sent = (
+        observe.finish_reason(steps[-1]),
+        observe.tool_count(analysis.case.trace, steps[-1]) if analysis.case.trace else None,
+    )
+    tools = "an unknown number of" if tools_sent is None else tools_sent
     return [
-        f"Last observed request: {steps[-1].step_id}, finish reason {finish or 'unknown'}, {tools} tools. {_then_and_now(row, choice, found)}"
+        f"Last observed request: {steps[-1].step_id}, finish reason {finish or 'unknown'}, {tools} tools. {_then_and_now(row, choice, analysis)}"
     ]
 
 
-def _report(row: Conversation, choice: Choice, found: Analysis) -> dict[str, object]:
-    verdict = found.verdict
-    if found.observed:
+def _report(row: Conversation, choice: Choice, analysis: Analysis) -> dict[str, object]:
+    verdict = analysis.verdict
+    if analysis.observed:
         # The judgement below it is that of the past request, so the headline is too.
-        verdict = f"The request of {visible(choice.step)}, as observed: {found.judgement.verdict}. The next one: {verdict}"
-    every = suggested(found.case, [finding for _, finding in found.findings], loading.stored(row, choice.revision))
-    return scan.conversation_report(row.oid, found.case, every, {choice.profile: found.judgement}, verdict, found.prompt)
+        verdict = f"The request of {visible(choice.step)}, as observed: {analysis.judgement.verdict}. The next one: {verdict}"
+    all_findings = suggested(analysis.case, [finding for _, finding in analysis.findings], loading.stored(row, choice.revision))
+    return scan.conversation_report(row.oid, analysis.case, all_findings, {choice.profile: analysis.judgement}, verdict, analysis.prompt)

@@ -1,4 +1,4 @@
-"""A crash and the session that it belongs to, each beside the other, and the newest crashes of all."""
+"""A crash and the session that it belongs to, linked to each other, and the newest crashes of all."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -13,7 +13,6 @@ from inspector.reports.panels import Alignment, Ending
 from inspector.reports.visible import visible
 
 SHOWN = 5
-PIECES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +25,8 @@ class Crash:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What stands beside a conversation whose program writes crash files. Of a crash: its session and how the two align; of a session: its crashes and its ending."""
+class CrashLinks:
+    """What a conversation is linked to whose program writes crash files. Of a crash: its session and how the two align; of a session: its crashes and its ending."""
 
     crash: Crash | None
     linked_by: str
@@ -45,21 +44,21 @@ LINKED_BY = {
 }
 
 
-def beside(row: Conversation, found: Core, taken_at: int | None) -> Beside | None:
+def crash_links(row: Conversation, conversation: Core, taken_at: int | None) -> CrashLinks | None:
     """None for a conversation of any other program."""
-    program = program_or_default(found.format)
+    program = program_or_default(conversation.format)
     if program.aligned is None or program.ending is None:
         return None
     if row.is_crash:
-        crash = _crash(row, found)
-        how = LINKED_BY.get(found.fact("linkedBy") or "", "")
-        alignment = program.aligned(loading.stored(crash.session).conversation, found) if crash.session else None
-        return Beside(crash, how, alignment, (), None)
-    names = [visible(name) for name in (found.fact("crashes") or "").split(", ") if name]
-    held = {each.native_id: each for each in row.source.conversations.filter(native_id__in=names)}
-    rows = tuple(held[name] for name in names if name in held)
-    newest = tuple(Crash(each, loading.stored(each).conversation.fact("error") or "", row) for each in rows[:SHOWN])
-    return Beside(None, "", None, rows, program.ending(found, taken_at), newest)
+        crash = _crash(row, conversation)
+        linked_by = LINKED_BY.get(conversation.fact("linkedBy") or "", "")
+        alignment = program.aligned(loading.stored(crash.session).conversation, conversation) if crash.session else None
+        return CrashLinks(crash, linked_by, alignment, (), None)
+    names = [visible(name) for name in (conversation.fact("crashes") or "").split(", ") if name]
+    crashes_by_id = {crash_row.native_id: crash_row for crash_row in row.source.conversations.filter(native_id__in=names)}
+    rows = tuple(crashes_by_id[name] for name in names if name in crashes_by_id)
+    newest = tuple(Crash(crash_row, loading.stored(crash_row).conversation.fact("error") or "", row) for crash_row in rows[:SHOWN])
+    return CrashLinks(None, "", None, rows, program.ending(conversation, taken_at), newest)
 
 
 def crash_files() -> QuerySet[Conversation]:
@@ -70,12 +69,12 @@ def crash_files() -> QuerySet[Conversation]:
 
 def newest_crashes() -> tuple[tuple[Crash, ...], int]:
     """The SHOWN newest, and how many there are; also those that belong to no session."""
-    found = crash_files()
-    rows = found.select_related("source").order_by(F("last_activity").desc(nulls_last=True), "-native_id")[:SHOWN]
-    return tuple(_crash(row, loading.stored(row).conversation) for row in rows), found.count()
+    crashes = crash_files()
+    rows = crashes.select_related("source").order_by(F("last_activity").desc(nulls_last=True), "-native_id")[:SHOWN]
+    return tuple(_crash(row, loading.stored(row).conversation) for row in rows), crashes.count()
 
 
-def _crash(row: Conversation, found: Core) -> Crash:
-    session = found.fact("session")
-    known = row.source.conversations.filter(oid=Conversation.oid_of(row.source, session)).first() if session else None
-    return Crash(row, found.fact("error") or "", known)
+def _crash(row: Conversation, conversation: Core) -> Crash:
+    session = conversation.fact("session")
+    session_row = row.source.conversations.filter(oid=Conversation.oid_of(row.source, session)).first() if session else None
+    return Crash(row, conversation.fact("error") or "", session_row)

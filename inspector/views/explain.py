@@ -18,12 +18,13 @@ from inspector.readers.catalogue import names as readers_of
 from inspector.reports.error_advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
 from inspector.reports.error_meanings import Meaning, unrecognised_meaning
 from inspector.reports.explain import Explanation, OtherReader, calls_named, explained_in, other_readers, recognized, same_refusal, sentence
+from inspector.reports.json_text import json_fields
 from inspector.reports.panels import Alignment
 from inspector.reports.visible import visible
 from inspector.rules.base import Case, Finding
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, newest_first
-from inspector.views.crashes import beside, crash_files
+from inspector.views.crashes import crash_files, crash_links
 from inspector.views.judges import chosen_judges
 from inspector.views.pages import as_json, page
 
@@ -54,7 +55,7 @@ class Spot:
 class Answer:
     """One rule that may have answered so. `evidence` are the words of its marks."""
 
-    found: Explanation
+    explanation: Explanation
     sentence: str
     evidence: tuple[str, ...]
     spots: tuple[Spot, ...]
@@ -64,8 +65,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class CrashSays:
-    """A crash file with this very error, laid beside its session: where the block that it names is stored."""
+class CrashMatch:
+    """A crash file with this very error, aligned with its session: where the block that it names is stored."""
 
     crash: Conversation
     session: Conversation
@@ -73,15 +74,15 @@ class CrashSays:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Lookup:
     """What the text and its target lead to. `pointed` is the conversation whose numbers the text counts, `repairable` the one that a repair changes."""
 
-    found: tuple[Explanation, ...]
-    known: Meaning | None
+    explanations: tuple[Explanation, ...]
+    meaning: Meaning | None
     """Where no rule of a provider is recognized."""
     pointed: tuple[Conversation, Case] | None = None
     repairable: tuple[Conversation, Case] | None = None
-    crash: CrashSays | None = None
+    crash: CrashMatch | None = None
     advice: Advice | None = None
     findings: tuple[tuple[str, Finding], ...] = ()
     """Of the conversation that can be repaired, at the place."""
@@ -89,7 +90,7 @@ class Looked:
     others: tuple[OtherReader, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainPage:
     error: str
     target: str
@@ -97,16 +98,16 @@ class ExplainPage:
     row: Conversation | None
     repairable: Conversation | None
     reader: str
-    """That the places are counted by; "" where no conversation is named."""
-    asked_reader: str
+    """The one that the places are counted by; "" where no conversation is named."""
+    chosen_reader: str
     readers: tuple[str, ...]
-    looked: Looked
+    lookup: Lookup
     counts_crash: bool
     """Whether places count in the crash file, which numbers its chunks for itself."""
     recorded: tuple[Conversation, ...]
     """Crash files with this very error, where no conversation is named."""
     named: tuple[Conversation, ...]
-    """Jobs that hold a call which the error names, where no conversation is named."""
+    """Jobs with a call that the error names, where no conversation is named."""
     problem: str
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
@@ -114,7 +115,7 @@ class ExplainPage:
     nothing: str = NOT_RECOGNISED
 
 
-def _asked(request: OperatorRequest) -> tuple[str, str, str]:
+def _query(request: OperatorRequest) -> tuple[str, str, str]:
     data = request.POST if request.method == "POST" else request.GET
     return data.get("error", ""), data.get("target", "").strip(), data.get("reader", "")
 
@@ -123,8 +124,8 @@ def _target(name: str) -> tuple[Conversation | None, str]:
     """The conversation with this id (ours or its own), or the sentence that says what is wrong."""
     if not name:
         return None, ""
-    known, name = Conversation.objects.select_related("source"), visible(name)
-    row = known.filter(oid=name.lower()).first() or known.filter(native_id=name).first()
+    conversations, name = Conversation.objects.select_related("source"), visible(name)
+    row = conversations.filter(oid=name.lower()).first() or conversations.filter(native_id=name).first()
     return (row, "") if row else (None, f"There is no conversation {name[:80]}: choose one of the list, or leave the field empty.")
 
 
@@ -141,29 +142,31 @@ def _unfit(row: Conversation | None, reader: str) -> str:
     return ""
 
 
-def _answer(found: Explanation, case: Case | None, advice: Advice | None, read: dict[str, str]) -> Answer:
+def _answer(explanation: Explanation, case: Case | None, advice: Advice | None, read: dict[str, str]) -> Answer:
     """`case` is of the conversation that can be repaired, `read` what an address of the one that is pointed at says of its reader."""
-    rule = found.candidate.rule
+    rule = explanation.candidate.rule
     spots = tuple(
         Spot(
-            each.path,
-            each.profile,
-            each.why,
-            each.chunks[:PLACES_SHOWN],
-            max(0, len(each.chunks) - PLACES_SHOWN),
-            urlencode({"profile": each.profile, **read, **({"at": each.seqs[0]} if each.seqs else {})}) + f"#{each.path}",
+            place.path,
+            place.profile,
+            place.why,
+            place.chunks[:PLACES_SHOWN],
+            max(0, len(place.chunks) - PLACES_SHOWN),
+            urlencode({"profile": place.profile, **read, **({"at": place.seqs[0]} if place.seqs else {})}) + f"#{place.path}",
         )
-        for each in found.places[:PLACES_SHOWN]
+        for place in explanation.places[:PLACES_SHOWN]
     )
     evidence = tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
-    return Answer(found, sentence(found), evidence, spots, len(found.places) - len(spots), remedies(found, case, advice))
+    return Answer(
+        explanation, sentence(explanation), evidence, spots, len(explanation.places) - len(spots), remedies(explanation, case, advice)
+    )
 
 
-def _look(error: str, row: Conversation | None, reader: str) -> Looked:
+def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     """`reader`: "" = a crash file as it is, and a session as its source reads it."""
     candidates = recognized(error) if error.strip() else ()
     if not candidates or row is None:
-        return Looked(explained_in(candidates, None, ""), unrecognised_meaning(error) if error.strip() and not candidates else None)
+        return Lookup(explained_in(candidates, None, ""), unrecognised_meaning(error) if error.strip() and not candidates else None)
     crash = _crash(error, row)
     case = loading.case(row, reader or row.source.reader)
     repairable = None if row.is_crash else row
@@ -171,35 +174,35 @@ def _look(error: str, row: Conversation | None, reader: str) -> Looked:
         # Without the rejected request its numbers count in the session, as the version of that time made a request of it.
         row, used = (crash.session, reader or crash.alignment.reader) if reader or not crash.alignment.pieces else (crash.crash, "")
         case, repairable = loading.case(row, used or row.source.reader), crash.session
-    found = tuple(sorted(explained_in(candidates, case, row.source.projection), key=lambda each: not each.fires))
+    explanations = tuple(sorted(explained_in(candidates, case, row.source.projection), key=lambda explanation: not explanation.fires))
     is_small = len(case.conversation.chunks) <= TRIED and not row.is_crash
-    others = other_readers(found, case, readers_of(row.source.format), row.source.projection) if is_small else ()
+    others = other_readers(explanations, case, readers_of(row.source.format), row.source.projection) if is_small else ()
     if repairable is None:
-        return Looked(found, None, (row, case), others=others)
-    names = profile_of(found, repairable.judges[1])
+        return Lookup(explanations, None, (row, case), others=others)
+    names = profile_of(explanations, repairable.judges[1])
     projection, profile = chosen_judges("", names, repairable.judges)
     analysed = analysis(repairable, reader or repairable.source.reader, projection, profile, repairable.revision)
     cases = [*([loading.case(crash.crash, crash.crash.source.reader)] if crash else []), case, analysed.case]
-    advice = advice_of(analysed.case, analysed.recommended, analysed.why_not, profile, projection, observed(found, error, cases))
-    seqs = _pointed_at(found, crash)
+    advice = advice_of(analysed.case, analysed.recommended, analysed.why_not, profile, projection, observed(explanations, error, cases))
+    seqs = _pointed_at(explanations, crash)
     there = tuple((oid, finding) for oid, finding in analysed.findings if seqs & set(finding.seqs))[:PLACES_SHOWN]
-    return Looked(found, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict, others)
+    return Lookup(explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict, others)
 
 
-def _pointed_at(answers: tuple[Explanation, ...], crash: CrashSays | None) -> set[int]:
+def _pointed_at(answers: tuple[Explanation, ...], crash: CrashMatch | None) -> set[int]:
     """Seqs of the conversation that can be repaired: of a crash, those after the whole message that the error names."""
     if crash and crash.alignment.named:
         messages = {piece.sent.msg_idx for piece in crash.alignment.named}
         return {piece.stored.seq for piece in crash.alignment.pieces if piece.stored is not None and piece.sent.msg_idx in messages}
-    fires = {seq for each in answers for _, _, seqs in each.fires for seq in seqs}
-    return fires | {seq for each in answers for place in each.places for seq in place.seqs}
+    fires = {seq for explanation in answers for _, _, seqs in explanation.fires for seq in seqs}
+    return fires | {seq for explanation in answers for place in explanation.places for seq in place.seqs}
 
 
 def _recorded(error: str) -> tuple[Conversation, ...]:
-    """The newest crash files that hold this error."""
+    """The newest crash files with this error."""
     rows = newest_first(crash_files())
     newest = rows.select_related("source")[:CRASHES_SEARCHED]
-    same = (each for each in newest if same_refusal(error, loading.stored(each).conversation.fact("error") or ""))
+    same = (crash_row for crash_row in newest if same_refusal(error, loading.stored(crash_row).conversation.fact("error") or ""))
     return tuple(islice(same, 5))
 
 
@@ -210,35 +213,35 @@ def _named(error: str) -> tuple[Conversation, ...]:
         return ()
     rows = newest_first(Conversation.objects.filter(DAMAGED, source__format__in=_jobs(), is_gone=False))
     newest = rows.select_related("source")[:JOBS_SEARCHED]
-    held = (each for each in newest if any(chunk.call_id in ids for chunk in loading.stored(each).conversation.chunks))
-    return tuple(islice(held, 5))
+    jobs = (job for job in newest if any(chunk.call_id in ids for chunk in loading.stored(job).conversation.chunks))
+    return tuple(islice(jobs, 5))
 
 
 def _jobs() -> list[str]:
     return [of.name for program in programs() if program.job_by_call for of in program.formats]
 
 
-def _crash(error: str, row: Conversation | None) -> CrashSays | None:
+def _crash(error: str, row: Conversation | None) -> CrashMatch | None:
     """By the crash that is the target, or the newest one of the session whose error names the same place."""
     aligned = program_or_default(row.source.format).aligned if row else None
     if row is None or aligned is None:
         return None
-    found = loading.stored(row).conversation
-    held = beside(row, found, None)
-    if held and held.crash and held.crash.session and held.alignment:
-        return CrashSays(row, held.crash.session, held.alignment) if same_refusal(error, held.crash.error) else None
-    for crash in held.crashes if held else ():
+    conversation = loading.stored(row).conversation
+    links = crash_links(row, conversation, None)
+    if links and links.crash and links.crash.session and links.alignment:
+        return CrashMatch(row, links.crash.session, links.alignment) if same_refusal(error, links.crash.error) else None
+    for crash in links.crashes if links else ():
         other = loading.stored(crash).conversation
         if same_refusal(error, other.fact("error") or ""):
-            return CrashSays(crash, row, aligned(found, other))
+            return CrashMatch(crash, row, aligned(conversation, other))
     return None
 
 
-def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
-    """The first rule, and where: in the store itself where a crash file tells it."""
+def _heading(answers: tuple[Answer, ...], crash: CrashMatch | None) -> str:
+    """The first rule, and where: in the store itself where a crash file shows it."""
     if not answers:
         return ""
-    rule = answers[0].found.candidate.rule
+    rule = answers[0].explanation.candidate.rule
     named = next((piece for piece in crash.alignment.named if piece.stored), None) if crash else None
     if named is None or named.stored is None:
         return answers[0].sentence
@@ -246,7 +249,7 @@ def _heading(answers: tuple[Answer, ...], crash: CrashSays | None) -> str:
 
 
 def _page(request: OperatorRequest) -> ExplainPage:
-    error, target, reader = _asked(request)
+    error, target, reader = _query(request)
     row, problem = _target(target)
     # The form sends the reader of a conversation that was taken out of it again.
     if row is None:
@@ -254,35 +257,35 @@ def _page(request: OperatorRequest) -> ExplainPage:
     elif unfit := _unfit(row, reader):
         reader, problem = "", unfit
     readers = tuple(dict.fromkeys([*readers_of(row.source.format), *([reader] if reader else [])])) if row else ()
-    looked = _look(error, row, reader)
-    case = looked.repairable[1] if looked.repairable else None
-    pointed = looked.pointed
+    lookup = _look(error, row, reader)
+    case = lookup.repairable[1] if lookup.repairable else None
+    pointed = lookup.pointed
     used = pointed[1].reading.reader if pointed else ""
     read = {"reader": used} if pointed and used != pointed[0].source.reader else {}
-    answers = tuple(_answer(each, case, looked.advice, read) for each in looked.found)
+    answers = tuple(_answer(explanation, case, lookup.advice, read) for explanation in lookup.explanations)
     return ExplainPage(
-        error,
-        target,
-        _heading(answers, looked.crash),
-        pointed[0] if pointed else row,
-        looked.repairable[0] if looked.repairable else None,
-        used or (row.source.reader if row else ""),
-        reader,
-        readers,
-        looked,
-        pointed is not None and pointed[0].is_crash,
-        _recorded(error) if answers and not target else (),
-        _named(error) if answers and not target else (),
-        problem,
-        answers,
-        tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED]),
-        len(error) <= LINKABLE,
+        error=error,
+        target=target,
+        heading=_heading(answers, lookup.crash),
+        row=pointed[0] if pointed else row,
+        repairable=lookup.repairable[0] if lookup.repairable else None,
+        reader=used or (row.source.reader if row else ""),
+        chosen_reader=reader,
+        readers=readers,
+        lookup=lookup,
+        counts_crash=pointed is not None and pointed[0].is_crash,
+        recorded=_recorded(error) if answers and not target else (),
+        named=_named(error) if answers and not target else (),
+        problem=problem,
+        answers=answers,
+        offered=tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED]),
+        is_linkable=len(error) <= LINKABLE,
     )
 
 
 def explain(request: OperatorRequest) -> HttpResponse:
     """POST is for texts that an address cannot carry; a short one is sent on to its link."""
-    error, target, reader = _asked(request)
+    error, target, reader = _query(request)
     if request.method == "POST" and len(error) <= LINKABLE:
         chosen = {"error": visible(error), "target": target, **({"reader": visible(reader)} if reader else {})}
         return HttpResponseRedirect(f"/explain/?{urlencode(chosen)}")
@@ -299,18 +302,16 @@ def explain(request: OperatorRequest) -> HttpResponse:
 
 
 def explain_json(request: OperatorRequest) -> HttpResponse:
-    error, target, reader = _asked(request)
+    error, target, reader = _query(request)
     row, problem = _target(target)
     problem = problem or _unfit(row, reader)
     if problem or not error.strip():
         return as_json(
             {"error": problem or "There is no text to explain: give it as ?error=..., and ?target= for a conversation."}, status=400
         )
-    looked = _look(error, row, reader)
-    pointed, repairable = (((_ids(each[0]), each[1]) if each else None) for each in (looked.pointed, looked.repairable))
-    alignment = looked.crash.alignment if looked.crash else None
-    return as_json(error_report(error, looked.found, looked.known, pointed, repairable, looked.advice, looked.others, alignment))
-
-
-def _ids(row: Conversation) -> dict[str, str]:
-    return {"id": row.oid, "native_id": row.native_id}
+    lookup = _look(error, row, reader)
+    pointed, repairable = (
+        ((json_fields(pair[0], "id=oid native_id"), pair[1]) if pair else None) for pair in (lookup.pointed, lookup.repairable)
+    )
+    alignment = lookup.crash.alignment if lookup.crash else None
+    return as_json(error_report(error, lookup.explanations, lookup.meaning, pointed, repairable, lookup.advice, lookup.others, alignment))

@@ -1,8 +1,7 @@
-"""The inbox, which ranks what is broken by how dangerous it is, and the page of one finding."""
+"""The inbox, which ranks damage by how dangerous it is, and the page of one finding."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db.models import Count, F, Max, Min, Sum, Window
 from django.db.models.functions import RowNumber
@@ -17,12 +16,13 @@ from inspector.models import Conversation, Finding, Repair, Source, loading
 from inspector.planning.suggested import suggested
 from inspector.profiles.judging import judged
 from inspector.reports import markdown, scan
+from inspector.reports.json_text import Json, json_fields
 from inspector.rules.base import Case, Origin, Rule, Severity, findings
-from inspector.rules.base import Finding as Found
+from inspector.rules.base import Finding as RuleFinding
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
-from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, Row, newest_first, open_findings, row_report, rows_of
+from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, ConversationRow, newest_first, open_findings, row_report, rows_of
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import absolute, as_json, as_markdown, page
 from inspector.views.streams import Worst, summary, worst
@@ -30,12 +30,12 @@ from inspector.views.streams import Worst, summary, worst
 RECENT = 12
 CHUNKS_SHOWN = 30
 SEVERITIES = ("error", "warning", "note")
-GONE = "There is no finding with this id here: its conversation was never imported, or with another Inspector. The inbox lists what is open now."
+NO_SUCH_FINDING = "There is no finding with this id here: its conversation was never imported, or with another Inspector. The inbox lists what is open now."
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """One rule with what it found: `newest` is its finding in the conversation that was active last."""
+class RuleProblem:
+    """One rule with the counts of its findings: `newest` is its finding in the conversation that was active last."""
 
     code: str
     name: str
@@ -48,10 +48,10 @@ class Trouble:
     newest: Finding
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InboxPage:
-    troubles: tuple[Trouble, ...]
-    recent: tuple[Row, ...]
+    problems: tuple[RuleProblem, ...]
+    recent: tuple[ConversationRow, ...]
     conversations: int
     chunks: int
     sources: int
@@ -71,16 +71,16 @@ def known_rule(code: str) -> Rule | None:
         return None
 
 
-def troubles() -> tuple[Trouble, ...]:
-    """Silent errors, loud errors, then warnings, then notes: what nobody notices does the most harm."""
-    found = open_findings()
+def rule_problems() -> tuple[RuleProblem, ...]:
+    """Silent errors, other errors, then warnings, then notes: what nobody notices does the most harm."""
+    open_rows = open_findings()
     place = Window(RowNumber(), partition_by=F("code"), order_by=[F("conversation__last_activity").desc(nulls_last=True), F("pk").asc()])
-    newest = {finding.code: finding for finding in found.annotate(place=place).filter(place=1).select_related("conversation__source")}
-    counted = found.values("code").annotate(
+    newest = {finding.code: finding for finding in open_rows.annotate(place=place).filter(place=1).select_related("conversation__source")}
+    counted = open_rows.values("code").annotate(
         worst=Min(SEVERITY_RANK), conversations=Count("conversation", distinct=True), n=Count("pk"), last=Max("conversation__last_activity")
     )
     ranked = [
-        Trouble(
+        RuleProblem(
             row["code"],
             newest[row["code"]].rule,
             known_rule(row["code"]),
@@ -97,13 +97,13 @@ def troubles() -> tuple[Trouble, ...]:
 
 
 def _inbox() -> InboxPage:
-    held = Conversation.objects.filter(is_gone=False)
-    damaged = held.filter(DAMAGED)
-    counts = held.aggregate(n=Count("pk"), chunks=Sum("chunk_count"))
+    present = Conversation.objects.filter(is_gone=False)
+    damaged = present.filter(DAMAGED)
+    counts = present.aggregate(n=Count("pk"), chunks=Sum("chunk_count"))
     crashes, crash_total = newest_crashes()
     sources = Source.objects.aggregate(n=Count("pk"), read_at=Max("read_at"))
     return InboxPage(
-        troubles=troubles(),
+        problems=rule_problems(),
         recent=rows_of(newest_first(damaged)[:RECENT]),
         conversations=counts["n"],
         chunks=counts["chunks"] or 0,
@@ -125,40 +125,26 @@ def inbox_json(request: OperatorRequest) -> HttpResponse:
     content = _inbox()
     return as_json(
         {
-            "conversations": content.conversations,
-            "chunks": content.chunks,
-            "sources": content.sources,
-            "damaged": content.damaged,
-            "gone": content.gone,
-            "read_at": content.read_at.isoformat() if content.read_at else None,
-            "rules": [_trouble_report(trouble) for trouble in content.troubles],
+            **json_fields(content, "conversations chunks sources damaged gone read_at"),
+            "rules": [_problem_report(problem) for problem in content.problems],
             "recent": [row_report(row) for row in content.recent],
-            "streams": {
-                "total": content.streams.total,
-                "damaged": content.streams.damaged,
-                "worst": [summary(row) for row in content.streams.rows],
-            },
+            "streams": {**json_fields(content.streams, "total damaged"), "worst": [summary(row) for row in content.streams.rows]},
         }
     )
 
 
-def _trouble_report(trouble: Trouble) -> dict[str, Any]:
+def _problem_report(problem: RuleProblem) -> Json:
     return {
-        "code": trouble.code,
-        "rule": trouble.name,
-        "severity": trouble.severity,
-        "silent": trouble.silent,
-        "summary": trouble.about.summary if trouble.about else "",
-        "conversations": trouble.conversations,
-        "findings": trouble.findings,
-        "last_activity": trouble.last_activity,
-        "newest": {"conversation": trouble.newest.conversation.oid, "finding": trouble.newest.oid},
+        **json_fields(problem, "code rule=name severity silent"),
+        "summary": problem.about.summary if problem.about else "",
+        **json_fields(problem, "conversations findings last_activity"),
+        "newest": json_fields(problem.newest, "conversation=conversation.oid finding=oid"),
     }
 
 
 @dataclass(frozen=True, slots=True)
 class FindingPage:
-    """A finding in the last revision that had it, as the reader that found it has that revision."""
+    """A finding in the last revision that had it, as the reader that detected it has that revision."""
 
     oid: str
     conversation: Conversation
@@ -166,17 +152,12 @@ class FindingPage:
     fate: str
     """What became of it; "" while it is open."""
     repair: Repair | None
-    """The repair after which it was no longer found."""
+    """The repair after which it was no longer detected."""
     case: Case
-    finding: Found
+    finding: RuleFinding
     about: Rule
     chunks: tuple[Chunk, ...]
     repairs: tuple[Strategy, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NoFinding:
-    gone: str
 
 
 def _finding(oid: str) -> FindingPage | None:
@@ -186,27 +167,27 @@ def _finding(oid: str) -> FindingPage | None:
     if row is None or about is None:
         return None
     case = loading.case(row.conversation, row.reader or row.conversation.source.reader, row.revision)
-    found = dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(oid) or _as_kept(row)
+    finding = dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(oid) or _as_kept(row)
     if row.is_open:
-        (found,) = suggested(case, [found], loading.stored(row.conversation, row.revision))
-    wanted = set(found.seqs[:CHUNKS_SHOWN])
-    chunks = tuple(chunk for chunk in case.conversation.chunks if chunk.seq in wanted)[:CHUNKS_SHOWN]
+        (finding,) = suggested(case, [finding], loading.stored(row.conversation, row.revision))
+    shown_seqs = set(finding.seqs[:CHUNKS_SHOWN])
+    chunks = tuple(chunk for chunk in case.conversation.chunks if chunk.seq in shown_seqs)[:CHUNKS_SHOWN]
     fate, repair = ("", None) if row.is_open else _fate(row)
-    repairs = tuple(strategy(name) for name in found.repaired_by) if row.is_open else ()
-    return FindingPage(oid, row.conversation, row, fate, repair, case, found, about, chunks, repairs)
+    repairs = tuple(strategy(name) for name in finding.repaired_by) if row.is_open else ()
+    return FindingPage(oid, row.conversation, row, fate, repair, case, finding, about, chunks, repairs)
 
 
-def _as_kept(row: Finding) -> Found:
+def _as_kept(row: Finding) -> RuleFinding:
     """Of a finding that this version's rules would not report on the same bytes: what was reported then."""
     severity, origin = Severity(row.severity), Origin(row.origin)
-    return Found(row.code, row.rule, severity, row.silent, origin, row.message, tuple(row.seqs), row.total, row.key, ())
+    return RuleFinding(row.code, row.rule, severity, row.silent, origin, row.message, tuple(row.seqs), row.total, row.key, ())
 
 
 def _fate(row: Finding) -> tuple[str, Repair | None]:
     """Why it is not found now, and the repair that did it."""
     conversation, next_one = row.conversation, row.revision + 1
     repairs = conversation.repairs.filter(revision=row.revision, state__in=UNDOABLE).order_by("applied_at")
-    repair = next((each for each in repairs if not each.options.get("fork_id")), None)
+    repair = next((done for done in repairs if not done.options.get("fork_id")), None)
     if repair is not None:
         return (
             f"Repaired: {', then '.join(repair.strategies)} was applied to revision {row.revision}, and revision {next_one} no longer has it.",
@@ -219,32 +200,32 @@ def _fate(row: Finding) -> tuple[str, Repair | None]:
             None,
         )
     if row.reader and row.reader != conversation.source.reader:
-        return f"No longer found: the source is read by {conversation.source.reader} now, and {row.reader} found this.", None
+        return f"No longer found: the source is read by {conversation.source.reader} now, and {row.reader} detected this.", None
     return "No longer found: the rules of this version of Inspector do not report it.", None
 
 
 def finding(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
     if content is None:
-        return page(request, "finding.html", NoFinding(GONE), status=404)
+        return page(request, "finding.html", {"problem": NO_SUCH_FINDING}, status=404)
     return page(request, "finding.html", content, twins=("json", "md"))
 
 
 def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
     if content is None:
-        return as_json({"error": GONE}, status=404)
-    found = content.finding
-    more = {"evidence": [list(row) for row in found.evidence]}
+        return as_json({"error": NO_SUCH_FINDING}, status=404)
+    finding = content.finding
+    more = {"evidence": [list(row) for row in finding.evidence]}
     now = {"revision": content.row.revision, "is_open": content.row.is_open, "fate": content.fate}
     now |= {"repair": content.repair.oid} if content.repair else {}
-    return as_json({"id": oid, "conversation": content.conversation.oid, **now, **scan.finding_report(found), **more})
+    return as_json({"id": oid, "conversation": content.conversation.oid, **now, **scan.finding_report(finding), **more})
 
 
 def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
     if content is None:
-        return HttpResponse(GONE + "\n", status=404, content_type="text/plain; charset=utf-8")
+        return HttpResponse(NO_SUCH_FINDING + "\n", status=404, content_type="text/plain; charset=utf-8")
     row = content.conversation
     prompt, _ = judged(content.case.reading, content.case.conversation, row.judges[1], row.judges[0])
     report = scan.conversation_report(row.oid, content.case, [content.finding], {}, row.verdict, prompt)

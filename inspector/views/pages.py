@@ -83,10 +83,10 @@ def refusal(request: HttpRequest, sentence: str, status: int = 409) -> HttpRespo
     return page(request, "refusal.html", {"sentence": sentence}, status=status)
 
 
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+def missing_page(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The sentence of an Http404 of ours, on a page with the way back; Django's own texts name its classes."""
-    said = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
-    sentence = "" if "matches the given query" in said else said
+    text = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
+    sentence = "" if "matches the given query" in text else text
     return page(request, "404.html", {"sentence": sentence}, status=404)
 
 

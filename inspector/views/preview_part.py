@@ -5,6 +5,7 @@ from itertools import groupby
 
 from inspector.planning.preview import DiffRow, Preview
 from inspector.programs.formats import Change
+from inspector.reports.alternatives import safety_words
 from inspector.reports.message_counts import message_counts
 from inspector.reports.observed_rejection import Observed, observed
 from inspector.reports.plan import chunks_summary, summary
@@ -29,7 +30,7 @@ class RuleCount:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewPart:
     """What both the preview before proposing and the page of a repair show of a plan."""
 
@@ -51,16 +52,16 @@ class PreviewPart:
 def diff_runs(rows: tuple[DiffRow, ...], shown: int = 3, least: int = 6) -> tuple[DiffRun, ...]:
     runs = []
     for op, group in groupby(rows, key=lambda row: row.op):
-        held = tuple(group)
-        fold = op in ("same", "reindexed") and len(held) >= least
-        runs.append(DiffRun(op, held[:shown] if fold else held[:500], held[shown:500] if fold else ()))
+        run = tuple(group)
+        fold = op in ("same", "reindexed") and len(run) >= least
+        runs.append(DiffRun(op, run[:shown] if fold else run[:500], run[shown:500] if fold else ()))
     return tuple(runs)
 
 
 def _counts(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[RuleCount, ...]:
     named = {finding.code: finding.rule for finding in (*before, *after)}
     return tuple(
-        RuleCount(code, name, len([found for found in before if found.code == code]), len([found for found in after if found.code == code]))
+        RuleCount(code, name, sum(finding.code == code for finding in before), sum(finding.code == code for finding in after))
         for code, name in sorted(named.items())
     )
 
@@ -79,8 +80,16 @@ def _messages(preview: Preview) -> tuple[tuple[str, int, int], ...]:
 
 
 def preview_part(preview: Preview) -> PreviewPart:
-    safety = " and ".join(sorted(preview.plan.safety)) or "safe"
     return PreviewPart(
-        preview, diff_runs(preview.rows), _counts(preview.before.findings, preview.after.findings), summary(preview), chunks_summary(preview.rows),
-        preview.changes[:200], len(preview.changes), size(preview.bytes_written), safety, observed(preview), _messages(preview),
-    )  # fmt: skip
+        preview=preview,
+        runs=diff_runs(preview.rows),
+        counts=_counts(preview.before.findings, preview.after.findings),
+        summary=summary(preview),
+        chunks=chunks_summary(preview.rows),
+        changes=preview.changes[:200],
+        change_total=len(preview.changes),
+        size=size(preview.bytes_written),
+        safety=safety_words(preview.plan.safety),
+        observed=observed(preview),
+        messages=_messages(preview),
+    )

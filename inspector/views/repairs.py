@@ -1,9 +1,8 @@
-"""A repair from preview to undo. Every act is one POST with one public function after it."""
+"""A repair from preview to undo. Every act is one POST that calls one public function."""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -40,6 +39,7 @@ from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names
 from inspector.reports import markdown, plan
+from inspector.reports.json_text import Json, json_fields
 from inspector.reports.visible import visible
 from inspector.rules.base import findings
 from inspector.rules.catalogue import RULES
@@ -56,7 +56,7 @@ LISTED = 500
 STATES = ("proposed", "approved", "applied", "verified")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewRepairPage:
     row: Conversation
     chosen: tuple[str, ...]
@@ -83,7 +83,7 @@ class NewRepairPage:
     """The entry of a tree whose path is to be repaired, where a person chose one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RepairPage:
     repair: Repair
     part: PreviewPart | None
@@ -92,8 +92,8 @@ class RepairPage:
     may_write: bool
     second_approver: bool
     can_undo: bool
-    standing: str
-    stands: bool
+    store_sentence: str
+    is_in_store: bool
     target: str
     reach: str
     mode_summary: str
@@ -103,13 +103,13 @@ class RepairPage:
     statement: tuple[str, str]
     """What was stated on approval."""
     remains: tuple[str, ...] = ()
-    """What is left to the operator once the repair stands."""
+    """What the operator still has to do once the repair is in the store."""
     interrupted: str = ""
     """What a write that was interrupted still needs; "" where nothing is open."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RepairChoice:
     """What the query or the form asks for."""
 
     strategies: tuple[str, ...]
@@ -118,62 +118,62 @@ class Asked:
     leaf: str
 
 
-def _asked(request: OperatorRequest, row: Conversation) -> Asked:
+def _chosen(request: OperatorRequest, row: Conversation) -> RepairChoice:
     data = request.POST if request.method == "POST" else request.GET
-    wanted = tuple(dict.fromkeys(data.getlist("strategy")))
+    named = tuple(dict.fromkeys(data.getlist("strategy")))
     reader = visible(data.get("reader", "")) or row.source.reader
-    chosen = tuple(found.name for found in STRATEGIES if found.name in wanted)
-    return Asked(chosen, data.get("mode", ""), reader, data.get("leaf", ""))
+    chosen = tuple(strategy.name for strategy in STRATEGIES if strategy.name in named)
+    return RepairChoice(chosen, data.get("mode", ""), reader, data.get("leaf", ""))
 
 
 def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
-    asked = _asked(request, row)
+    choice = _chosen(request, row)
     format_ = loading.format_of(row.source)
-    part, problem, mode, reader, seen = None, "", asked.mode, row.source.reader, ""
+    part, problem, mode, reader, shown = None, "", choice.mode, row.source.reader, ""
     case = loading.case(row, row.source.reader)
     try:
-        case = at_leaf(case, asked.leaf)
+        case = at_leaf(case, choice.leaf)
     except Refused as refusal:
         problem = str(refusal)
-    troubles = findings(case, RULES)
+    case_findings = findings(case, RULES)
     judgement = judged(case.reading, case.conversation, row.judges[1], row.judges[0])[1]
-    found = without_waiting(case, troubles, judgement, row.judges[0]).candidate.strategies
+    recommended = without_waiting(case, case_findings, judgement, row.judges[0]).candidate.strategies
     if len(case.conversation.chunks) <= LARGE:
-        troubles = list(suggested(case, troubles, loading.stored(row)))
-    named = frozenset(name for finding in troubles for name in finding.repaired_by)
+        case_findings = list(suggested(case, case_findings, loading.stored(row)))
+    named = frozenset(name for finding in case_findings for name in finding.repaired_by)
     try:
         mode = mode_named(format_, mode)
-        reader = reader_named(format_, asked.reader)
-        if asked.strategies:
-            wanted = _request(row, asked)
-            preview = preview_of(loading.case(row, reader), loading.stored(row), format_, row.source.path, wanted)
-            part, seen = preview_part(preview), shown_digest(preview)
+        reader = reader_named(format_, choice.reader)
+        if choice.strategies:
+            plan_request = _request(row, choice)
+            preview = preview_of(loading.case(row, reader), loading.stored(row), format_, row.source.path, plan_request)
+            part, shown = preview_part(preview), shown_digest(preview)
             problem = ""
     except Refused as refusal:
         problem = str(refusal)
     return NewRepairPage(
-        row,
-        asked.strategies,
-        STRATEGIES,
-        named,
-        named | frozenset(asked.strategies),
-        tuple(each.name for each in found),
-        mode,
-        format_.modes,
-        reader,
-        list(dict.fromkeys([*names(row.source.format), reader])),
-        web_may_write(row.source),
-        READ_ONLY.get(row.source.format, ""),
-        isinstance(format_, Scripted),
-        part,
-        problem,
-        seen,
-        asked.leaf,
+        row=row,
+        chosen=choice.strategies,
+        strategies=STRATEGIES,
+        named=named,
+        near=named | frozenset(choice.strategies),
+        recommended=tuple(strategy.name for strategy in recommended),
+        mode=mode,
+        modes=format_.modes,
+        reader=reader,
+        readers=list(dict.fromkeys([*names(row.source.format), reader])),
+        may_write=web_may_write(row.source),
+        sealed=READ_ONLY.get(row.source.format, ""),
+        is_scripted=isinstance(format_, Scripted),
+        part=part,
+        problem=problem,
+        seen=shown,
+        leaf=choice.leaf,
     )
 
 
-def _request(row: Conversation, asked: Asked, now: int | None = None) -> RepairRequest:
-    return request_for(row.source, loading.stored(row), asked.strategies, asked.mode, asked.reader, leaf=asked.leaf, now=now)
+def _request(row: Conversation, choice: RepairChoice, now: int | None = None) -> RepairRequest:
+    return request_for(row.source, loading.stored(row), choice.strategies, choice.mode, choice.reader, leaf=choice.leaf, now=now)
 
 
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -184,15 +184,20 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     if request.method != "POST":
         return page(request, "repair_new.html", _new_page(request, row), part="preview", twins=("json",))
-    asked = _asked(request, row)
+    choice = _chosen(request, row)
     try:
         at = request.GET.get("at", "")
-        shown = _request(row, asked, int(at) if _TIME.fullmatch(at) else None)
+        shown = _request(row, choice, int(at) if _TIME.fullmatch(at) else None)
         repair = propose_repair(row, shown, request.operator, request.GET.get("seen", ""))
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
-        again = {"strategy": asked.strategies, "mode": asked.mode, "reader": asked.reader, **({"leaf": asked.leaf} if asked.leaf else {})}
-        query = urlencode(again, doseq=True)
+        parameters = {
+            "strategy": choice.strategies,
+            "mode": choice.mode,
+            "reader": choice.reader,
+            **({"leaf": choice.leaf} if choice.leaf else {}),
+        }
+        query = urlencode(parameters, doseq=True)
         return HttpResponseRedirect(f"{request.path}?{query}" if len(query) < LINKABLE else request.path)
     return HttpResponseRedirect(f"/repairs/{repair.oid}/")
 
@@ -202,43 +207,58 @@ def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _new_page(request, row)
     if content.part is None:
         return as_json(
-            {"error": content.problem or "Name at least one strategy.", "strategies": [found.name for found in STRATEGIES]}, status=400
+            {"error": content.problem or "Name at least one strategy.", "strategies": [strategy.name for strategy in STRATEGIES]},
+            status=400,
         )
     return as_json(plan.plan_report(row.oid, content.part.preview))
 
 
 def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPage:
     source = repair.conversation.source
-    part, problem, stands, standing, reach = None, "", False, "", ""
+    part, problem, is_in_store, store_sentence, reach = None, "", False, "", ""
     try:
         part = preview_part(preview_repair(repair))
     except Refused as refusal:
         problem = str(refusal)
     try:
         if repair.state in UNDOABLE and not repair.intent:
-            stands, standing = still_holds(repair)
+            is_in_store, store_sentence = still_holds(repair)
     except Refused as refusal:
-        standing = str(refusal)
+        store_sentence = str(refusal)
     target = ""
     if part is not None:
         native = loading.format_of(source).target(part.preview.plan)
-        found = loading.present_conversation(source, native)
-        target = found.oid if found else ""
+        fork = loading.present_conversation(source, native)
+        target = fork.oid if fork else ""
         if native != part.preview.plan.conversation:
             reach = _reach(repair, native, not isinstance(loading.format_of(source), Lists))
     return RepairPage(
-        repair, part, problem, _steps(repair), web_may_write(source), settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
-        repair.state in UNDOABLE and stands, standing, stands, target, visible(reach), mode_summary(loading.format_of(source), repair.mode),
-        STATEMENTS, statement_of(repair),
-        program_or_default(part.preview.after.case.conversation.format).after_repair(part.preview.after.case.conversation) if part is not None else (), _open(repair, interrupted),
-    )  # fmt: skip
+        repair=repair,
+        part=part,
+        problem=problem,
+        steps=_steps(repair),
+        may_write=web_may_write(source),
+        second_approver=settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
+        can_undo=repair.state in UNDOABLE and is_in_store,
+        store_sentence=store_sentence,
+        is_in_store=is_in_store,
+        target=target,
+        reach=visible(reach),
+        mode_summary=mode_summary(loading.format_of(source), repair.mode),
+        statements=STATEMENTS,
+        statement=statement_of(repair),
+        remains=program_or_default(part.preview.after.case.conversation.format).after_repair(part.preview.after.case.conversation)
+        if part is not None
+        else (),
+        interrupted=_open(repair, interrupted),
+    )
 
 
 def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:
     """What a write whose intent is open needs; "" where none is."""
     if not repair.intent:
         return ""
-    return next((each.sentence for each in interrupted if each.repair.pk == repair.pk), AT_WORK)
+    return next((write.sentence for write in interrupted if write.repair.pk == repair.pk), AT_WORK)
 
 
 def _reach(repair: Repair, native: str, is_listed: bool) -> str:
@@ -258,7 +278,7 @@ def _reach(repair: Repair, native: str, is_listed: bool) -> str:
 
 
 def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
-    """(name, state) of each step of the way: done, now, or nothing yet; what ended it stands last."""
+    """(name, state) of each step: done, now, or nothing yet; what ended it comes last."""
     order = list(STATES)
     state = str(repair.state)
     if state in order:
@@ -269,40 +289,34 @@ def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
 
 
 def repair(request: OperatorRequest, oid: str) -> HttpResponse:
-    found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
-    return page(request, "repair.html", _repair_page(found, request.interrupted), twins=("json", "md"))
+    row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    return page(request, "repair.html", _repair_page(row, request.interrupted), twins=("json", "md"))
 
 
-def _facts(found: Repair) -> dict[str, Any]:
-    times = {
-        name: value.isoformat() if (value := getattr(found, name)) else None
-        for name in ("proposed_at", "approved_at", "applied_at", "undone_at")
-    }
-    people = {name: getattr(found, name) for name in ("proposed_by", "approved_by", "applied_by", "undone_by")}
-    return {
-        "repair": found.oid, "state": found.state, "outcome": found.outcome, "strategies": found.strategies, "rehearsal": found.rehearsal, **people, **times,
-    }  # fmt: skip
+def _facts(repair: Repair) -> Json:
+    people, times = (" ".join(f"{step}_{what}" for step in ("proposed", "approved", "applied", "undone")) for what in ("by", "at"))
+    return json_fields(repair, f"repair=oid state outcome strategies rehearsal {people} {times}")
 
 
 def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
-    facts = {**_facts(found), "statement": statement_of(found)[0]}
+    row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    facts = {**_facts(row), "statement": statement_of(row)[0]}
     try:
-        return as_json({**plan.plan_report(found.conversation.oid, preview_repair(found)), **facts})
+        return as_json({**plan.plan_report(row.conversation.oid, preview_repair(row)), **facts})
     except Refused as refusal:
         return as_json({"error": str(refusal), **facts}, status=409)
 
 
 def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
-    found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     try:
-        preview = preview_repair(found)
+        preview = preview_repair(row)
     except Refused as refusal:
         return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
-    said = {**_facts(found), "strategies": ", then ".join(found.strategies), "rehearsal": found.rehearsal.get("sentence", "")}
-    said |= {"changes": plan.summary(preview), "stated on approval": statement_of(found)[1]}
+    facts = {**_facts(row), "strategies": ", then ".join(row.strategies), "rehearsal": row.rehearsal.get("sentence", "")}
+    facts |= {"changes": plan.summary(preview), "stated on approval": statement_of(row)[1]}
     return as_markdown(
-        markdown.repair_md(plan.plan_report(found.conversation.oid, preview), said, {"repair": absolute(request, f"/repairs/{oid}/")})
+        markdown.repair_md(plan.plan_report(row.conversation.oid, preview), facts, {"repair": absolute(request, f"/repairs/{oid}/")})
     )
 
 
@@ -313,33 +327,33 @@ class RepairList:
 
 
 def repair_list(request: OperatorRequest) -> HttpResponse:
-    found = Paginator(Repair.objects.select_related("conversation__source"), 50)
-    return page(request, "repairs.html", RepairList(found.get_page(request.GET.get("page")), found.count), twins=("json",))
+    paginator = Paginator(Repair.objects.select_related("conversation__source"), 50)
+    return page(request, "repairs.html", RepairList(paginator.get_page(request.GET.get("page")), paginator.count), twins=("json",))
 
 
 def repair_list_json(request: OperatorRequest) -> HttpResponse:
-    every = Repair.objects.select_related("conversation__source")
-    found = every[:LISTED]
+    repairs = Repair.objects.select_related("conversation__source")
+    listed = repairs[:LISTED]
     return as_json(
         {
             "repairs": [
-                {**_facts(each), "conversation": each.conversation.oid, "mode": each.mode, "plan_digest": each.plan_digest}
-                for each in found
+                {**_facts(repair), "conversation": repair.conversation.oid, "mode": repair.mode, "plan_digest": repair.plan_digest}
+                for repair in listed
             ],
-            "total": every.count(),
+            "total": repairs.count(),
         }
     )
 
 
 def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done: str = "") -> HttpResponse:
     """One act on one repair; a refusal becomes a sentence on its page. Without `done` the page's own outcome says what was done."""
-    found = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    repair = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     try:
-        act(found)
+        act(repair)
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
     else:
-        messages.success(request, done or visible(f"{found.get_state_display()}. {found.outcome}"))
+        messages.success(request, done or visible(f"{repair.get_state_display()}. {repair.outcome}"))
     return HttpResponseRedirect(f"/repairs/{oid}/")
 
 
@@ -349,21 +363,21 @@ def approve(request: OperatorRequest, oid: str) -> HttpResponse:
     return _act(
         request,
         oid,
-        lambda found: approve_repair(found, request.operator, signed, stated if stated in STATEMENTS else ""),
+        lambda repair: approve_repair(repair, request.operator, signed, stated if stated in STATEMENTS else ""),
         "Approved. Nothing is written yet: apply does that.",
     )
 
 
 @require_POST
 def reject(request: OperatorRequest, oid: str) -> HttpResponse:
-    return _act(request, oid, lambda found: reject_repair(found, request.operator), "Rejected. Nothing was written.")
+    return _act(request, oid, lambda repair: reject_repair(repair, request.operator), "Rejected. Nothing was written.")
 
 
 @require_POST
 def apply(request: OperatorRequest, oid: str) -> HttpResponse:
-    return _act(request, oid, lambda found: apply_repair(found, request.operator))
+    return _act(request, oid, lambda repair: apply_repair(repair, request.operator))
 
 
 @require_POST
 def undo(request: OperatorRequest, oid: str) -> HttpResponse:
-    return _act(request, oid, lambda found: undo_repair(found, request.operator))
+    return _act(request, oid, lambda repair: undo_repair(repair, request.operator))

@@ -19,7 +19,7 @@ from inspector.views.preview_part import DiffRun, diff_runs
 RUNS_SHOWN = 400
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionsPage:
     row: Conversation
     old: int
@@ -36,24 +36,24 @@ class RevisionsPage:
 
 def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revision, Core, Core]:
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
-    known = {revision.number: revision for revision in row.revisions.filter(number__in=(old, new))}
+    revisions = {revision.number: revision for revision in row.revisions.filter(number__in=(old, new))}
     for number in (old, new):
-        if number not in known:
+        if number not in revisions:
             raise Http404(f"There is no revision {number} of this conversation; the newest is {row.revision}.")
-    return row, known[old], known[new], loading.stored(row, old).conversation, loading.stored(row, new).conversation
+    return row, revisions[old], revisions[new], loading.stored(row, old).conversation, loading.stored(row, new).conversation
 
 
 def diff(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse:
-    row, before, after, old_one, new_one = _both(oid, old, new)
-    rows = diff_rows(old_one, new_one)
+    row, before, after, old_content, new_content = _both(oid, old, new)
+    rows = diff_rows(old_content, new_content)
     runs = diff_runs(rows)
     repairs = row.repairs.filter(revision__gte=min(old, new), revision__lt=max(old, new), applied_at__isnull=False).order_by("applied_at")
     content = RevisionsPage(
-        row,
-        old,
-        new,
-        before.seen_at,
-        after.seen_at,
+        row=row,
+        old=old,
+        new=new,
+        old_at=before.seen_at,
+        new_at=after.seen_at,
         earlier=old > 1,
         later=new < row.revision,
         summary=chunks_summary(rows),
@@ -65,8 +65,8 @@ def diff(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse
 
 
 def diff_json(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse:
-    row, before, after, old_one, new_one = _both(oid, old, new)
-    old_lines, new_lines = ([notation.dump_chunk(chunk) for chunk in one.chunks] for one in (old_one, new_one))
+    row, before, after, old_content, new_content = _both(oid, old, new)
+    old_lines, new_lines = ([notation.dump_chunk(chunk) for chunk in content.chunks] for content in (old_content, new_content))
     text = "\n".join(difflib.unified_diff(old_lines, new_lines, f"revision {old}", f"revision {new}", n=2, lineterm=""))
     return as_json(
         {

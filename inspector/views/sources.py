@@ -1,7 +1,6 @@
 """The sources: what was read from where, with which reader it is judged, and whether the pages may write to it."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -21,11 +20,12 @@ from inspector.programs.catalogue import READ_ONLY, UnknownFormat, format_named
 from inspector.programs.formats import InFiles
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, names, reader
+from inspector.reports.json_text import json_fields
 from inspector.reports.visible import visible
 from inspector.sources import reach
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
-from inspector.views.conversation_list import DAMAGED, Row, newest_first, rows_of
+from inspector.views.conversation_list import DAMAGED, ConversationRow, newest_first, rows_of
 from inspector.views.pages import as_json, page
 from inspector.views.streams import DAMAGED as STREAM_DAMAGED
 
@@ -53,8 +53,11 @@ class SourceListPage:
 
 def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
     """Four counting queries for all of them together."""
-    held = Conversation.objects.filter(is_gone=False, source__in=sources).values("source_id").order_by()
-    counts = {row["source_id"]: row for row in held.annotate(n=Count("pk"), damaged=Count("pk", filter=DAMAGED), chunks=Sum("chunk_count"))}
+    conversations = Conversation.objects.filter(is_gone=False, source__in=sources).values("source_id").order_by()
+    counts = {
+        row["source_id"]: row
+        for row in conversations.annotate(n=Count("pk"), damaged=Count("pk", filter=DAMAGED), chunks=Sum("chunk_count"))
+    }
     records = dict(TraceRecord.objects.filter(source__in=sources).order_by().values_list("source_id").annotate(Count("pk")))
     captured = Stream.objects.filter(is_gone=False, source__in=sources).values("source_id").order_by()
     streams = {row["source_id"]: row for row in captured.annotate(n=Count("pk"), damaged=Count("pk", filter=STREAM_DAMAGED))}
@@ -62,14 +65,17 @@ def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
     rows = []
     for source in sources:
         count = counts.get(source.pk, nothing)
-        held_streams = streams.get(source.pk, nothing)
-        kept = (count["n"], count["damaged"], count["chunks"], records.get(source.pk, 0), _may_write(source), source.format in READ_ONLY)
-        rows.append(SourceRow(source, *kept, held_streams["n"], held_streams["damaged"]))
+        stream_count = streams.get(source.pk, nothing)
+        counted = (
+            count["n"],
+            count["damaged"],
+            count["chunks"],
+            records.get(source.pk, 0),
+            not source.is_trace and web_may_write(source),
+            source.format in READ_ONLY,
+        )
+        rows.append(SourceRow(source, *counted, stream_count["n"], stream_count["damaged"]))
     return tuple(rows)
-
-
-def _may_write(source: Source) -> bool:
-    return not source.is_trace and web_may_write(source)
 
 
 def why_writable(source: Source) -> str:
@@ -112,45 +118,27 @@ def source_list(request: OperatorRequest) -> HttpResponse:
 
 
 def source_list_json(request: OperatorRequest) -> HttpResponse:
-    return as_json({"sources": [_row_report(row) for row in _rows(list(Source.objects.all()))]})
+    return as_json({"sources": [json_fields(row, _ROW) for row in _rows(list(Source.objects.all()))]})
 
 
-def _row_report(row: SourceRow) -> dict[str, Any]:
-    found = row.source
-    return {
-        "id": found.oid,
-        "path": found.path,
-        "format": found.format,
-        "trace": found.is_trace,
-        "demo": found.is_demo,
-        "reader": found.reader,
-        "projection": found.projection,
-        "profile": found.profile,
-        "read_at": found.read_at.isoformat(),
-        "written_at": found.written_at.isoformat() if found.written_at else None,
-        "came_from": found.came_from,
-        "provenance": found.provenance,
-        "conversations": row.conversations,
-        "damaged": row.damaged,
-        "chunks": row.chunks,
-        "trace_records": row.trace_records,
-        "streams": row.streams,
-        "streams_damaged": row.streams_damaged,
-        "web_may_write": row.may_write,
-        "problems": found.problems,
-    }
+_ROW = (
+    "id=source.oid path=source.path format=source.format trace=source.is_trace demo=source.is_demo reader=source.reader "
+    "projection=source.projection profile=source.profile read_at=source.read_at written_at=source.written_at came_from=source.came_from "
+    "provenance=source.provenance conversations damaged chunks trace_records streams streams_damaged web_may_write=may_write "
+    "problems=source.problems"
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePage:
     row: SourceRow
-    kept: int
+    bytes_kept: int
     """Bytes of record values and trace bodies in our database, each content once."""
     gone: int
     last_activity: int | None
     traces: tuple[Source, ...]
     stores: tuple[Source, ...]
-    recent: tuple[Row, ...]
+    recent: tuple[ConversationRow, ...]
     readers: tuple[str, ...]
     deployed: Reader | None
     why_writable: str
@@ -163,44 +151,44 @@ class SourcePage:
     """Why the web interface may not read it; empty where it may."""
 
 
-def _page(found: Source) -> SourcePage:
-    held = found.conversations.all()
-    about = held.aggregate(gone=Count("pk", filter=Q(is_gone=True)), last=Max("last_activity"))
-    if found.is_trace:
-        kept = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=found).exclude(body=None).values("body"))
+def _page(source: Source) -> SourcePage:
+    conversations = source.conversations.all()
+    about = conversations.aggregate(gone=Count("pk", filter=Q(is_gone=True)), last=Max("last_activity"))
+    if source.is_trace:
+        payloads = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=source).exclude(body=None).values("body"))
     else:
-        kept = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=found).values("payload_id"))
+        payloads = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=source).values("payload_id"))
     return SourcePage(
-        row=_rows([found])[0],
-        kept=kept.aggregate(n=Sum("size"))["n"] or 0,
+        row=_rows([source])[0],
+        bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,
         gone=about["gone"],
         last_activity=about["last"],
-        traces=tuple(found.traces.all()),
-        stores=tuple(found.stores.all()),
-        recent=rows_of(newest_first(held.filter(is_gone=False))[:SHOWN]),
-        readers=tuple(names(found.format)),
-        deployed=_deployed(found),
-        why_writable=why_writable(found),
-        has_switch=switch_is_needed(found),
-        is_in_files=not found.is_trace and isinstance(format_named(found.format), InFiles),
-        is_on_a_server=is_dsn(found.path),
-        unreadable=_unreadable(found),
+        traces=tuple(source.traces.all()),
+        stores=tuple(source.stores.all()),
+        recent=rows_of(newest_first(conversations.filter(is_gone=False))[:SHOWN]),
+        readers=tuple(names(source.format)),
+        deployed=_deployed(source),
+        why_writable=why_writable(source),
+        has_switch=switch_is_needed(source),
+        is_in_files=not source.is_trace and isinstance(format_named(source.format), InFiles),
+        is_on_a_server=is_dsn(source.path),
+        unreadable=_unreadable(source),
     )
 
 
-def _unreadable(found: Source) -> str:
+def _unreadable(source: Source) -> str:
     """Links are resolved for it, and nothing is opened."""
     try:
-        reach.refuse(place(found.path))
+        reach.refuse(place(source.path))
     except SourceProblem as problem:
         return visible(problem.sentence)
     return ""
 
 
-def _deployed(found: Source) -> Reader | None:
+def _deployed(source: Source) -> Reader | None:
     """None for a trace, and for a reader that an older Inspector knew."""
     try:
-        return reader(found.reader)
+        return reader(source.reader)
     except UnknownReader:
         return None
 
@@ -216,46 +204,44 @@ def source(request: OperatorRequest, oid: str) -> HttpResponse:
 def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _page(get_object_or_404(Source, oid=oid))
     more = {
-        "gone": content.gone,
-        "last_activity": content.last_activity,
-        "bytes_kept": content.kept,
+        **json_fields(content, "gone last_activity bytes_kept"),
         "traces": [trace.oid for trace in content.traces],
         "stores": [store.oid for store in content.stores],
         "readers": list(content.readers),
         "why_writable": content.why_writable,
         "web_may_read": not content.unreadable,
     }
-    return as_json({**_row_report(content.row), **more})
+    return as_json({**json_fields(content.row, _ROW), **more})
 
 
 def _set_reader(request: OperatorRequest, oid: str) -> HttpResponse:
-    found = get_object_or_404(Source, oid=oid)
+    source = get_object_or_404(Source, oid=oid)
     name = request.POST.get("reader", "")
     try:
-        count = set_deployed_reader(found, request.operator, name)
-        messages.success(request, f"{found.reader} is the deployed reader now; {_many(count, 'conversation')} judged again with it.")
+        count = set_deployed_reader(source, request.operator, name)
+        messages.success(request, f"{source.reader} is the deployed reader now; {_many(count, 'conversation')} judged again with it.")
     except Refused as problem:
         messages.error(request, visible(str(problem)))
     return redirect("source", oid=oid)
 
 
 @require_POST
-def import_again(request: OperatorRequest, oid: str) -> HttpResponse:
+def reimport(request: OperatorRequest, oid: str) -> HttpResponse:
     """Every source here was imported by a command, so a person who may read its path has chosen it; no other path can be asked for."""
-    found = get_object_or_404(Source, oid=oid)
+    source = get_object_or_404(Source, oid=oid)
     try:
-        done = import_targets([found.path], request.operator)[0]
-        messages.success(request, _brought(found, done.conversations, done.unchanged, done.gone, done.records))
+        done = import_targets([source.path], request.operator)[0]
+        messages.success(request, _brought(source, done.conversations, done.unchanged, done.gone, done.records))
     except (SourceProblem, UnknownFormat) as problem:
         messages.error(request, visible(str(problem)))
     return redirect("source", oid=oid)
 
 
-def _brought(found: Source, conversations: int, unchanged: int, gone: int, records: int) -> str:
-    if found.is_trace:
+def _brought(source: Source, conversations: int, unchanged: int, gone: int, records: int) -> str:
+    if source.is_trace:
         return f"Read again: {_many(records, 'trace record')}."
-    left = f", {gone} gone from the store" if gone else ""
-    return f"Read again: {_many(conversations, 'conversation')}, {conversations - unchanged} of them new or changed{left}."
+    gone_words = f", {gone} gone from the store" if gone else ""
+    return f"Read again: {_many(conversations, 'conversation')}, {conversations - unchanged} of them new or changed{gone_words}."
 
 
 def _many(count: int, thing: str) -> str:
@@ -264,11 +250,11 @@ def _many(count: int, thing: str) -> str:
 
 @require_POST
 def write_back(request: OperatorRequest, oid: str) -> HttpResponse:
-    found = get_object_or_404(Source, oid=oid)
+    source = get_object_or_404(Source, oid=oid)
     on = request.POST.get("on") == "1"
     try:
-        set_write_back(found, request.operator, on, request.POST.get("answers") == "1")
-        messages.success(request, f"The switch of this store is {'on' if on else 'off'}. {why_writable(found)}")
+        set_write_back(source, request.operator, on, request.POST.get("answers") == "1")
+        messages.success(request, f"The switch of this store is {'on' if on else 'off'}. {why_writable(source)}")
     except Refused as problem:
         messages.error(request, visible(str(problem)))
     return redirect("source", oid=oid)

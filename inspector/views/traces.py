@@ -12,8 +12,9 @@ from inspector.conversation.jsontext import Unreadable
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source, loading
 from inspector.reports import waterfall
+from inspector.reports.json_text import json_fields
 from inspector.reports.trace_report import trace_report
-from inspector.reports.waterfall import Line, Row, TurnRows
+from inspector.reports.waterfall import LogLine, SpanRow, TurnRows
 from inspector.traces.model import Step, Trace
 from inspector.views.pages import as_json, page
 
@@ -41,7 +42,7 @@ class Window:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TracePage:
     conversation: Conversation
     native_id: str
@@ -50,9 +51,9 @@ class TracePage:
     problems: tuple[str, ...]
     source_problems: tuple[dict[str, str], ...]
     window: Window
-    lane: tuple[Row, ...]
+    lane: tuple[SpanRow, ...]
     lane_cut: int
-    logs: tuple[Line, ...]
+    logs: tuple[LogLine, ...]
     logs_cut: int
     is_empty: bool
     step: str
@@ -81,16 +82,14 @@ def trace(request: OperatorRequest, oid: str) -> HttpResponse:
 
 def trace_json(request: OperatorRequest, oid: str) -> HttpResponse:
     conversation = _conversation(oid)
-    found = loading.stored(conversation).conversation
-    observed = loading.trace(conversation, found.native_id) or Trace(found.native_id)
+    stored = loading.stored(conversation).conversation
+    observed = loading.trace(conversation, stored.native_id) or Trace(stored.native_id)
     sources = conversation.source.traces.order_by("path")
     return as_json(
         {
             "conversation": conversation.oid,
-            "sources": [
-                {"path": source.path, "format": source.format, "read_at": source.read_at, "problems": source.problems} for source in sources
-            ],
-            **trace_report(observed, found.chunks),
+            "sources": [json_fields(source, "path format read_at problems") for source in sources],
+            **trace_report(observed, stored.chunks),
         }
     )
 
@@ -117,20 +116,20 @@ def _conversation(oid: str) -> Conversation:
 
 
 def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
-    found = loading.stored(conversation).conversation
-    observed = loading.trace(conversation, found.native_id) or Trace(found.native_id)
+    stored = loading.stored(conversation).conversation
+    observed = loading.trace(conversation, stored.native_id) or Trace(stored.native_id)
     sources, lane = tuple(conversation.source.traces.order_by("path")), waterfall.lane(observed)
     return TracePage(
         conversation=conversation,
-        native_id=found.native_id,
+        native_id=stored.native_id,
         sources=sources,
         headline=waterfall.headline(observed),
         problems=observed.problems,
         source_problems=tuple({"source": source.name, **problem} for source in sources for problem in source.problems[:PROBLEMS_SHOWN]),
-        window=_window(waterfall.turns(observed, found.chunks), turn, step, observed.step(step)),
+        window=_window(waterfall.turns(observed, stored.chunks), turn, step, observed.step(step)),
         lane=lane[-LANE_SHOWN:],
         lane_cut=max(0, len(lane) - LANE_SHOWN),
-        logs=tuple(map(Line, observed.logs[-LANE_SHOWN:])),
+        logs=tuple(map(LogLine, observed.logs[-LANE_SHOWN:])),
         logs_cut=max(0, len(observed.logs) - LANE_SHOWN),
         is_empty=not (observed.turns or observed.lane or observed.logs),
         step=step,

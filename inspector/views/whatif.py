@@ -1,8 +1,7 @@
-"""What a fix of the loader would change: every conversation as one client and as others of its program have it."""
+"""The impact of a reader change: every conversation as one client and as others of its program have it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
@@ -15,6 +14,7 @@ from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
 from inspector.programs.catalogue import format_named
 from inspector.readers.catalogue import UnknownReader, all_readers, names
+from inspector.reports.json_text import Json, json_fields
 from inspector.reports.whatif import Difference, Summary, candidates, client, compared_formats, summarise
 from inspector.reports.whatif_report import difference_report, summary_report
 from inspector.views.conversation_list import newest_first
@@ -27,7 +27,7 @@ SHOWS = ("worse", "sendable", "merged", "all")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WhatIfChoice:
     """`a` runs now, `b` might ship; `profile` is "" for each conversation's own; `show` picks the rows."""
 
     a: str
@@ -43,7 +43,7 @@ class WhatIfRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ComparedProgram:
     """A program with imported conversations; `href` compares two of its readers."""
 
     title: str
@@ -52,23 +52,23 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ClientLine:
     """`query` shows a conversation as this client reads and sends it."""
 
     summary: Summary
     query: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfPage:
     """`lines` has one a client; `rows` are the conversations that A and B read differently, worse ones first."""
 
-    programs: tuple[Program, ...]
-    choice: Choice
+    programs: tuple[ComparedProgram, ...]
+    choice: WhatIfChoice
     readers: tuple[str, ...]
     profiles: tuple[str, ...]
-    lines: tuple[Line, ...]
-    chosen: Line
+    lines: tuple[ClientLine, ...]
+    chosen: ClientLine
     now: str
     """The query for what runs now."""
     rows: tuple[WhatIfRow, ...]
@@ -77,70 +77,70 @@ class WhatIfPage:
     total: int
 
 
-def _choice(request: OperatorRequest) -> Choice:
+def _choice(request: OperatorRequest) -> WhatIfChoice:
     """The deployed reader and the one that its program should have, unless the address names others. Raises Http404."""
     get = request.GET
-    asked = get.getlist("reader")[:2]
+    readers = get.getlist("reader")[:2]
     show = get.get("show", "all")
     try:
-        a = asked[0] if asked else _deployed() or all_readers()[0].name
-        b = asked[1] if len(asked) > 1 else _other(a)
+        a = readers[0] if readers else _deployed() or all_readers()[0].name
+        b = readers[1] if len(readers) > 1 else _other(a)
         if not compared_formats(a, b):
             raise Http404(f"{a} and {b} are readers of different programs: choose two of one program.")
         if get.get("profile"):
             profile_named(get["profile"])
     except (UnknownReader, UnknownProfile) as problem:
         raise Http404(str(problem)) from None
-    return Choice(a, b, get.get("profile", ""), show if show in SHOWS else "all")
+    return WhatIfChoice(a, b, get.get("profile", ""), show if show in SHOWS else "all")
 
 
 def _deployed() -> str | None:
     """Of one's own sources before the demo's; one whose program has several readers to compare."""
-    held = Source.objects.filter(is_trace=False).exclude(reader="").order_by("is_demo").values_list("format", "reader")
-    return next((name for format_name, name in held if len(names(format_name)) > 1), None)
+    sources = Source.objects.filter(is_trace=False).exclude(reader="").order_by("is_demo").values_list("format", "reader")
+    return next((name for format_name, name in sources if len(names(format_name)) > 1), None)
 
 
 def _other(name: str) -> str:
     """What to compare a reader with: for Dispatch the exact one, else what was proposed for its program, else another one of it."""
-    offered = [each for each in _offered(compared_formats(name)) if each != name]
-    wanted = [each for each in offered if each == EXACT or client(each).reader.proposed]
-    return next((each for each in (*wanted, *offered)), name)
+    offered = [candidate for candidate in _offered(compared_formats(name)) if candidate != name]
+    proposed = [candidate for candidate in offered if candidate == EXACT or client(candidate).reader.proposed]
+    return next((candidate for candidate in (*proposed, *offered)), name)
 
 
 def _offered(formats: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(each for format_name in formats for each in candidates(format_name)))
+    return list(dict.fromkeys(name for format_name in formats for name in candidates(format_name)))
 
 
 def _query(name: str) -> str:
-    found = client(name)
-    # An empty name stands for the deployed projection.
-    projection = found.projection("")
-    return urlencode({"reader": found.reader.name, **({"as": projection} if projection else {})})
+    chosen_client = client(name)
+    # An empty name is the deployed projection.
+    projection = chosen_client.projection("")
+    return urlencode({"reader": chosen_client.reader.name, **({"as": projection} if projection else {})})
 
 
-def _programs(choice: Choice) -> tuple[Program, ...]:
+def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
     chosen = compared_formats(choice.a, choice.b)
-    held = (
+    formats = (
         Source.objects.filter(is_trace=False, conversations__is_gone=False).order_by("format").values_list("format", flat=True).distinct()
     )
-    found: dict[tuple[str, ...], Program] = {}
-    for format_name in held:
+    programs: dict[tuple[str, ...], ComparedProgram] = {}
+    for format_name in formats:
         offered = tuple(names(format_name))
         if len(offered) > 1:
             href = urlencode({"reader": format_named(format_name).default_reader})
-            found.setdefault(offered, Program(format_name, f"?{href}", format_name in chosen))
-    return tuple(found.values())
+            programs.setdefault(offered, ComparedProgram(format_name, f"?{href}", format_name in chosen))
+    return tuple(programs.values())
 
 
-def _is_shown(found: Difference, show: str) -> bool:
+def _is_shown(difference: Difference, show: str) -> bool:
     match show:
         case "worse":
-            return bool(found.worse)
+            return bool(difference.worse)
         case "sendable":
-            return found.becomes_sendable
+            return difference.becomes_sendable
         case "merged":
-            return bool(found.still_merged)
-    return found.differs or bool(found.still_merged)
+            return bool(difference.still_merged)
+    return difference.differs or bool(difference.still_merged)
 
 
 def _page(request: OperatorRequest) -> WhatIfPage:
@@ -148,19 +148,22 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     formats = compared_formats(choice.a, choice.b)
     offered = _offered(formats)
     # Of sessions that two programs share, some readers open only the files.
-    others = list(dict.fromkeys([*(name for name in offered if all(name in candidates(each) for each in formats)), choice.b]))
-    held = newest_first(Conversation.objects.filter(is_gone=False, source__format__in=formats))
-    found = differences(held[:MOST], [choice.a, *others], choice.profile)
+    others = list(dict.fromkeys([*(name for name in offered if all(name in candidates(format_name) for format_name in formats)), choice.b]))
+    conversations = newest_first(Conversation.objects.filter(is_gone=False, source__format__in=formats))
+    compared = differences(conversations[:MOST], [choice.a, *others], choice.profile)
     place = others.index(choice.b)
-    lines = tuple(Line(summarise(choice.a, name, [(oid, each[at]) for oid, each in found]), _query(name)) for at, name in enumerate(others))
-    shown = [(oid, each[place]) for oid, each in found if _is_shown(each[place], choice.show)]
+    lines = tuple(
+        ClientLine(summarise(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), _query(name))
+        for at, name in enumerate(others)
+    )
+    shown = [(oid, by_client[place]) for oid, by_client in compared if _is_shown(by_client[place], choice.show)]
     here = Paginator([oid for oid, _ in sorted(shown, key=lambda row: not row[1].worse)], PER_PAGE).get_page(request.GET.get("page"))
-    by_oid = {each.oid: each for each in Conversation.objects.filter(oid__in=list(here.object_list)).select_related("source")}
+    by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=list(here.object_list)).select_related("source")}
     return WhatIfPage(
         programs=_programs(choice),
         choice=choice,
-        readers=tuple(dict.fromkeys([*offered, *(name for each in formats for name in names(each)), choice.a, choice.b])),
-        profiles=tuple(each.name for each in PROFILES),
+        readers=tuple(dict.fromkeys([*offered, *(name for format_name in formats for name in names(format_name)), choice.a, choice.b])),
+        profiles=tuple(judge.name for judge in PROFILES),
         lines=lines,
         chosen=lines[place],
         now=_query(choice.a),
@@ -168,8 +171,8 @@ def _page(request: OperatorRequest) -> WhatIfPage:
             WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.object_list if oid in by_oid
         ),
         here=here,
-        counted=len(found),
-        total=held.count(),
+        counted=len(compared),
+        total=conversations.count(),
     )
 
 
@@ -181,13 +184,10 @@ def whatif_json(request: OperatorRequest) -> HttpResponse:
     return as_json(_report(_page(request)))
 
 
-def _report(content: WhatIfPage) -> dict[str, Any]:
+def _report(content: WhatIfPage) -> Json:
     return {
         **summary_report(content.chosen.summary),
-        "counted": content.counted,
-        "total": content.total,
-        "page": content.here.number,
-        "pages": content.here.paginator.num_pages,
-        "readers": [summary_report(each.summary) for each in content.lines],
+        **json_fields(content, "counted total page=here.number pages=here.paginator.num_pages"),
+        "readers": [summary_report(line.summary) for line in content.lines],
         "differences": [difference_report(row.conversation.oid, row.conversation.native_id, row.difference) for row in content.rows],
     }

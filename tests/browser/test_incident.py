@@ -34,7 +34,7 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
 def test_a_past_request_stands_beside_the_store(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
     page.get_by_role("link", name="See that request").click()
-    expect(page.locator("th.read")).to_contain_text("Believed · 5 messages")
+    expect(page.locator("th.read")).to_contain_text("Client's prompt · 5 messages")
     expect(page.locator(".note").first).to_contain_text("9 tools, finish reason stop")
     assert page.locator("td.read", has=page.locator(".msg.merged")).get_attribute("rowspan") == "6"
 

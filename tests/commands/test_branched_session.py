@@ -58,7 +58,7 @@ def test_the_result_is_found_on_the_other_branch_and_what_to_do_is_said(openclaw
     assert "on another branch" in found["message"] and "No synthetic text is needed" in found["message"]
     assert verdict(openclaw, BRANCHED)["violations"][0]["id"].startswith("AN-")
     tree = run("show", openclaw, "--conversation", BRANCHED, "--as", "tree").out
-    assert "20 of 21 entries" in tree and "stands on another branch" in tree
+    assert "20 of 21 entries" in tree and "is on another branch" in tree
 
 
 def test_a_program_that_pairs_makes_up_a_text_while_the_real_output_is_in_the_file(openclaw: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.seeds.dispatch_incident import incident_records
+from inspector.seeds.dispatch_incident import trace_records
 from tests.commands.running import incident, run, traces
 
 TURN = "turn-1782655646318-"
@@ -20,7 +20,7 @@ def requests() -> list[list[object]]:
     """The messages of each step's request as the seed recorded them, in order."""
     bodies = [
         record["body"]
-        for record in incident_records()
+        for record in trace_records()
         if record.get("name") == "provider.request" and record["kind"] == "span-open" and record.get("turnId")
     ]
     return [json.loads(body)["messages"] for body in bodies]

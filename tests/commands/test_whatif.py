@@ -64,9 +64,9 @@ def test_over_all_imports_only_conversations_of_the_readers_program_are_compared
         assert run("import_source", tmp_path / name).status == 0
     ran = run("whatif", *EXACT, "--json")
     assert ran.json["conversations"] == 6
-    assert f"{len(gbrain_incident.JOBS_MADE) + 1} conversations of other programs: not compared" in ran.err
+    assert f"{len(gbrain_incident.DEMO_JOBS) + 1} conversations of other programs: not compared" in ran.err
     jobs = run("whatif", "--reader", "gbrain-naive", "--reader", "gbrain-head", "--json")
-    assert jobs.json["conversations"] == len(gbrain_incident.JOBS_MADE)
+    assert jobs.json["conversations"] == len(gbrain_incident.DEMO_JOBS)
 
 
 def test_the_fixes_of_loader_repair_and_converter_are_compared_together(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from inspector.programs.dispatch.g0 import DISPATCH_G0
 from inspector.programs.formats import Cell, Record, Shape
 from inspector.projections.catalogue import projection
 from inspector.readers.catalogue import UnknownReader, names, reader
-from inspector.reports.whatif import compare, compared_formats
+from inspector.reports.whatif import compare_cases, compared_formats
 from inspector.rules.base import Finding, case_of, findings
 from inspector.rules.catalogue import RULES
 
@@ -161,5 +161,5 @@ def test_a_loader_of_today_is_no_reader_of_the_old_store() -> None:
         with pytest.raises(UnknownReader, match="does not read dispatch-g0: name one of exact"):
             case_of(conversation, name)
         with pytest.raises(UnknownReader):
-            compare(conversation, name, "exact", "dispatch-openai", "openai-chat")
+            compare_cases(case_of(conversation, "exact"), name, "exact", "dispatch-openai", "openai-chat")
     assert compared_formats("dispatch-legacy", "exact") == ["dispatch", "evidence-bundle"]

@@ -21,7 +21,7 @@ from inspector.programs.dispatch.readers import INTERRUPTED
 from inspector.programs.dispatch.rules import abort_placeholder, baked_merge, legacy_messages, lost_steering, pair_cut_by_compaction
 from inspector.programs.formats import Stored, WriteRefused, after
 from inspector.reports.error_advice import advised, observed, remedies, repaired_by
-from inspector.reports.explain import explained
+from inspector.reports.explain import explained_in, recognized
 from inspector.rules import orphaned_tool_result, unanswered_call, unanswered_tail_call
 from inspector.rules.base import Rule, case_of, findings
 from inspector.rules.catalogue import RULES
@@ -287,7 +287,7 @@ def test_an_error_that_a_provider_gave_is_explained_with_the_real_result() -> No
     incident = lost_result()
     case = case_of(incident.stored().conversation, "dispatch-legacy", incident.trace)
     text = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
-    explanation = next(each for each in explained(text, case, "dispatch-openai") if each.candidate.rule.id == "OC-1")
+    explanation = next(each for each in explained_in(recognized(text), case, "dispatch-openai") if each.candidate.rule.id == "OC-1")
     advice = advised(case, "openai-chat", "dispatch-openai", observed([explanation], text, [case]))
     assert "recover-result-from-trace" in advice.names and "insert-interrupted-result" not in advice.names
     assert repaired_by(remedies(explanation, case, advice)) == advice.names

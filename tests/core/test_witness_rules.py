@@ -14,7 +14,7 @@ from inspector.programs.formats import Cell, Record
 from inspector.rules.base import Case, Severity, case_of, findings
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import rule
-from inspector.seeds.dispatch_incident import CONVERSATION, incident_records, incident_rows
+from inspector.seeds.dispatch_incident import CONVERSATION, incident_rows, trace_records
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time, turn_witnesses
@@ -41,7 +41,7 @@ def with_prompts(looked_at: Case, body: Any) -> Case:
 
 
 def test_the_incident_with_its_whole_trace_shows_none_of_them(tmp_path: Path) -> None:
-    observed = read_journal(write_journal(tmp_path / "app.ndjson", incident_records()))
+    observed = read_journal(write_journal(tmp_path / "app.ndjson", trace_records()))
     trace = build(CONVERSATION, observed.records, observed.bodies.get)
     rows = [Record(key, Cell(value.encode() if isinstance(value, str) else jsontext.encode(value))) for _, key, value in incident_rows()]
     conversation = next(stored.conversation for stored in DISPATCH.read(rows) if stored.conversation.native_id == CONVERSATION)

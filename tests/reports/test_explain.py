@@ -7,7 +7,7 @@ import pytest
 from inspector.conversation import notation
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
-from inspector.reports.explain import calls_named, explained, explanation_report, recognized
+from inspector.reports.explain import calls_named, explained_in, explanation_report, recognized
 from inspector.rules.base import Case, case_of
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
@@ -54,7 +54,9 @@ OPEN_CALL = """
 
 def test_a_number_of_a_message_leads_to_its_chunks_with_a_window_of_one_on_each_side() -> None:
     text = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-    found = next(each for each in explained(text, history(OPEN_CALL), "anthropic+as-sent") if each.candidate.rule.id == "AN-1")
+    found = next(
+        each for each in explained_in(recognized(text), history(OPEN_CALL), "anthropic+as-sent") if each.candidate.rule.id == "AN-1"
+    )
     assert found.candidate.values["n"] == "1" and found.candidate.ids == ("toolu_01",)
     assert [(place.path, place.seqs) for place in found.places][:1] == [("messages.1", (2, 3))]
     assert {place.path for place in found.places} >= {"messages.0", "messages.1", "messages.2", "messages.1.content.1"}
@@ -69,7 +71,9 @@ def test_rules_that_share_a_text_are_all_candidates() -> None:
 
 def test_a_block_that_the_history_does_not_have_is_said() -> None:
     text = "messages.9.content.3: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
-    found = next(each for each in explained(text, history(OPEN_CALL), "anthropic+as-sent") if each.candidate.rule.id == "AN-16")
+    found = next(
+        each for each in explained_in(recognized(text), history(OPEN_CALL), "anthropic+as-sent") if each.candidate.rule.id == "AN-16"
+    )
     assert [(place.path, place.chunks) for place in found.places] == [("messages.9", ())]
     assert "only 3" in found.places[0].why
 
@@ -82,7 +86,7 @@ def test_an_alias_of_a_client_is_recognised() -> None:
 @pytest.mark.parametrize("text", ["", "hello", "404 Not Found", "Segmentation fault", "x" * 300_000, "{}", "\x00\ud800"])
 def test_what_no_rule_says_is_not_recognised(text: str) -> None:
     assert recognized(text) == ()
-    assert explanation_report(text, explained(text))["recognised"] == []
+    assert explanation_report(text, explained_in(recognized(text), None, ""))["recognised"] == []
 
 
 @pytest.mark.parametrize(

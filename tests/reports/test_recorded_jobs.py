@@ -9,7 +9,7 @@ from inspector.profiles.judging import judged
 from inspector.programs.gbrain.format import GBRAIN
 from inspector.programs.gbrain.readers import result
 from inspector.projections.catalogue import projection
-from inspector.reports.explain import explained, recognized
+from inspector.reports.explain import explained_in, recognized
 from inspector.reports.recorded_errors import Recorded, recorded_errors
 from inspector.reports.scan import conversation_report
 from inspector.reports.verdict import verdict
@@ -81,9 +81,9 @@ def test_what_gbrain_throws_is_recognised_and_names_the_tool(text: str, tool: st
 
 
 def test_the_explanation_points_to_the_calls_of_the_tool_and_of_the_ids() -> None:
-    (found,) = explained(PENDING, job("4", PENDING), "ai-sdk")
+    (found,) = explained_in(recognized(PENDING), job("4", PENDING), "ai-sdk")
     assert [(place.path, place.seqs) for place in found.places] == [("messages.1.content.0", (2,))]
-    (missing,) = explained("Tool result is missing for tool call b.", job("1", ""), "ai-sdk")
+    (missing,) = explained_in(recognized("Tool result is missing for tool call b."), job("1", ""), "ai-sdk")
     assert [place.seqs for place in missing.places] == [(3,)]
 
 

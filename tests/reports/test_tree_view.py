@@ -18,7 +18,7 @@ from tests.readers.trees import entry, say, stored
 
 Lines = Sequence[Mapping[str, Any] | bytes]
 TEXT = "A('t')"
-# The result stands on a sibling of the entry that goes on.
+# The result is on a sibling of the entry that goes on.
 BRANCH: Lines = (say("u1", None), say("a1", "u1", "A(c1)"), say("r1", "a1", "R(c1=ok)"), say("u2", "a1"))
 
 
@@ -48,7 +48,7 @@ def test_a_result_on_another_branch_is_found_from_both_ends() -> None:
     found = branches(BRANCH)
     (missing,) = found.missing
     assert (missing.call.call_id, found.nodes[missing.node].key, missing.result) == ("c1", "a1", 2)
-    assert missing.where == "it stands on another branch, line 4"
+    assert missing.where == "it is on another branch, line 4"
     assert marks(found) == [("a1", "no result"), ("r1", "missing result")]
     assert states(found) == {"u1": "live", "a1": "live", "r1": "other", "u2": "live"}
 
@@ -62,22 +62,22 @@ def test_a_chosen_leaf_is_read_instead_and_has_its_result() -> None:
 
 def test_a_leaf_that_is_not_there_changes_nothing() -> None:
     found = branches(BRANCH, leaf="gone")
-    assert (found.chosen, found.leaf_id) == ("", "u2")
-    assert tree_view(found, asked="gone").is_unknown
+    assert (found.chosen, found.leaf_shown) == ("", "u2")
+    assert tree_view(found, requested_leaf="gone").is_unknown
 
 
 @pytest.mark.parametrize(
     ("lines", "where"),
     [
         ([say("u1", None), say("a1", "u1", "A(c1)"), say("u2", "a1")], "it is nowhere in the file"),
-        ([say("r1", None, "R(c1=ok)"), say("a1", "r1", "A(c1)"), say("u2", "a1")], "it stands before its call, line 2"),
+        ([say("r1", None, "R(c1=ok)"), say("a1", "r1", "A(c1)"), say("u2", "a1")], "it is before its call, line 2"),
         (
             [say("u1", None), say("a1", "u1", "A(c1)"), fused(say("r1", "a1", "R(c1=ok)"), say("x", "r1")), say("u2", "a1")],
-            "it stands on a line that no program reads, line 4",
+            "it is on a line that no program reads, line 4",
         ),
         (
             [say("u1", None), say("r1", "u1", "R(c1=ok)"), say("a1", "u1", "A(c1)"), say("u2", "a1")],
-            "one with its id stands elsewhere, not below the call, line 3",
+            "one with its id is elsewhere, not below the call, line 3",
         ),
     ],
     ids=["nowhere", "before its call", "on a fused line", "elsewhere"],
@@ -148,9 +148,9 @@ def test_a_stale_compaction_pointer_is_damage_and_a_good_one_counts_what_it_stan
     stale = branches([*chain(3), entry("k", "e2", type="compaction", summary="s", firstKeptEntryId="gone"), say("u", "k")])
     assert marks(stale) == [("k", "stale pointer")]
     good = branches([*chain(3), entry("k", "e2", type="compaction", summary="s", firstKeptEntryId="e2"), say("u", "k")])
-    assert [mark.text for mark in good.marks[3]] == ["stands for 2 entries above it"]
+    assert [mark.text for mark in good.marks[3]] == ["replaces 2 entries above it"]
     assert not good.damage
-    assert [row.said for row in tree_view(good).rows] == ["after compaction", "after compaction", "live", "live", "live"]
+    assert [row.state_words for row in tree_view(good).rows] == ["after compaction", "after compaction", "live", "live", "live"]
 
 
 def test_the_readers_differ_and_those_that_agree_stand_together() -> None:
@@ -206,7 +206,7 @@ def test_straight_runs_are_folded_and_can_be_unfolded() -> None:
 
 def test_what_a_compaction_stands_for_is_folded_in_small_trees_too() -> None:
     view = tree_view(branches([*chain(8), entry("c", "e7", type="compaction", summary="S", firstKeptEntryId="e6"), say("u", "c")]))
-    assert [(row.node.key, row.folded, row.said) for row in view.rows] == [
+    assert [(row.node.key, row.folded, row.state_words) for row in view.rows] == [
         ("e0", 0, "after compaction"), ("e1", 5, "after compaction"), ("e6", 0, "live"), ("e7", 0, "live"), ("c", 0, "live"), ("u", 0, "live"),
     ]  # fmt: skip
 
@@ -217,7 +217,7 @@ def test_lines_are_counted_as_editors_do_and_rows_of_a_database_by_their_seq() -
     rows = branches_of(case_of(replace(file, format="openclaw-sqlite"), "openclaw-2026.9"))
     assert rows is not None
     assert [node.line for node in rows.nodes] == [1, 2, 3, 4]
-    assert rows.missing[0].where == "it stands on another branch, event 3"
+    assert rows.missing[0].where == "it is on another branch, event 3"
     torn = branches([say("u1", None), b'{"type":"mess'])
     assert [node.shown for node in torn.nodes] == ["u1", "line 3"]
 
@@ -319,7 +319,7 @@ def test_the_text_stars_the_path_and_indents_branches() -> None:
         "As pi-1.5 reads it: 3 of 4 entries, 75 %; 2 leaves.",
         "* u1 user: go on",
         "* a1 assistant: → run {}",
-        "    ! no result: run (c1) has no result on this path: it stands on another branch, line 4",
+        "    ! no result: run (c1) has no result on this path: it is on another branch, line 4",
         "  - r1 result: run: ok",
         "      · missing result: it answers run (c1) of line 3, and the path does not reach it",
         "* u2 user: go on <- leaf",

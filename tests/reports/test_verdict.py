@@ -37,8 +37,8 @@ def said(text: str, reader: str = "pi-1.5") -> str:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (COMPACTED, "Nothing is damaged; 3 of 5 chunks are read, 2 stand before the compaction; no known rule refuses the next request."),
-        (BRANCHED, "Nothing is damaged; 2 of 3 chunks are read, 1 stands on other branches; no known rule refuses the next request."),
+        (COMPACTED, "Nothing is damaged; 3 of 5 chunks are read, 2 are before the compaction; no known rule refuses the next request."),
+        (BRANCHED, "Nothing is damaged; 2 of 3 chunks are read, 1 is on other branches; no known rule refuses the next request."),
         (
             EDITED,
             "Nothing is damaged; 3 of 4 chunks are read, 1 is left out or replaced on purpose; no known rule refuses the next request.",

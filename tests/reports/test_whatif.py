@@ -8,12 +8,17 @@ from inspector.programs.formats import Cell, Record
 from inspector.programs.pi_openclaw.pi import PI
 from inspector.readers.catalogue import UnknownReader, names
 from inspector.reports.provenance import age, provenance
-from inspector.reports.whatif import Difference, candidates, client, compare, compared_formats, summarise
+from inspector.reports.whatif import Difference, candidates, client, compare_cases, compared_formats, summarise
+from inspector.rules.base import case_of
 from tests.core.append import A, T, U, appended, er, tc, th, tr
 from tests.core.incident import E1
 from tests.formats.session_files import a, entry, header, lines, text, u
 
 NOW = "dispatch-legacy"
+
+
+def compare(conversation: Conversation, reader_a: str, reader_b: str, projection: str, profile: str) -> Difference:
+    return compare_cases(case_of(conversation, client(reader_a).reader.name), reader_a, reader_b, projection, profile)
 
 
 def beside(conversation: Conversation, then: str, now: str = NOW) -> Difference:

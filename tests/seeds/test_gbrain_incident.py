@@ -9,7 +9,7 @@ from inspector.profiles.judging import judged
 from inspector.programs.gbrain.facts import GATEWAY_BALANCED, GATEWAY_GAPPED, LEGACY, PATH
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
-from inspector.seeds.gbrain_incident import JOBS_MADE, script
+from inspector.seeds.gbrain_incident import DEMO_JOBS, script
 from inspector.sources.places import place
 from inspector.sources.reading import Store, read_store
 from tests.postgres.fixtures import _postgres, empty  # noqa: F401 (fixtures)
@@ -25,7 +25,7 @@ def export(tmp_path: Path) -> Store:
 def test_each_job_shows_what_it_is_there_for(export: Store) -> None:
     assert export.format.name == "gbrain-export" and export.problems == ()
     found = {stored.conversation.native_id: stored.conversation for stored in export.conversations}
-    assert found.keys() == JOBS_MADE
+    assert found.keys() == DEMO_JOBS
     codes = {number: sorted({hit.code for hit in findings(case_of(job, "gbrain-naive"), RULES)}) for number, job in found.items()}
     assert codes == {
         "3877": [],

@@ -141,7 +141,7 @@ def test_a_past_request_stands_in_the_middle_and_on_the_right(get: Get, incident
     assert trace is not None
     step = trace.steps()[-2]
     page = get(incident, f"/?step={quote(step.step_id)}")
-    assert "show what was observed" in page and "<b>Believed</b>" in page and spans(page, "read")[0] == 6
+    assert "show what was observed" in page and "<b>Client's prompt</b>" in page and spans(page, "read")[0] == 6
     assert sum(spans(page, "read")) == 14
     unknown = get(incident, "/?step=%3Cb%3E%00")
     assert "No trace of &lt;b&gt;\\x00 is imported" in unknown
@@ -222,7 +222,7 @@ def test_what_the_reader_makes_up_stands_last_and_in_no_store(get: Get, tmp_path
     store = Store().append(U("go"), A("calling", tc("x")), U("and?"), A("well"))
     page = get(imported(tmp_path / "a.db", store))
     rows = re.findall(r"<tr[ >].*?</tr>", page[page.index("<tbody>") :], re.DOTALL)
-    assert 'class="synthetic"' in rows[5] and "not in the store" in rows[5] and "made up by the reader" in rows[5]
+    assert 'class="synthetic"' in rows[5] and "not in the store" in rows[5] and "synthetic, inserted by the reader" in rows[5]
     assert "interrupted: tool execution did not complete" in rows[5] and seqs(page) == [1, 2, 3, 4, 5]
 
 
@@ -246,7 +246,7 @@ def test_made_up_rows_come_with_the_last_window_only(get: Get, tmp_path: Path) -
     conversation = imported(tmp_path / "a.db", store)
     assert 'class="synthetic"' not in get(conversation)
     last = get(conversation, "/?from=200", **HTMX)
-    assert last.count('class="synthetic"') == 201 and "and 10 more messages made up by the reader" in last
+    assert last.count('class="synthetic"') == 201 and "and 10 more synthetic messages inserted by the reader" in last
 
 
 def test_unreadable_rows_stand_in_their_place_with_the_reason(get: Get, tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_a_conversation_without_chunks_is_a_page_that_says_so(get: Get, tmp_path
     make(tmp_path / "a.db", {"conv-index": '["only-listed"]'})
     bring(tmp_path / "a.db")
     conversation = Conversation.objects.get()
-    assert "The store holds no chunks of this conversation." in get(conversation)
+    assert "The store has no chunks of this conversation." in get(conversation)
     for rest in (".json", ".md", "/prompt/", "/prompt.json", "/trace/", "/repairs/new/?strategy=fix-counter"):
         get(conversation, rest)
 
@@ -403,8 +403,8 @@ def test_a_gone_conversation_says_so_and_keeps_its_chunks(get: Get, tmp_path: Pa
 @pytest.mark.parametrize(
     ("content", "is_error", "said"),
     [
-        ("interrupted: tool execution did not complete", True, "stands in for a result that is missing"),
-        ("interrupted: tool execution did not complete", False, "stands in for a result that is missing"),
+        ("interrupted: tool execution did not complete", True, "a placeholder for a missing result"),
+        ("interrupted: tool execution did not complete", False, "a placeholder for a missing result"),
         ("Aborted", True, "the turn was stopped"),
         ("Unknown tool: run_shell", True, "there is none of that name"),
         ("Aborted", False, ""),
@@ -461,9 +461,9 @@ def observed_page(get: Get, tmp_path: Path, *spans_: dict[str, object]) -> str:
 def test_a_request_without_its_prompt_claims_nothing_about_the_rows(get: Get, tmp_path: Path) -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hello"}]})
     page = observed_page(get, tmp_path, span_of_step("provider.request", "step", body=body))
-    assert "<h1>What this request held of the stored rows is not known" in page and "from which rows is not known" in page
+    assert "<h1>Which stored rows this request had is not known" in page and "from which rows is not known" in page
     assert "<b>not known</b>" in page and "the prompt of this request is not recorded" in page
-    for claim in ("merged nothing", "left out", "later than this request", "0 messages in the kernel"):
+    for claim in ("merged nothing", "left out", "later than this request", "0 messages in the client"):
         assert claim not in page, claim
 
 
@@ -471,13 +471,13 @@ def test_a_row_that_a_past_request_skipped_is_not_called_later(get: Get, tmp_pat
     chunks = [{"role": "user", "chunks": [{"type": "text", "text": text}]} for text in ("hello", "more")]
     page = observed_page(get, tmp_path, span_of_step("prompt", "step", body=json.dumps({"messages": chunks, "tools": []})))
     skipped, later = (page.split(f'<tr id="seq-{seq}"', 1)[1].split("</tr>", 1)[0] for seq in (2, 4))
-    assert "not in this request, though it stands before rows that are" in skipped and "later than" not in skipped
+    assert "not in this request, though it is before rows that are" in skipped and "later than" not in skipped
     assert "later than this request" in later
 
 
 def test_a_past_request_whose_bodies_are_gone_says_so(get: Get, tmp_path: Path) -> None:
     page = observed_page(get, tmp_path)
-    assert "the trace no longer holds the prompt or the request of it" in page and "is imported; this shows" not in page
+    assert "the trace no longer has its prompt or its request" in page and "is imported; this shows" not in page
 
 
 def test_the_copy_of_a_past_request_says_one_thing_and_leads_back_to_it(client: Client, incident: Conversation) -> None:

@@ -182,7 +182,7 @@ def test_a_finding_of_another_reader_keeps_its_link(client: Client, tmp_path: Pa
     set_deployed_reader(Source.objects.get(), "tester", "dispatch-role-split")
     text = client.get(f"/findings/{oid}/").content.decode()
     assert (
-        "the source is read by dispatch-role-split now, and dispatch-legacy found this" in text
+        "the source is read by dispatch-role-split now, and dispatch-legacy detected this" in text
         and "as <b>dispatch-legacy</b> reads" in text
     )
 

@@ -137,7 +137,7 @@ def test_other_stores_have_neither(client: Client, tmp_path: Path) -> None:
 def test_the_calls_that_an_error_names_lead_to_their_job(client: Client, incident: dict[str, Conversation]) -> None:
     error = "[chat(glm)] Tool results are missing for tool calls call_7d1f0a2c, call_7d1f0a2d"
     shown = client.get("/explain/", {"error": error}).content.decode()
-    assert "The calls that it names stand in 1 damaged job here" in shown and f"target={incident['4107'].oid}" in shown
+    assert "The calls that it names are in 1 damaged job here" in shown and f"target={incident['4107'].oid}" in shown
     assert not any(f"target={found.oid}" in shown for name, found in incident.items() if name != "4107")
     shown = client.get("/explain/", {"error": "Tool results are missing for tool calls none"}).content.decode()
     assert "name the conversation above" in shown and "damaged job" not in shown

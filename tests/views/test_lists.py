@@ -69,7 +69,7 @@ def test_a_text_behind_the_part_that_is_searched_is_not_said_to_be_nowhere(clien
     long = Conversation.objects.get(native_id="long")
     assert "Nothing matches in the part of the text that is searched" in text and "Nothing here matches" not in text
     assert f'<a href="/conversations/{long.oid}/?q=needle">Long</a>' in text and "Short" not in text
-    assert "1 conversation may hold this text further on" in text
+    assert "1 conversation may contain this text further on" in text
     assert client.get("/conversations.json?q=needle").json()["searched_in_part"] == 1
     # Its own page looks at whole texts.
     assert "1 of 1 chunks" in client.get(f"/conversations/{long.oid}/?q=needle").content.decode()
@@ -82,7 +82,7 @@ def test_a_session_file_is_searched_as_far_as_it_is_kept_and_says_so(client: Cli
     (folder / "a.jsonl").write_bytes(lines(header(), *turns, u("120", "119", "needle")))
     import_targets([str(folder)], "tester")
     text = client.get("/conversations/?q=needle").content.decode()
-    assert "1 conversation may hold this text further on" in text and "200,000" in text
+    assert "1 conversation may contain this text further on" in text and "200,000" in text
     assert "Nothing matches in the part of the text that is searched" in text
     gone = client.get("/conversations/?q=needle&gone=1").content.decode()
     assert "Nothing here matches" in gone and "further on" not in gone
@@ -91,7 +91,7 @@ def test_a_session_file_is_searched_as_far_as_it_is_kept_and_says_so(client: Cli
 def test_what_is_found_does_not_hide_that_more_may_be_there(client: Client, tmp_path: Path) -> None:
     store(tmp_path / "a.db", rows("long", [spoken("x" * 2001)], "Long") + rows("needle", [spoken("needle " + "x" * 3000)], "Found"))
     text = client.get("/conversations/?q=needle").content.decode()
-    assert "1 conversation matches these filters" in text and "1 conversation may hold this text further on" in text
+    assert "1 conversation matches these filters" in text and "1 conversation may contain this text further on" in text
 
 
 def test_where_every_text_is_searched_whole_nothing_is_nothing(client: Client, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_the_message_cell_spans_the_rows_that_stand_in_it(client: Client, sessio
 
 def test_what_is_made_up_on_the_way_is_marked_and_belongs_to_no_chunk(client: Client, session: Conversation) -> None:
     page = prompt(client, session)
-    assert "not in the store: made up on the way" in page and "made up, in no store" in page
+    assert "not in the store: synthetic" in page and "synthetic, in no store" in page
 
 
 def test_what_is_lost_says_why_beside_its_chunk(client: Client, incident: Conversation) -> None:

@@ -144,9 +144,9 @@ def test_a_step_leads_to_what_was_believed_what_was_sent_and_beside_the_store(cl
     step = trace_of(incident).steps()[-1]
     page = get(client, incident)
     assert step.prompt and step.request
-    assert f'href="/conversations/{incident.oid}/trace/body/{step.prompt.body}/">what the kernel believed' in page
+    assert f'href="/conversations/{incident.oid}/trace/body/{step.prompt.body}/">the client' in page
     assert f'href="/conversations/{incident.oid}/trace/body/{step.request.body}/">what was sent' in page
-    assert f'href="/conversations/{incident.oid}/?step={step.step_id.replace("#", "%23")}">beside the store' in page
+    assert f'href="/conversations/{incident.oid}/?step={step.step_id.replace("#", "%23")}">next to the store' in page
 
 
 def test_what_happened_outside_of_turns_is_told_in_words(client: Client, incident: Conversation) -> None:
@@ -228,7 +228,7 @@ def test_a_step_without_a_request_is_never_told_as_no_request(client: Client, wi
     page = get(client, with_trace([opened("t", "turn", 0), opened("s", "step", 1, parent="t")]))
     assert "the request of 1 step is not recorded, which is not the same as no request" in text(page)
     step = row(page, "step 0")
-    assert "the prompt body is not recorded the request body is not recorded beside the store" in step
+    assert "the prompt body is not recorded the request body is not recorded next to the store" in step
 
 
 def test_a_turn_whose_span_is_lost_still_shows_its_steps(client: Client, with_trace: Any) -> None:
@@ -246,7 +246,7 @@ def test_a_conversation_without_traces_says_how_to_add_them(client: Client, with
 def test_traces_that_hold_nothing_on_a_conversation_are_not_called_missing(client: Client, incident: Conversation) -> None:
     other = Conversation.objects.exclude(pk=incident.pk).first()
     assert other
-    assert "The trace sources hold nothing on this conversation" in text(get(client, other))
+    assert "The trace sources have nothing on this conversation" in text(get(client, other))
 
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b\ud800'\">"

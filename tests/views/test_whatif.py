@@ -115,7 +115,7 @@ def programs(tmp_path: Path) -> None:
         ("dispatch-legacy", "exact", 6),
         ("rollouts", "rollouts-before-cd8a0c9", 2),
         ("openclaw-2026.9", "openclaw-pr3565", 6),
-        ("gbrain-head", "gbrain-pr1934", len(gbrain_incident.JOBS_MADE)),
+        ("gbrain-head", "gbrain-pr1934", len(gbrain_incident.DEMO_JOBS)),
         ("pi-1.5", "verbatim", 6),
     ],
 )

@@ -31,8 +31,8 @@ def stored(tmp_path: Path) -> Path:
     ("native_id", "code", "verdict"),
     [
         ("a_b", "STORE303", "goes wrong silently"),
-        ("old", "STORE301", "holds no chunks of this conversation: 2 whole-message rows"),
-        ("ghost", "STORE304", "holds no chunks of this conversation: nothing is left"),
+        ("old", "STORE301", "has no chunks of this conversation: 2 whole-message rows"),
+        ("ghost", "STORE304", "has no chunks of this conversation: nothing is left"),
     ],
 )
 def test_every_page_and_twin_shows_it_without_a_place(client: Client, stored: Path, native_id: str, code: str, verdict: str) -> None:

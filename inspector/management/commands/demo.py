@@ -98,7 +98,7 @@ class Command(AnsweringCommand):
             self.say_json({**paths_by_name, "written": written, "conversations": imported.conversations, **ids})
             return
         tree_counts = f"{branches.conversations} sessions that are trees ({branched} has a result on another branch), {damaged.conversations} with damaged lines"
-        job_counts = f"{len(gbrain_incident.JOBS_MADE)} jobs of gbrain ({job} dies on every retry), {no_server}"
+        job_counts = f"{len(gbrain_incident.DEMO_JOBS)} jobs of gbrain ({job} dies on every retry), {no_server}"
         for is_new, places, content in (
             (written, (store, traces), f"{imported.conversations} conversations"),
             (written, (rollouts,), f"a session ({refused}) with the crash file of its refused request"),

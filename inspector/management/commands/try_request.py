@@ -21,9 +21,18 @@ from inspector.programs.formats import InShape
 from inspector.programs.registry import wire_of
 from inspector.projections.catalogue import for_wire
 from inspector.reports.error_advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
-from inspector.reports.explain import Explanation, explained, explanation_report
+from inspector.reports.explain import Explanation, explained_in, explanation_report, recognized
 from inspector.reports.explain import sentence as explained_in_a_line
-from inspector.reports.trial import PROVIDERS, Provider, Trial, error_text, provider_named, provider_of, trial, without_key
+from inspector.reports.provider_request import (
+    PROVIDERS,
+    Provider,
+    ProviderRequest,
+    error_text,
+    provider_named,
+    provider_of,
+    provider_request,
+    without_key,
+)
 from inspector.rules.base import Case, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import sending
@@ -90,7 +99,7 @@ class Command(AnsweringCommand):
         _confirm(self, where.shown, len(request.data), options)
         self._send(provider, where, request, key, case, chosen, report, options)
 
-    def _show(self, url: str, headers: Mapping[str, str], request: Trial, key: str) -> None:
+    def _show(self, url: str, headers: Mapping[str, str], request: ProviderRequest, key: str) -> None:
         self.say(f"POST {url}")
         for name, value in headers.items():
             self.say(f"{name}: {value}")
@@ -104,7 +113,7 @@ class Command(AnsweringCommand):
         self,
         provider: Provider,
         where: sending.Address,
-        request: Trial,
+        request: ProviderRequest,
         key: str,
         case: Case,
         chosen: Chosen,
@@ -216,7 +225,7 @@ def _repaired(target: Target, chosen: Chosen, options: Mapping[str, Any]) -> tup
     return preview.after.case, repaired(chosen, preview) if is_body else None
 
 
-def _trial(provider: Provider, chosen: Chosen, case: Case, data: bytes | None, model: str) -> Trial:
+def _trial(provider: Provider, chosen: Chosen, case: Case, data: bytes | None, model: str) -> ProviderRequest:
     """A body of the provider's own shape goes as it is; another history is put into that shape. Raises CommandError."""
     usual = next((entry.projection for entry in PROFILES if entry.wire == provider.wire), "")
     prompt = for_wire(provider.wire, chosen.projection, usual).project(case.reading.messages)
@@ -226,13 +235,13 @@ def _trial(provider: Provider, chosen: Chosen, case: Case, data: bytes | None, m
     if data is not None and isinstance(chosen.format, InShape) and wire_of(chosen.format.name) == provider.wire:
         whole = parsed(data).value
         body = whole if isinstance(whole, dict) else {prompt.root: laid_out(data, chosen.format.shape).values}
-    return trial(provider, case.conversation, prompt, body, model)
+    return provider_request(provider, case.conversation, prompt, body, model)
 
 
 def _explained(text: str, case: Case, chosen: Chosen, provider: Provider) -> tuple[Explanation, ...]:
     """By rules of the provider's own shape first: other providers have texts that are alike."""
     own = {explanation.name for explanation in PROFILES if explanation.wire == provider.wire}
-    explanations = explained(error_text(text), case, chosen.projection)
+    explanations = explained_in(recognized(error_text(text)), case, chosen.projection)
     return tuple(explanation for explanation in explanations if own & set(explanation.candidate.profiles)) or explanations
 
 

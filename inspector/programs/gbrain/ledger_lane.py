@@ -9,8 +9,8 @@ from inspector.programs.gbrain.readers import by_message, by_row
 from inspector.programs.gbrain.rules.gbrain_calls import rows_with_calls
 from inspector.programs.gbrain.rules.run_without_call import ONESHOT
 from inspector.reports.clock import moment
-from inspector.reports.panels import Lane
-from inspector.reports.timeline import LedgerCell, Row, Timeline
+from inspector.reports.panels import LedgerLane
+from inspector.reports.timeline import LedgerCell, Timeline, TimelineRow
 from inspector.rules.base import Case
 
 CELLS_SHOWN = 20
@@ -22,7 +22,7 @@ _REPEATED = "another run of a call above"
 _BY_DESIGN = "oneshot: written without a call of the model, by design"
 
 
-def lane(case: Case) -> Lane | None:
+def lane(case: Case) -> LedgerLane | None:
     """None for a store without a ledger, and where neither it nor the messages hold anything of tools."""
     conversation = case.conversation
     if not (conversation.ledger or any(chunk.kind is Kind.TOOL_CALL for chunk in conversation.chunks)):
@@ -45,21 +45,21 @@ def lane(case: Case) -> Lane | None:
         (others.setdefault(anchor, []) if anchor else loose).extend(unmatched)
     count = sum(what == _NO_CALL for group in (loose, *others.values()) for _, what in group)
     shown = tuple(_cells(loose))
-    return Lane(runs, {key: tuple(group) for key, group in others.items() if group}, shown, len(conversation.ledger), count)
+    return LedgerLane(runs, {key: tuple(group) for key, group in others.items() if group}, shown, len(conversation.ledger), count)
 
 
 def _what(run: Execution, called: set[str]) -> str:
     return _BY_DESIGN if run.call_id.startswith(ONESHOT) else _REPEATED if run.call_id in called else _NO_CALL
 
 
-def with_ledger(shown: Timeline, ledger: Lane | None) -> Timeline:
+def with_ledger(shown: Timeline, ledger: LedgerLane | None) -> Timeline:
     """The visible rows, each with the runs that are shown next to it."""
     if ledger is None:
         return shown
     return replace(shown, rows=tuple(replace(row, ledger=tuple(_row_cells(row, ledger))) for row in shown.rows))
 
 
-def _row_cells(row: Row, ledger: Lane) -> Iterator[LedgerCell]:
+def _row_cells(row: TimelineRow, ledger: LedgerLane) -> Iterator[LedgerCell]:
     key = row.chunk.key
     if key in ledger.runs:
         run = ledger.runs[key]
@@ -69,12 +69,12 @@ def _row_cells(row: Row, ledger: Lane) -> Iterator[LedgerCell]:
 
 def _cells(runs: Sequence[tuple[Execution, str]]) -> Iterator[LedgerCell]:
     for run, what in runs[:CELLS_SHOWN]:
-        yield replace(_cell(run, what), shows_tool=True, is_meant=what == _BY_DESIGN)
+        yield replace(_cell(run, what), shows_tool=True, is_intentional=what == _BY_DESIGN)
     if len(runs) > CELLS_SHOWN:
         yield LedgerCell(note=f"and {len(runs) - CELLS_SHOWN:,} more runs of no call")
 
 
-def _otherwise(row: Row, run: Execution) -> str:
+def _otherwise(row: TimelineRow, run: Execution) -> str:
     """Where a run that was found for a call says something else than the call."""
     if run.tool_name != row.chunk.tool_name:
         return f"the run is one of {run.tool_name}"

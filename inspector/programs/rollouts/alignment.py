@@ -10,7 +10,7 @@ from inspector.conversation.queries import span_text
 from inspector.programs.rollouts.crash import PREFIX, api_chunks
 from inspector.programs.rollouts.projection import convert
 from inspector.programs.rollouts.readers import VERSIONS, RolloutsVersion, grouped, target_of, transformed, version_at
-from inspector.reports.panels import Alignment, Ending, Piece
+from inspector.reports.panels import AlignedBlock, Alignment, Ending
 
 RECENT_MS = 15 * 60 * 1000
 _PLACE = re.compile(r"messages\.(\d+)(?:\.content(?:\.(\d+))?)?")
@@ -70,14 +70,14 @@ def _content(chunk: Chunk) -> tuple[str, str]:
     return chunk.role, jsontext.compact({name: value for name, value in chunk.payload.items() if name not in ("extra", "wire", "stored")})
 
 
-def _piece(chunk: Chunk, request: dict[tuple[int, int], tuple[Chunk, Chunk | None]], alike: dict[str, Chunk | None]) -> Piece:
+def _piece(chunk: Chunk, request: dict[tuple[int, int], tuple[Chunk, Chunk | None]], alike: dict[str, Chunk | None]) -> AlignedBlock:
     index, place = _at(chunk)
     path = f"messages.{index}.content" + ("" if _is_plain(chunk) else f".{place}")
     replayed = request.get((index, place))
     if replayed is not None and _content(replayed[0]) == _content(chunk):
-        return Piece(path, chunk, replayed[1], True)
+        return AlignedBlock(path, chunk, replayed[1], True)
     stored = next((candidate for mark in _marks(chunk) if (candidate := alike.get(mark)) is not None), None)
-    return Piece(path, chunk, stored, stored is not None and _words(stored) == _words(chunk))
+    return AlignedBlock(path, chunk, stored, stored is not None and _words(stored) == _words(chunk))
 
 
 def _is_plain(chunk: Chunk) -> bool:
@@ -106,7 +106,7 @@ def _words(chunk: Chunk) -> tuple[str, str, str]:
     return chunk.text, str(chunk.payload.get("signature") or ""), jsontext.compact(chunk.payload.get("input"))
 
 
-def _named(error: str, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+def _named(error: str, pieces: Sequence[AlignedBlock]) -> tuple[AlignedBlock, ...]:
     match = _PLACE.search(error[:8000])
     if match is None:
         return ()
@@ -115,7 +115,7 @@ def _named(error: str, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     return exact or tuple(piece for piece in pieces if piece.path == path or piece.path.startswith(f"{path}."))
 
 
-def _says(pieces: Sequence[Piece], named: Sequence[Piece]) -> Iterable[str]:
+def _says(pieces: Sequence[AlignedBlock], named: Sequence[AlignedBlock]) -> Iterable[str]:
     for piece in named[:1]:
         if piece.stored is None:
             yield f"{piece.path}, which the error names, is like no stored block: it was added on the way, or is in another session."
@@ -136,7 +136,7 @@ def _line(chunk: Chunk) -> int:
     return chunk.msg_idx or 0
 
 
-def _ruled_out(pieces: Sequence[Piece]) -> Iterable[str]:
+def _ruled_out(pieces: Sequence[AlignedBlock]) -> Iterable[str]:
     thinking = [piece for piece in pieces if piece.sent.kind is Kind.THINKING]
     if thinking and all(piece.is_equal and piece.stored is not None for piece in thinking):
         yield (
@@ -153,7 +153,7 @@ def _ruled_out(pieces: Sequence[Piece]) -> Iterable[str]:
         yield "Every block of the request is stored: blocks added on the way are ruled out."
 
 
-def _shared_signatures(thinking: Sequence[Piece]) -> bool:
+def _shared_signatures(thinking: Sequence[AlignedBlock]) -> bool:
     signatures = [str(piece.sent.payload.get("signature")) for piece in thinking if piece.sent.payload.get("signature")]
     return len(set(signatures)) < len(signatures)
 

@@ -1,9 +1,9 @@
-"""The overview strip of a conversation: where its chunks, its messages as read and its findings lie."""
+"""The minimap of a conversation: the positions of its chunks, its messages as read, and its findings."""
 
 from dataclasses import dataclass
 
 from inspector.conversation.model import Kind
-from inspector.reports.columns import Columns, held_messages
+from inspector.reports.columns import Columns, stored_message_count
 from inspector.reports.row_words import hue, letter
 from inspector.reports.timeline import runs_of
 
@@ -18,7 +18,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
+class Minimap:
     """The overview: one tick a chunk (or a bucket of them), below it the messages as read, above it the findings."""
 
     chunks: tuple[Tick, ...]
@@ -26,18 +26,18 @@ class Strip:
     findings: tuple[Tick, ...]
 
 
-def strip(all_columns: Columns, most: int = 400, width: float = 1000.0) -> Strip:
+def minimap(all_columns: Columns, most: int = 400, width: float = 1000.0) -> Minimap:
     """Never loads more than `most` ticks a lane; a bucket shows the role of its first chunk."""
     chunks = all_columns.conversation.chunks
     if not chunks:
-        return Strip((), (), ())
+        return Minimap((), (), ())
     step = max(1, -(-len(chunks) // most))
     place = {chunk.key: at * width / len(chunks) for at, chunk in enumerate(chunks)}
-    one = width / len(chunks)
+    unit = width / len(chunks)
     ticks = [
         Tick(
-            round(at * one, 1),
-            round(max(one * min(step, len(chunks) - at) - 1, 0.8), 1),
+            round(at * unit, 1),
+            round(max(unit * min(step, len(chunks) - at) - 1, 0.8), 1),
             hue(chunks[at]),
             chunks[at].kind is Kind.THINKING,
             chunks[at].seq,
@@ -49,15 +49,19 @@ def strip(all_columns: Columns, most: int = 400, width: float = 1000.0) -> Strip
         if index is None or len(runs) >= most * 2:
             continue
         message = all_columns.read_messages[index]
-        merged = held_messages(all_columns, message.chunks) > 1
+        merged = stored_message_count(all_columns, message.chunks) > 1
         runs.append(
             Tick(
-                round(start * one, 1), round(max(span * one - 1, 0.8), 1), "x" if merged else letter(message.role), False, chunks[start].seq
+                round(start * unit, 1),
+                round(max(span * unit - 1, 0.8), 1),
+                "x" if merged else letter(message.role),
+                False,
+                chunks[start].seq,
             )
         )
     marks: dict[float, Tick] = {}
     for finding in all_columns.findings:
         if finding.key in place:
-            x = round(place[finding.key] + one / 2 - 2, 1)
+            x = round(place[finding.key] + unit / 2 - 2, 1)
             marks.setdefault(x, Tick(x, 4, "x", False, finding.seqs[0]))
-    return Strip(tuple(ticks), tuple(runs), tuple(marks.values())[:most])
+    return Minimap(tuple(ticks), tuple(runs), tuple(marks.values())[:most])

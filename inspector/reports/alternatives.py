@@ -1,13 +1,12 @@
 """What a reader or a strategy would make of a history, tried in memory and written nowhere: the verdict of one profile on each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.edits import apply
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
 from inspector.rules.base import Case
-from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 
 LARGEST = 2000
@@ -15,7 +14,7 @@ LARGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Alternative:
     """`count`: messages in the request. `edits`: chunks or facts that a strategy would touch; 0 for a reader."""
 
     name: str
@@ -29,23 +28,33 @@ class Tried:
     chosen: bool = False
 
 
-def readers_tried(case: Case, names: Iterable[str], own_projection: str, profile_name: str) -> Iterator[Tried]:
+def reader_alternatives(case: Case, names: Iterable[str], own_projection: str, profile_name: str) -> Iterator[Alternative]:
     for name in names:
         other = case if name == case.reading.reader else case.with_conversation(case.conversation, name)
         prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
-        yield Tried(name, "", "", judgement, len(prompt.messages), other.reading.failure, 0, name == case.reading.reader)
+        yield Alternative(name, "", "", judgement, len(prompt.messages), other.reading.failure, 0, name == case.reading.reader)
 
 
-def strategies_tried(case: Case, chosen: Sequence[str], own_projection: str, profile_name: str) -> Iterator[Tried]:
+def strategy_alternatives(case: Case, chosen: Sequence[str], own_projection: str, profile_name: str) -> Iterator[Alternative]:
     """Each strategy that would change something, alone; the chosen ones first."""
-    found = [(each, list(each.edits(case))) for each in STRATEGIES]
-    for each, edits in sorted(found, key=lambda pair: pair[0].name not in chosen):
+    edits_of = [(strategy, list(strategy.edits(case))) for strategy in STRATEGIES]
+    for strategy, edits in sorted(edits_of, key=lambda pair: pair[0].name not in chosen):
         if edits:
             other = case.with_conversation(apply(case.conversation, edits))
             prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
-            failure, is_chosen = other.reading.failure, each.name in chosen
-            yield Tried(each.name, each.summary, safety_words(each), judgement, len(prompt.messages), failure, len(edits), is_chosen)
+            failure, is_chosen = other.reading.failure, strategy.name in chosen
+            yield Alternative(
+                strategy.name,
+                strategy.summary,
+                safety_words(strategy.safety),
+                judgement,
+                len(prompt.messages),
+                failure,
+                len(edits),
+                is_chosen,
+            )
 
 
-def safety_words(strategy: Strategy) -> str:
-    return " and ".join(sorted(strategy.safety)) or "safe"
+def safety_words(safety: Collection[object]) -> str:
+    """What a strategy does beyond moving things."""
+    return " and ".join(sorted(map(str, safety))) or "safe"
