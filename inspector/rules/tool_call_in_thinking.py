@@ -75,8 +75,8 @@ def _offered(trace: Trace, step: Step) -> Tools:
     if step.step_id not in tools_of_step:
         request, prompt = observe.parsed_request(trace, step), observe.prompt_body(trace, step)
         body = request if request is not None else prompt
-        asked_tools = request_facts({"tools": body.get("tools")} if body is not None else None)
-        tools_of_step[step.step_id] = None if asked_tools.open or not asked_tools.tools else asked_tools.tools
+        facts = request_facts({"tools": body.get("tools")} if body is not None else None)
+        tools_of_step[step.step_id] = None if facts.open or not facts.tools else facts.tools
     tools: Tools = tools_of_step[step.step_id]
     return tools
 

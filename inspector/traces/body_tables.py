@@ -37,7 +37,7 @@ class BodyTables:
     tables: list[BodyTable]
     report: Report
     names: dict[str, str] = field(default_factory=dict)
-    seen: set[str] = field(default_factory=set)
+    handed_out: set[str] = field(default_factory=set)
 
     def of(self, record: str, body_hash: Any, complain: Callable[[str], None]) -> tuple[str | None, Body | None]:
         """Name of the body of the record with this id, and the body itself where its content was not handed out before."""
@@ -50,9 +50,9 @@ class BodyTables:
                 continue
             if isinstance(body_hash, str):
                 self.names[body_hash] = body.name
-            if body.name in self.seen:
+            if body.name in self.handed_out:
                 return body.name, None
-            self.seen.add(body.name)
+            self.handed_out.add(body.name)
             return body.name, body
         if body_hash is not None and self.tables:
             complain("its body is no longer in the table of bodies: what it said is unknown, not absent")
