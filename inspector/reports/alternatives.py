@@ -14,7 +14,7 @@ LARGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class Attempt:
     """`count`: messages in the request. `edits`: chunks or facts that a strategy would touch; 0 for a reader."""
 
     name: str
@@ -28,14 +28,14 @@ class Alternative:
     chosen: bool = False
 
 
-def reader_alternatives(case: Case, names: Iterable[str], own_projection: str, profile_name: str) -> Iterator[Alternative]:
+def reader_alternatives(case: Case, names: Iterable[str], own_projection: str, profile_name: str) -> Iterator[Attempt]:
     for name in names:
         other = case if name == case.reading.reader else case.with_conversation(case.conversation, name)
         prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
-        yield Alternative(name, "", "", judgement, len(prompt.messages), other.reading.failure, 0, name == case.reading.reader)
+        yield Attempt(name, "", "", judgement, len(prompt.messages), other.reading.failure, 0, name == case.reading.reader)
 
 
-def strategy_alternatives(case: Case, chosen: Sequence[str], own_projection: str, profile_name: str) -> Iterator[Alternative]:
+def strategy_alternatives(case: Case, chosen: Sequence[str], own_projection: str, profile_name: str) -> Iterator[Attempt]:
     """Each strategy that would change something, alone; the chosen ones first."""
     edits_of = [(strategy, list(strategy.edits(case))) for strategy in STRATEGIES]
     for strategy, edits in sorted(edits_of, key=lambda pair: pair[0].name not in chosen):
@@ -43,7 +43,7 @@ def strategy_alternatives(case: Case, chosen: Sequence[str], own_projection: str
             other = case.with_conversation(apply(case.conversation, edits))
             prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
             failure, is_chosen = other.reading.failure, strategy.name in chosen
-            yield Alternative(
+            yield Attempt(
                 strategy.name,
                 strategy.summary,
                 safety_words(strategy.safety),

@@ -57,7 +57,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingResult:
     """A call of the path without a result on it. `result` is the node that has its result, None = nowhere in the file."""
 
     call: Chunk
@@ -88,7 +88,7 @@ class Branches:
     state: list[str] = field(default_factory=list)
     summarised: frozenset[int] = frozenset()
     marks: dict[int, list[Mark]] = field(default_factory=dict)
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingResult, ...] = ()
     last_lost: int | None = None
     """The entry to which a person can read what a cut hides."""
     unit: str = "line"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from inspector.conversation.model import Chunk, Kind
-from inspector.reports.branch_model import Branches, Missing, name_of, short
+from inspector.reports.branch_model import Branches, MissingResult, name_of, short
 
 _NEAREST = 8
 NOWHERE = "it is nowhere in the file"
@@ -18,7 +18,7 @@ def find_missing(tree: Branches) -> None:
     open_calls, early = _on_path(tree)
     elsewhere = _elsewhere(tree, {id_ for id_, calls in open_calls.items() if calls})
     missing = [
-        Missing(chunk, index, *_result_place(tree, chunk, tree.place[index], tree.end[index], early, elsewhere))
+        MissingResult(chunk, index, *_result_place(tree, chunk, tree.place[index], tree.end[index], early, elsewhere))
         for calls in open_calls.values()
         for chunk, index in calls
     ]
@@ -32,7 +32,7 @@ def find_missing(tree: Branches) -> None:
             _mark_both_ends(tree, gap, path_nodes)
 
 
-def _mark_nowhere(tree: Branches, node: int, missing: Sequence[Missing]) -> None:
+def _mark_nowhere(tree: Branches, node: int, missing: Sequence[MissingResult]) -> None:
     """One mark for all such calls of one answer: an interrupted batch is one thing to look at."""
     more = len(missing) - 1
     calls = f"{_name(missing[0])}{f' and {more:,} more' if more else ''}"
@@ -41,7 +41,7 @@ def _mark_nowhere(tree: Branches, node: int, missing: Sequence[Missing]) -> None
     tree.mark(node, NO_RESULT, f"{calls} {'have' if more else 'has'} no result on this path: {missing[0].where}{ending}")
 
 
-def _mark_both_ends(tree: Branches, gap: Missing, path_nodes: set[int]) -> None:
+def _mark_both_ends(tree: Branches, gap: MissingResult, path_nodes: set[int]) -> None:
     name = _name(gap)
     tree.mark(gap.node, NO_RESULT, f"{name} has no result on this path: {gap.where}", gap.result)
     if gap.result is not None and gap.result not in path_nodes:
@@ -49,7 +49,7 @@ def _mark_both_ends(tree: Branches, gap: Missing, path_nodes: set[int]) -> None:
         tree.mark(gap.result, "missing result", text, gap.node, is_damage=False)
 
 
-def _name(missing: Missing) -> str:
+def _name(missing: MissingResult) -> str:
     return f"{missing.call.tool_name[:40] or 'the call'} ({short(missing.call.call_id)})"
 
 

@@ -16,7 +16,7 @@ from inspector.projections.base import Prompt
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names
 from inspector.reports import show
-from inspector.reports.alternatives import LARGEST, Alternative, reader_alternatives, strategy_alternatives
+from inspector.reports.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.reports.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.reports.side_by_side import SideBySide, elsewhere, place_of, side_by_side
 from inspector.reports.visible import visible
@@ -49,8 +49,8 @@ class PromptPage:
     table: SideBySide
     loose: tuple[Violation, ...]
     profile_verdicts: tuple[ProfileVerdict, ...]
-    readers: tuple[Alternative, ...]
-    strategies: tuple[Alternative, ...]
+    readers: tuple[Attempt, ...]
+    strategies: tuple[Attempt, ...]
     unchanged: tuple[str, ...]
     """Chosen strategies that would change nothing here."""
     differs: str
