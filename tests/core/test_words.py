@@ -1,5 +1,6 @@
 """Words of the field only: what an engineer of another company would not write or search for appears in no text."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,3 +43,34 @@ def test_a_word_of_another_language_appears_nowhere(word: str) -> None:
         if pattern.search(line)
     ]
     assert found == []
+
+
+NEVER_NAMES = {
+    *("found", "held", "each", "made", "said", "told", "asked", "beside", "behind", "stands", "stood", "hear", "hears", "hearing"),
+    *("mend", "mends", "mended", "anew", "hit", "hits", "trouble", "troubles", "spell", "spells", "spelled", "spelling", "meant"),
+}
+"""Words that no name consists of or contains: they say nothing of the value, or are not what the field calls it."""
+WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """What a module itself names: functions, classes, parameters, variables, attributes of its classes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+
+
+@pytest.mark.parametrize("package", sorted({path.name for path in (ROOT / "inspector").iterdir() if (path / "__init__.py").exists()}))
+def test_a_name_is_the_name_of_what_it_holds(package: str) -> None:
+    private = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in sorted((ROOT / "inspector" / package).rglob("*.py"))
+        if package != "migrations"
+        for line, name in names(ast.parse(path.read_text(encoding="utf-8")))
+        if {word.lower() for word in WORDS.findall(name)} & NEVER_NAMES
+    ]
+    assert private == []
