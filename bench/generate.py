@@ -13,8 +13,8 @@ from uuid import UUID
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from inspector.seeds.appending import Append, Payload, Row, call, conversation_rows, index_row, result, text, thinking, workspace_row
-from inspector.sources.creation import write_dispatch_store
+from inspector.demo.appending import Append, Payload, Row, call, conversation_rows, index_row, result, text, thinking, workspace_row
+from inspector.demo.creation import write_dispatch_store
 from inspector.sources.problems import SourceProblem
 
 CONVERSATIONS, CHUNKS = 1_000, 200_000

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench import bodies, start, streams
 from bench.generate import CHUNKS, CONVERSATIONS, rows
-from inspector.sources.creation import write_dispatch_store
+from inspector.demo.creation import write_dispatch_store
 
 LIMIT_RATIO = 8.0
 """Worst allowed time of an import, in units of reading + parsing + inserting the same rows by hand.

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Conversation, Fact
 from inspector.programs.formats import Cell, Format, Record, Stored
 from inspector.programs.registry import programs
+from inspector.text import jsontext
 from inspector.traces.log_record import LATEST
 from inspector.traces.model import TraceRecord
 

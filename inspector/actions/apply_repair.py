@@ -16,8 +16,8 @@ from inspector.actions.undo_repair import NOT_COMMITTED
 from inspector.actions.writing import back, kept_changes, write
 from inspector.models import Repair, loading
 from inspector.planning.preview import Preview, digest
+from inspector.presentation.visible import visible
 from inspector.programs.formats import Claimable, Stored, after
-from inspector.reports.visible import visible
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import Moved, SourceProblem

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from inspector.models import AuditEntry
 from inspector.models.transactions import one_writer
-from inspector.reports.visible import visible
+from inspector.presentation.visible import visible
 
 
 def record(who: str, verb: str, *, source_path: str = "", conversation: str = "", repair: str = "", **detail: Any) -> AuditEntry:

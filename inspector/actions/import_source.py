@@ -21,11 +21,11 @@ from inspector.models import Conversation, Finding, Payload, Revision, Source, T
 from inspector.models.identity import LONGEST, indexed, short_id
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
+from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
 from inspector.programs.formats import Stored
-from inspector.reports.verdict import verdict
-from inspector.reports.visible import visible
 from inspector.rules.base import Finding as RuleFinding
 from inspector.rules.base import Severity, findings, stored_messages
 from inspector.rules.catalogue import RULES

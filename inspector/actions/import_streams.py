@@ -12,8 +12,8 @@ import inspector
 from inspector.models import Payload, Source, Stream, StreamFinding, StreamPart
 from inspector.models.bulk import insert
 from inspector.models.identity import short_id
-from inspector.reports.stream_report import StreamAnalysis, analysed
-from inspector.reports.visible import visible
+from inspector.presentation.stream.report import StreamAnalysis, analysed
+from inspector.presentation.visible import visible
 from inspector.sources import files, places
 from inspector.sources.captures import Captures
 from inspector.streams.captures import own

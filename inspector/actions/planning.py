@@ -14,12 +14,12 @@ from inspector.conversation.edits import EditMismatch, Plan
 from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.planning.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
+from inspector.presentation.tree.branches import with_leaf
+from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
 from inspector.programs.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.programs.formats import Format, Lists, Scripted, Stored, WriteRefused
 from inspector.readers.catalogue import UnknownReader, reader_of
-from inspector.reports.branches import with_leaf
-from inspector.reports.visible import visible
 from inspector.rules.base import Case
 from inspector.sources import reading
 from inspector.sources.places import place

@@ -7,8 +7,8 @@ from typing import Any
 from inspector.actions.proving import reads_as_planned
 from inspector.actions.writing import back, write
 from inspector.planning.preview import Preview
+from inspector.presentation.visible import visible
 from inspector.programs.formats import Format, Record, Stored
-from inspector.reports.visible import visible
 from inspector.sources import files, stores
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import SourceProblem

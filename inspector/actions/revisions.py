@@ -10,9 +10,9 @@ from inspector.conversation.model import Chunk
 from inspector.models import Conversation, Payload, Record, Revision
 from inspector.models.bulk import insert
 from inspector.planning.preview import digest
+from inspector.presentation.conversation.row_words import arguments
+from inspector.presentation.visible import visible
 from inspector.programs.formats import Stored
-from inspector.reports.row_words import arguments
-from inspector.reports.visible import visible
 
 TEXT_KEPT = 2000
 RECORD_TEXT_KEPT = 200_000

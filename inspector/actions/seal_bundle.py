@@ -12,14 +12,15 @@ from inspector.actions.problems import Refused
 from inspector.models import Conversation, Repair, loading
 from inspector.models.transactions import one_snapshot
 from inspector.planning.suggested import suggested
+from inspector.presentation.conversation import scan
+from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.masked_json import masked_bytes
+from inspector.presentation.repair import plan
 from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
 from inspector.programs.formats import Stored
 from inspector.projections.catalogue import UnknownProjection, projection
 from inspector.readers.catalogue import UnknownReader, reader_of
-from inspector.reports import plan, scan
-from inspector.reports.masked_json import masked_bytes
-from inspector.reports.verdict import verdict
 from inspector.rules.base import Case, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import bundles

@@ -28,8 +28,8 @@ from inspector.actions.recording import record_applied, record_outcome, record_u
 from inspector.actions.writing import back
 from inspector.installation import program
 from inspector.models import Repair, Source, loading
+from inspector.presentation.visible import visible
 from inspector.programs.formats import InFiles
-from inspector.reports.visible import visible
 from inspector.sources import stores
 from inspector.sources.places import place, real
 from inspector.sources.problems import Moved, SourceProblem

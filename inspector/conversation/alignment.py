@@ -7,8 +7,8 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
 
-from inspector.conversation.js_json import canonical
 from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.text.js_json import canonical
 
 # Equal pairs between two rows that occur once on either side, beyond which rows repeat so much that a match proves nothing, and takes minutes.
 MOST_PAIRS = 100_000

@@ -15,9 +15,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from inspector.conversation import js_json
-from inspector.conversation.jsontext import compact, parse
 from inspector.conversation.model import Chunk, Conversation, Execution, Fact, Kind
+from inspector.text import js_json
+from inspector.text.jsontext import compact, parse
 
 # What cannot be seen is quoted, so that its escape is: controls, direction marks, zero widths, lone surrogates.
 _UNSEEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"

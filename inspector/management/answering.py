@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from inspector.actions.problems import Refused
 from inspector.conversation.edits import EditMismatch
+from inspector.presentation.json_text import json_text
+from inspector.presentation.visible import visible
 from inspector.programs.formats import WriteRefused
-from inspector.reports.json_text import json_text
-from inspector.reports.visible import visible
 from inspector.sources.problems import SourceProblem, Unfinished, without_password
 from inspector.text.unknown import UnknownName
 

@@ -22,7 +22,7 @@ from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
 from inspector.models import Repair, Source, loading
 from inspector.planning.preview import Preview, digest
-from inspector.reports.visible import visible
+from inspector.presentation.visible import visible
 from inspector.sources.problems import shown
 
 _BEFORE = "was applied before, and nothing was written now."

@@ -13,11 +13,19 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.observed import PIPE
 from inspector.management.target import Chosen
 from inspector.models.identity import short_id
-from inspector.reports.repeated_requests import repeat_findings
-from inspector.reports.stream_alignment import AnswerComparison, compared_answers
-from inspector.reports.stream_lines import event_lines, line_report, text_of
-from inspector.reports.stream_report import Json, StreamAnalysis, StreamFinding, analysed, message_report, stored_findings, stream_report
-from inspector.reports.visible import visible
+from inspector.presentation.stream.alignment import AnswerComparison, compared_answers
+from inspector.presentation.stream.lines import event_lines, line_report, text_of
+from inspector.presentation.stream.repeated_requests import repeat_findings
+from inspector.presentation.stream.report import (
+    Json,
+    StreamAnalysis,
+    StreamFinding,
+    analysed,
+    message_report,
+    stored_findings,
+    stream_report,
+)
+from inspector.presentation.visible import visible
 from inspector.rules.base import Severity, at_least
 from inspector.sources import places
 from inspector.sources.captures import Captures

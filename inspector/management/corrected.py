@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from inspector.management.answering import AnsweringCommand
 from inspector.management.captured import only_stream, place_of, refuse_options, write_lines
 from inspector.management.observed import PIPE
-from inspector.reports.stream_report import Json, StreamAnalysis, analysed, finding_report
+from inspector.presentation.stream.report import Json, StreamAnalysis, analysed, finding_report
 from inspector.sources import captures
 from inspector.sources.captures import Captures
 from inspector.sources.problems import shown

@@ -11,14 +11,14 @@ from django.core.management.base import CommandError
 
 from inspector.actions.planning import RepairRequest, mode_named, preview_of
 from inspector.actions.problems import NothingToRepair, Refused
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.management.target import Chosen
 from inspector.planning.preview import Preview, digest
-from inspector.reports.json_text import json_text
-from inspector.reports.plan import plan_report
+from inspector.presentation.json_text import json_text
+from inspector.presentation.repair.plan import plan_report
 from inspector.sources import files
 from inspector.sources.problems import shown
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 PIPE = "-"
 _LIMIT = 1 << 28

@@ -17,9 +17,9 @@ from inspector.management.piped import read_body
 from inspector.models import loading
 from inspector.models.identity import short_id
 from inspector.models.transactions import one_snapshot
+from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
 from inspector.programs.formats import Format, Stored
-from inspector.reports.visible import visible
 from inspector.rules.base import Case, case_of
 from inspector.sources import places, reading, stores
 from inspector.sources.captures import Captures

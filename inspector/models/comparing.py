@@ -6,7 +6,7 @@ from django.db.models import F
 
 from inspector.models import loading
 from inspector.models.conversation import Conversation, Revision
-from inspector.reports.whatif import Difference, between, client, outcomes, read_by, with_findings
+from inspector.presentation.whatif.differences import Difference, between, client, outcomes, read_by, with_findings
 from inspector.rules.base import Case, case_of, stored_messages
 
 _DIFFERENCES: dict[tuple[str, ...], Difference] = {}

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from inspector.reports.visible import visible
+from inspector.presentation.visible import visible
 
 LONGEST = 2000
 """Bytes: PostgreSQL refuses index rows of more than 2,704."""

@@ -14,11 +14,11 @@ from inspector.models.identity import indexed
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamPart
 from inspector.models.trace import TraceRecord
+from inspector.presentation.stream.report import StreamAnalysis, analysed
+from inspector.presentation.tree.branches import with_leaf
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Stored
 from inspector.programs.formats import Record as StoredRecord
-from inspector.reports.branches import with_leaf
-from inspector.reports.stream_report import StreamAnalysis, analysed
 from inspector.rules.base import Case, case_of
 from inspector.sources import captures
 from inspector.streams.captures import own

@@ -4,9 +4,9 @@ from django.db import models
 
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
+from inspector.presentation.conversation.provenance import provenance
 from inspector.programs.base import Program
 from inspector.programs.registry import program_or_default
-from inspector.reports.provenance import provenance
 from inspector.sources.places import short
 from inspector.sources.problems import THE_FILE
 

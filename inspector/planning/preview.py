@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from inspector.conversation import jsontext, notation
+from inspector.conversation import notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, spoken
@@ -23,6 +23,7 @@ from inspector.strategies.base import Strategy
 from inspector.strategies.promote_leaked_call import names, promoted_calls
 from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
 from inspector.strategies.truncate_before_incomplete import forgotten
+from inspector.text import jsontext
 
 _ABOUT_SHOWN = 120
 """Characters of what an entry keeps next to its message that a shown diff holds unfolded."""

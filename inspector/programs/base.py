@@ -13,8 +13,8 @@ from inspector.readers.base import Reader
 
 if TYPE_CHECKING:
     from inspector.conversation.edits import Edit
-    from inspector.reports.panels import Alignment, Ending, JobLine, LedgerLane
-    from inspector.reports.timeline import Timeline
+    from inspector.presentation.conversation.panels import Alignment, Ending, JobLine, LedgerLane
+    from inspector.presentation.conversation.timeline import Timeline
     from inspector.rules.base import Case, Match
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from inspector.conversation import jsontext
 from inspector.programs.formats import ROW, Cell, Record, Relation
+from inspector.text import jsontext
 
 Row = Mapping[str, str | None]
 """A column's text as the server prints it; None = NULL."""

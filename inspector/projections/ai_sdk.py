@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections import assembling as a
 from inspector.projections.base import AI_SDK, Prompt, with_as_sent
+from inspector.text import jsontext
 
 
 def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import MOVED
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.projections.base import Prompt, PromptPart, WireMessage
+from inspector.text import jsontext
 
 EncodedBlock = dict[str, Any] | str
 """A block, or the sentence that says why its chunk is left out."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.conversation.js_json import canonical
-from inspector.conversation.jsontext import MAX_DEPTH
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections.base import Projection, Prompt, PromptPart, WireMessage
+from inspector.text.js_json import canonical
+from inspector.text.jsontext import MAX_DEPTH
 from inspector.traces import observe
 from inspector.traces.model import Step, Trace
 

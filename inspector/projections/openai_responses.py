@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.projections import assembling as a
 from inspector.projections.base import OPENAI_RESPONSES, Prompt, WireMessage, with_as_sent
+from inspector.text import jsontext
 
 _PARTS = frozenset(
     {"text", "input_text", "output_text", "input_image", "input_file", "input_audio", "refusal", "reasoning_text", "summary_text"}

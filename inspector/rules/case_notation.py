@@ -24,12 +24,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from inspector.conversation import jsontext, notation, queries
+from inspector.conversation import notation, queries
 from inspector.conversation.model import Chunk, Conversation, Kind, TurnMetrics
 from inspector.programs.catalogue import format_named
 from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names
 from inspector.rules.base import Case, case_of
+from inspector.text import jsontext
 from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time

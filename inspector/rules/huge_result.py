@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from inspector.conversation import queries
-from inspector.conversation.jsontext import encode
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text.jsontext import encode
 
 # What upstream compares its own tool results with.
 MOST_BYTES = 50 * 1024

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Kind
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 
 def check(case: Case) -> Iterator[Match]:

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from inspector.conversation import queries
-from inspector.conversation.jsontext import compact, encode
 from inspector.conversation.model import Chunk
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, cached_per_case
+from inspector.text.jsontext import compact, encode
 
 
 def repeats(case: Case) -> list[list[Chunk]]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.base import Trait
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text.jsontext import compact
 
 SHORTEST = 3
 """Messages: a question and its answer may well be the same twice."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text import jsontext
 from inspector.traces import observe
 from inspector.traces.model import Step, Trace
 

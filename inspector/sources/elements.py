@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.programs.formats import Cell, Change, Element
 from inspector.sources.dsn import Place
 from inspector.sources.problems import Moved, NotAList
-from inspector.text import json_pieces
+from inspector.text import json_pieces, jsontext
+from inspector.text.jsontext import Unreadable
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')

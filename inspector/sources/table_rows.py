@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from inspector.conversation import jsontext
 from inspector.programs.formats import USER_VERSION, Cell, Record, RowTable
 from inspector.sources.sqlite import Snapshot
 from inspector.sources.statements import quoted
+from inspector.text import jsontext
 
 
 def records(store: Snapshot, selections: Sequence[RowTable]) -> Iterator[Record]:

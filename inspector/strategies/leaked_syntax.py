@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation import js_json, jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.streams.call_syntax.base import Tools
 from inspector.streams.leaked_calls import TextCall, Where, calls_in
+from inspector.text import js_json, jsontext
+from inspector.text.jsontext import Unreadable
 
 _CLOSED_THINKING = re.compile(r"[ \t]*</think>\s*\Z")
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Insert, Remove, Replace, Safety, apply, between
-from inspector.conversation.js_json import canonical
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.queries import turns
 from inspector.programs.registry import wire_of
@@ -20,6 +19,7 @@ from inspector.strategies.numbering import renumbered
 from inspector.strategies.recorded_runs import RecordedRuns
 from inspector.streams.call_syntax.base import Tools
 from inspector.streams.leaked_calls import where_of
+from inspector.text.js_json import canonical
 
 OWN_ID = "insp-"
 

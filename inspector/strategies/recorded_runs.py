@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from inspector.conversation.js_json import canonical
-from inspector.conversation.jsontext import Unreadable, parse
 from inspector.conversation.model import Chunk, Execution
 from inspector.rules.base import Case
 from inspector.strategies.recover_result_from_trace import dicts, recorded_results, result_row
+from inspector.text.js_json import canonical
+from inspector.text.jsontext import Unreadable, parse
 from inspector.traces import observe
 from inspector.traces.model import Trace
 

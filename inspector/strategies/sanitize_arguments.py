@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from inspector.conversation import js_json, jsontext
 from inspector.conversation.edits import Edit, Replace, Safety
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Kind
 from inspector.rules.base import Case
 from inspector.strategies.arrangement import by_message
 from inspector.strategies.base import Strategy
+from inspector.text import js_json, jsontext
+from inspector.text.jsontext import Unreadable
 
 _HINT_UNITS = 200
 

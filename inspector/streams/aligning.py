@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from inspector.conversation.js_json import canonical
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.streams.assembling import shown
 from inspector.streams.model import Assembled
 from inspector.streams.text_compare import differences
 from inspector.streams.to_conversation import conversation
+from inspector.text.js_json import canonical
 
 Payload = Mapping[str, Any]
 CONTENT_KINDS = frozenset({Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING, Kind.TOOL_CALL})

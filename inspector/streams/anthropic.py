@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.projections.base import ANTHROPIC
 from inspector.streams.assembling import MISSED, AnswerMachine, Arguments, arguments, fields, place, shown, words
 from inspector.streams.blocks import BLOCKS_KEPT
 from inspector.streams.model import How, Means
+from inspector.text import jsontext
 
 STOP_REASONS = frozenset({"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"})
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})

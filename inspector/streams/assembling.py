@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.rules.base import Severity
 from inspector.streams.blocks import BLOCKS_KEPT, SHOWN_NAME, Blocks, Building
 from inspector.streams.model import Assembled, Delta, Frame, How, Means, ObservedEvent, StreamViolation
 from inspector.streams.records import Holds, StreamRecord
 from inspector.streams.request_rules import UNKNOWN_REQUEST, RequestFacts
+from inspector.text import jsontext
 
 MOST_REPORTED_ONCE = 500
 """Violations that are reported once each."""

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.projections.base import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES
 from inspector.streams.anthropic import Anthropic
 from inspector.streams.assembling import AnswerMachine, words
@@ -14,6 +13,7 @@ from inspector.streams.openai_chat import OpenAIChat
 from inspector.streams.openai_responses import OpenAIResponses
 from inspector.streams.request_rules import RequestFacts
 from inspector.streams.violations import OLLAMA_CHAT, OLLAMA_GENERATE
+from inspector.text import jsontext
 
 UNKNOWN = "unknown"
 

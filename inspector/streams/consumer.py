@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from inspector.conversation import js_json, jsontext
 from inspector.projections.base import OPENAI_CHAT
 from inspector.streams.assembling import arguments
 from inspector.streams.model import Assembled, End, Exchange, Frame, Framing, Means, ObservedEvent, Read, Side
 from inspector.streams.run import Ran, run
+from inspector.text import js_json, jsontext
 
 TEXT_KEPT = 4_000_000
 """Characters of a side's words that are compared."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.projections.base import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES
 from inspector.streams.assembling import arguments
 from inspector.streams.catalogue import FAILED, FILTER, LENGTH, PAUSE, STOP, TOOL_CALLS
 from inspector.streams.violations import OLLAMA_CHAT, OLLAMA_GENERATE
+from inspector.text import jsontext
 
 SOME_TIME = 1_577_836_800
 """Seconds: the beginning of 2020. A synthetic record has no time of its own, and the same stream is to be encoded the same."""

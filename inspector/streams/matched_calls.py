@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from inspector.conversation import js_json
 from inspector.streams.consumer import ConsumedCall, ConsumedSide
 from inspector.streams.leaked_calls import AnswerPart, TextCall, text_calls, where_of
 from inspector.streams.leaked_scan import region_at, thinking
 from inspector.streams.request_rules import RequestFacts
 from inspector.streams.text_compare import Span
 from inspector.streams.text_rules import answer_part
+from inspector.text import js_json
 
 Key = tuple[str, str]
 MOST_TEXT_CALLS = 200

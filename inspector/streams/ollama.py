@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.streams.assembling import MISSED, AnswerMachine, fields, items, named, shown, words
 from inspector.streams.model import How, Means
 from inspector.streams.violations import OLLAMA_CHAT, OLLAMA_GENERATE
+from inspector.text import jsontext
 
 COUNTERS = ("total_duration", "load_duration", "prompt_eval_count", "prompt_eval_duration", "eval_count", "eval_duration")
 _NO_COUNTERS = ("load", "unload")

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.projections.base import OPENAI_CHAT
 from inspector.rules.base import Severity
 from inspector.streams.assembling import MISSED, AnswerMachine, fields, items, place, shown, words
 from inspector.streams.blocks import BLOCKS_KEPT, Blocks
 from inspector.streams.model import Assembled, How, Means
+from inspector.text import jsontext
 
 DONE = "terminal-record"
 """What a kind of capture may lack: the `[DONE]` line."""

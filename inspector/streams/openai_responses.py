@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.streams.assembling import MISSED, AnswerMachine, fields, items, place, shown, words
 from inspector.streams.blocks import BLOCKS_KEPT
 from inspector.streams.model import How, Means
+from inspector.text import jsontext
 
 ENDS = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 REASONS = frozenset({"max_output_tokens", "content_filter"})

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import groupby
 
-from inspector.conversation import jsontext
 from inspector.streams.assembling import arguments, shown
 from inspector.streams.consumer import meaning
 from inspector.streams.drafting import Work, shown_item, synthetic_call_id
@@ -12,6 +11,7 @@ from inspector.streams.leaked_calls import AnswerPart, TextCall, Where, text_cal
 from inspector.streams.leaked_scan import region_at, thinking
 from inspector.streams.text_rules import WRAPPER, is_fragment, without_code
 from inspector.streams.violations import OLLAMA_GENERATE, REPAIRS
+from inspector.text import jsontext
 
 REBUILD = "rebuild-calls"
 AS_TEXT = REPAIRS[REBUILD]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.streams.model import Frame, Framing
+from inspector.text import jsontext
 
 
 class Holds(StrEnum):

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inspector.conversation import js_json
+from inspector.text import js_json
 
 _PROMPTS = ("messages", "input", "contents", "prompt")
 """Members that hold what is asked; a body without one of them (a listing, a count of tokens) is no request for an answer."""

@@ -15,10 +15,12 @@ from pygments.lexers import get_lexer_by_name
 
 from inspector.conversation.model import Chunk, Reading
 from inspector.conversation.queries import span_text
-from inspector.reports import row_words, stream_words, timeline, wire_pieces
-from inspector.reports import visible as text
-from inspector.reports.alternatives import safety_words
-from inspector.reports.clock import moment
+from inspector.presentation import visible as text
+from inspector.presentation.clock import moment
+from inspector.presentation.conversation import row_words, timeline
+from inspector.presentation.prompt import wire_pieces
+from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.stream import words as stream_words
 from inspector.rules.base import Finding
 from inspector.streams.model import How
 

@@ -100,7 +100,7 @@ def writes_nothing_without_edits(sample: Sample, folder: Path) -> None:
         _writes_only_edits(sample, store.format, stored, mode)
 
 
-def names_each_conversation(sample: Sample, folder: Path) -> None:
+def gives_every_conversation_an_id(sample: Sample, folder: Path) -> None:
     """A copy of a session next to it is another conversation, or it is not read at all."""
     address = sample.make(_fresh(folder))
     if not isinstance(reading.read_store(place(address)).format, InFiles):
@@ -191,7 +191,7 @@ def takes_damage(sample: Sample, folder: Path) -> None:
 CHECKS: tuple[Check, ...] = (
     is_recognized,
     is_read_alike,
-    names_each_conversation,
+    gives_every_conversation_an_id,
     writes_nothing_without_edits,
     is_repaired_and_undone,
     is_repaired_without_a_last_line_feed,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
-from inspector.conversation.jsontext import MAX_DEPTH
+from inspector.text.jsontext import MAX_DEPTH
 
 # Other control characters too; everything else is printed as it is.
 _ESCAPED = re.compile('["\\\\\x00-\x1f]')

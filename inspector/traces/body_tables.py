@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from inspector.conversation.js_json import canonical
+from inspector.text.js_json import canonical
 from inspector.traces.bodies import Body, gzipped, plain
 from inspector.traces.model import Problem, Report, complainer
 

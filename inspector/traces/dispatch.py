@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from inspector.conversation.js_json import parse
 from inspector.programs.formats import Shape
+from inspector.text.js_json import parse
 from inspector.traces.bodies import Body, decompress
 from inspector.traces.body_tables import BodyTables, DatabaseRows, body_table, report_unclaimed
 from inspector.traces.journal_line import after_torn, body_of, decoded, object_of, why_unreadable

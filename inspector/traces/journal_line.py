@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from inspector.conversation.js_json import canonical, parse
+from inspector.text.js_json import canonical, parse
 from inspector.traces.bodies import Body, plain
 
 _RECORD_START = b'{"kind":'

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from inspector.conversation.js_json import canonical
+from inspector.text.js_json import canonical
 from inspector.traces.model import TraceRecord
 
 KINDS = ("log", "span-open", "span-close")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inspector.conversation.js_json import parse
+from inspector.text.js_json import parse
 from inspector.traces.model import Span, Step, Trace, Turn
 
 

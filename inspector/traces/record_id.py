@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from inspector.conversation.js_json import canonical
+from inspector.text.js_json import canonical
 
 _START = 0xCBF29CE484222325
 _PRIME = 0x100000001B3

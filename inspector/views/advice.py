@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from inspector.reports.visible import visible
+from inspector.presentation.visible import visible
 from inspector.strategies.catalogue import strategy
 
 

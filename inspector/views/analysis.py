@@ -8,21 +8,21 @@ from inspector.conversation.model import Chunk, Dropped
 from inspector.models import Conversation, loading
 from inspector.planning.recommend import without_waiting
 from inspector.planning.suggested import suggested
+from inspector.presentation.conversation.columns import NOT_RECORDED, Columns, columns
+from inspector.presentation.conversation.message_counts import message_counts
+from inspector.presentation.conversation.minimap import Minimap, minimap
+from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
+from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.tree.branches import branches_of
+from inspector.presentation.tree.model import Branches
+from inspector.presentation.tree.own_leaves import OwnLeaf, own_leaves
+from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
 from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, ObservedStep, observed
-from inspector.reports.branch_model import Branches
-from inspector.reports.branches import branches_of
-from inspector.reports.columns import NOT_RECORDED, Columns, columns
-from inspector.reports.message_counts import message_counts
-from inspector.reports.minimap import Minimap, minimap
-from inspector.reports.own_leaves import OwnLeaf, own_leaves
-from inspector.reports.profile_verdicts import ProfileVerdict, profile_verdicts
-from inspector.reports.verdict import verdict
-from inspector.reports.visible import visible
 from inspector.rules.base import Case, Finding, Origin, findings
 from inspector.rules.catalogue import RULES
 

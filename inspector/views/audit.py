@@ -11,8 +11,8 @@ from django.http import HttpResponse
 from inspector.actions.audit import broken_at
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
-from inspector.reports.json_text import json_fields
-from inspector.reports.visible import visible
+from inspector.presentation.json_text import json_fields
+from inspector.presentation.visible import visible
 from inspector.views.pages import as_json, page
 
 PER_PAGE = 50

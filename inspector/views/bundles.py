@@ -8,7 +8,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.seal_bundle import seal_imported
 from inspector.middleware import OperatorRequest, writes
 from inspector.models import Conversation
-from inspector.reports.visible import visible
+from inspector.presentation.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.views.pages import refusal
 

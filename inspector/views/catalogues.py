@@ -11,6 +11,8 @@ from django.shortcuts import redirect
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Stream, StreamFinding
+from inspector.presentation import markdown
+from inspector.presentation.catalogue import entries as catalogues
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
@@ -19,7 +21,6 @@ from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import all_readers
-from inspector.reports import catalogues, markdown
 from inspector.rules.base import Rule
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES, UnknownRule

@@ -11,15 +11,16 @@ from django.http import HttpResponse
 
 from inspector.installation import program
 from inspector.middleware import OperatorRequest
+from inspector.presentation.conversation import scan
+from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
+from inspector.presentation.prompt.checking import Checked, checked
+from inspector.presentation.repair import plan
+from inspector.presentation.visible import visible
 from inspector.profiles.base import Profile
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.programs.catalogue import FORMATS, UnknownFormat
 from inspector.programs.formats import Format
 from inspector.programs.registry import wire_of
-from inspector.reports import plan, scan
-from inspector.reports.checking import Checked, checked
-from inspector.reports.profile_verdicts import ProfileVerdict
-from inspector.reports.visible import visible
 from inspector.rules.base import Finding
 from inspector.sources import captures
 from inspector.views.pages import as_json, page

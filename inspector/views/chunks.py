@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Revision, loading
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 from inspector.views.choice import choice_of
 from inspector.views.pages import page
 

@@ -12,9 +12,9 @@ from django.http import HttpResponse
 from inspector.actions.revisions import RECORD_TEXT_KEPT, TEXT_KEPT
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
+from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
-from inspector.reports.json_text import Json, json_fields
-from inspector.reports.visible import visible
 from inspector.rules.catalogue import RULES
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import as_json, page

@@ -12,21 +12,22 @@ from inspector.conversation.queries import span_text
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
 from inspector.planning.suggested import suggested
+from inspector.presentation import markdown
+from inspector.presentation.conversation import scan, show
+from inspector.presentation.conversation.columns import merged_seqs, reads_otherwise
+from inspector.presentation.conversation.panels import JobLine, LedgerLane
+from inspector.presentation.conversation.profile_verdicts import Refusal, accepting, refusals, unplaced
+from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
+from inspector.presentation.conversation.timeline import Timeline, timeline
+from inspector.presentation.tree.session_facts import session_facts
+from inspector.presentation.tree.text import tree_lines, tree_report
+from inspector.presentation.tree.view import TreeView, of_tree, tree_view
+from inspector.presentation.visible import size, visible
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import all_projections
 from inspector.projections.observed import NO_PROMPT
 from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
-from inspector.reports import markdown, scan, show
-from inspector.reports.columns import merged_seqs, reads_otherwise
-from inspector.reports.panels import JobLine, LedgerLane
-from inspector.reports.profile_verdicts import Refusal, accepting, refusals, unplaced
-from inspector.reports.recorded_errors import Recorded, recorded_errors
-from inspector.reports.session_facts import session_facts
-from inspector.reports.timeline import Timeline, timeline
-from inspector.reports.tree_text import tree_lines, tree_report
-from inspector.reports.tree_view import TreeView, of_tree, tree_view
-from inspector.reports.visible import size, visible
 from inspector.rules.base import Finding, Rule, Severity
 from inspector.rules.catalogue import rule
 from inspector.strategies.catalogue import strategy

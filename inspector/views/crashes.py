@@ -8,9 +8,9 @@ from django.db.models import F, Q, QuerySet
 
 from inspector.conversation.model import Conversation as Core
 from inspector.models import Conversation, loading
+from inspector.presentation.conversation.panels import Alignment, Ending
+from inspector.presentation.visible import visible
 from inspector.programs.registry import program_or_default, programs
-from inspector.reports.panels import Alignment, Ending
-from inspector.reports.visible import visible
 
 SHOWN = 5
 

@@ -12,15 +12,24 @@ from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
+from inspector.presentation.conversation.panels import Alignment
+from inspector.presentation.explain.advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
+from inspector.presentation.explain.answer import (
+    Explanation,
+    OtherReader,
+    calls_named,
+    explained_in,
+    other_readers,
+    recognized,
+    same_refusal,
+    sentence,
+)
+from inspector.presentation.explain.meanings import Meaning, unrecognised_meaning
+from inspector.presentation.json_text import json_fields
+from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE
 from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
-from inspector.reports.error_advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
-from inspector.reports.error_meanings import Meaning, unrecognised_meaning
-from inspector.reports.explain import Explanation, OtherReader, calls_named, explained_in, other_readers, recognized, same_refusal, sentence
-from inspector.reports.json_text import json_fields
-from inspector.reports.panels import Alignment
-from inspector.reports.visible import visible
 from inspector.rules.base import Case, Finding
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, newest_first

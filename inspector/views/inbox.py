@@ -14,9 +14,10 @@ from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Repair, Source, loading
 from inspector.planning.suggested import suggested
+from inspector.presentation import markdown
+from inspector.presentation.conversation import scan
+from inspector.presentation.json_text import Json, json_fields
 from inspector.profiles.judging import judged
-from inspector.reports import markdown, scan
-from inspector.reports.json_text import Json, json_fields
 from inspector.rules.base import Case, Origin, Rule, Severity, findings
 from inspector.rules.base import Finding as RuleFinding
 from inspector.rules.catalogue import RULES, UnknownRule, rule

@@ -12,7 +12,7 @@ from django.utils.cache import patch_vary_headers
 from django.views import defaults
 
 from inspector.installation import program
-from inspector.reports.json_text import json_text
+from inspector.presentation.json_text import json_text
 
 NAVIGATION = (
     ("Inbox", "/"),

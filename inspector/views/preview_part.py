@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from inspector.planning.preview import DiffRow, Preview
+from inspector.presentation.conversation.message_counts import message_counts
+from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.repair.observed_rejection import Observed, observed
+from inspector.presentation.repair.plan import chunks_summary, summary
+from inspector.presentation.visible import size
 from inspector.programs.formats import Change
-from inspector.reports.alternatives import safety_words
-from inspector.reports.message_counts import message_counts
-from inspector.reports.observed_rejection import Observed, observed
-from inspector.reports.plan import chunks_summary, summary
-from inspector.reports.visible import size
 from inspector.rules.base import Finding
 
 

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 from django.http import Http404, HttpResponse
 
-from inspector.conversation import jsontext
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation
 from inspector.planning.recommend import composed
+from inspector.presentation.conversation import show
+from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
+from inspector.presentation.prompt.side_by_side import SideBySide, elsewhere, place_of, side_by_side
+from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
+from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names
-from inspector.reports import show
-from inspector.reports.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
-from inspector.reports.profile_verdicts import ProfileVerdict, profile_verdicts
-from inspector.reports.side_by_side import SideBySide, elsewhere, place_of, side_by_side
-from inspector.reports.visible import visible
 from inspector.rules.base import Case
 from inspector.strategies.catalogue import STRATEGIES
+from inspector.text import jsontext
 from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.choice import Choice, looked_up
 from inspector.views.chunks import TEXT_SHOWN

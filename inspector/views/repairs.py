@@ -33,14 +33,15 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
 from inspector.planning.recommend import LARGE, without_waiting
 from inspector.planning.suggested import suggested
+from inspector.presentation import markdown
+from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair import plan
+from inspector.presentation.visible import visible
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names
-from inspector.reports import markdown, plan
-from inspector.reports.json_text import Json, json_fields
-from inspector.reports.visible import visible
 from inspector.rules.base import findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy

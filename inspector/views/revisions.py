@@ -12,7 +12,7 @@ from inspector.conversation.model import Conversation as Core
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, Revision, loading
 from inspector.planning.preview import diff_rows
-from inspector.reports.plan import chunks_summary
+from inspector.presentation.repair.plan import chunks_summary
 from inspector.views.pages import as_json, page
 from inspector.views.preview_part import DiffRun, diff_runs
 

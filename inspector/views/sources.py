@@ -16,12 +16,12 @@ from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Payload, Record, Source, Stream, TraceRecord
+from inspector.presentation.json_text import json_fields
+from inspector.presentation.visible import visible
 from inspector.programs.catalogue import READ_ONLY, UnknownFormat, format_named
 from inspector.programs.formats import InFiles
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, names, reader
-from inspector.reports.json_text import json_fields
-from inspector.reports.visible import visible
 from inspector.sources import reach
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem

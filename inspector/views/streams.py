@@ -12,12 +12,16 @@ from django.shortcuts import get_object_or_404
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Source, Stream, loading
-from inspector.reports import markdown, stream_event, stream_report, stream_view, stream_words
-from inspector.reports.stream_event import EventView
-from inspector.reports.stream_marks import StreamMark
-from inspector.reports.stream_report import StreamAnalysis, analysed
-from inspector.reports.stream_view import LaneWindow, Overview, RequestView, Steps, StreamView
-from inspector.reports.visible import visible
+from inspector.presentation import markdown
+from inspector.presentation.stream import event as stream_event
+from inspector.presentation.stream import report as stream_report
+from inspector.presentation.stream import view as stream_view
+from inspector.presentation.stream import words as stream_words
+from inspector.presentation.stream.event import EventView
+from inspector.presentation.stream.marks import StreamMark
+from inspector.presentation.stream.report import StreamAnalysis, analysed
+from inspector.presentation.stream.view import LaneWindow, Overview, RequestView, Steps, StreamView
+from inspector.presentation.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.streams.captures import own
 from inspector.streams.correcting import CannotCorrect, Correction, correct

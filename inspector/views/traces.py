@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source, loading
-from inspector.reports import waterfall
-from inspector.reports.json_text import json_fields
-from inspector.reports.trace_report import trace_report
-from inspector.reports.waterfall import LogLine, SpanRow, TurnRows
+from inspector.presentation.json_text import json_fields
+from inspector.presentation.trace import waterfall
+from inspector.presentation.trace.report import trace_report
+from inspector.presentation.trace.waterfall import LogLine, SpanRow, TurnRows
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 from inspector.traces.model import Step, Trace
 from inspector.views.pages import as_json, page
 

@@ -10,13 +10,13 @@ from django.http import Http404, HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source
 from inspector.models.comparing import difference, differences
+from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.whatif.differences import Difference, Summary, candidates, client, compared_formats, summarise
+from inspector.presentation.whatif.report import difference_report, summary_report
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
 from inspector.programs.catalogue import format_named
 from inspector.readers.catalogue import UnknownReader, all_readers, names
-from inspector.reports.json_text import Json, json_fields
-from inspector.reports.whatif import Difference, Summary, candidates, client, compared_formats, summarise
-from inspector.reports.whatif_report import difference_report, summary_report
 from inspector.views.conversation_list import newest_first
 from inspector.views.pages import as_json, page
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
-from inspector.text import json_pieces
+from inspector.text import json_pieces, jsontext
+from inspector.text.jsontext import Unreadable
 from inspector.wires.shapes.base import At, WireShape
 
 LIMIT = 1 << 26

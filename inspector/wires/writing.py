@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import MOVED, Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.programs.formats import Stored, WriteRefused
 from inspector.projections.base import AS_SENT, OPENAI_RESPONSES, WireMessage
 from inspector.projections.catalogue import projection
-from inspector.text import json_pieces
+from inspector.text import json_pieces, jsontext
 from inspector.text.json_pieces import Piece, Verbatim
 from inspector.wires.elsewhere import answering_in_kind
 from inspector.wires.ids import UNNAMED

@@ -12,10 +12,10 @@ from django.test import Client
 
 from inspector.actions import audit
 from inspector.actions.import_source import import_targets
+from inspector.demo.creation import write_journal
+from inspector.demo.dispatch_incident import CONVERSATION, trace_records
 from inspector.models import AuditEntry, Conversation, Record, RepairChange, Revision, Source, TraceRecord, loading
 from inspector.readers.catalogue import UnknownReader, reader
-from inspector.seeds.dispatch_incident import CONVERSATION, trace_records
-from inspector.sources.creation import write_journal
 from tests.actions.building import WHO, bring, imported, merged
 from tests.core.append import Store, U
 

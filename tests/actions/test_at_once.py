@@ -16,9 +16,9 @@ from inspector.actions.import_source import AnotherFormat, import_targets
 from inspector.actions.problems import Refused
 from inspector.actions.undo_repair import undo_repair
 from inspector.actions.writing import write
+from inspector.demo import dispatch_incident
+from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.models import Repair, Source
-from inspector.seeds import dispatch_incident
-from inspector.sources.creation import write_dispatch_store, write_trace_store
 from inspector.sources.processes import this_process
 from tests.actions.building import approved, imported, merged
 from tests.sources.stores import everything

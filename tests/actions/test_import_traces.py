@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from inspector.demo import dispatch_incident
+from inspector.demo.creation import write_journal, write_trace_store
 from inspector.models import Conversation, Source, TraceRecord, loading
-from inspector.seeds import dispatch_incident
-from inspector.sources.creation import write_journal, write_trace_store
 from inspector.traces.model import Trace
 from tests.actions.building import bring, imported, make, merged
 

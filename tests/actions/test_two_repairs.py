@@ -16,8 +16,8 @@ from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import settle_one
 from inspector.actions.undo_repair import undo_repair, verify_repair
+from inspector.demo.branch_incident import openclaw_files
 from inspector.models import Conversation, Repair, loading
-from inspector.seeds.branch_incident import openclaw_files
 from inspector.sources import stores
 from tests.actions.building import WHO, again, applied, approved, everything, imported, merged
 from tests.commands.running import run

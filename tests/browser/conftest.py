@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from inspector.actions.import_source import import_targets
+from inspector.demo import dispatch_incident
+from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.models import Conversation
-from inspector.seeds import dispatch_incident
-from inspector.sources.creation import write_dispatch_store, write_trace_store
 
 CHROMIUM = (
     os.environ.get("INSPECTOR_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from inspector.actions.import_source import import_targets
+from inspector.demo.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 from inspector.models import Conversation, Repair
-from inspector.seeds.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from inspector.actions.import_source import import_targets
+from inspector.demo.stream_incident import PREMATURE, capture_files
 from inspector.models import Stream
-from inspector.seeds.stream_incident import PREMATURE, capture_files
 from inspector.streams.captures import own
 from inspector.streams.model import Side
 from tests.streams.golden.script import END, EOF, Golden, b, c, raw

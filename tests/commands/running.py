@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
-from inspector.sources import creation
+from inspector.demo import creation
+from inspector.demo.dispatch_incident import CONVERSATION, store_rows, trace_records
 
 __all__ = ["CONVERSATION", "Ran", "everything", "incident", "make", "run", "run_in_process", "traces"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from inspector.demo.branch_incident import BRANCHED, CLEAN, HIDDEN, LATE, REAL_OUTPUT, SESSIONS, openclaw_files, pi_files
+from inspector.demo.branch_incident_pi import FUSED, TORN
 from inspector.models import Conversation, loading
-from inspector.seeds.branch_incident import BRANCHED, CLEAN, HIDDEN, LATE, REAL_OUTPUT, SESSIONS, openclaw_files, pi_files
-from inspector.seeds.branch_incident_pi import FUSED, TORN
 from tests.commands.running import Ran, run
 
 pytestmark = pytest.mark.django_db

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from inspector.demo.branch_incident import BRANCHED, SESSIONS, openclaw_files
+from inspector.demo.branch_incident_pi import FOLDER, FUSED
+from inspector.demo.stream_incident import LEAKED, PREMATURE, REPAIRED
 from inspector.models import Conversation, Source, Stream
-from inspector.seeds.branch_incident import BRANCHED, SESSIONS, openclaw_files
-from inspector.seeds.branch_incident_pi import FOLDER, FUSED
-from inspector.seeds.stream_incident import LEAKED, PREMATURE, REPAIRED
 from tests.commands.running import CONVERSATION, everything, incident, make, run, traces
 
 pytestmark = pytest.mark.django_db

@@ -9,10 +9,10 @@ import psycopg
 import pytest
 from pytest_django import Settings
 
-from inspector.management.demo_database import served
+from inspector.demo import private_postgres
+from inspector.demo.database import served
+from inspector.demo.private_postgres import CannotStart
 from inspector.models import Conversation, Source
-from inspector.sources import private_postgres
-from inspector.sources.private_postgres import CannotStart
 from tests.commands.running import run
 
 pytestmark = pytest.mark.django_db

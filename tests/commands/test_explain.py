@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from inspector.management.demo_ownership import CAPTURES
-from inspector.seeds.branch_incident import BRANCHED, openclaw_files
-from inspector.seeds.dispatch_others import HEALTHY
-from inspector.seeds.rollouts_incident import CRASH, SESSION, incident_files
+from inspector.demo.branch_incident import BRANCHED, openclaw_files
+from inspector.demo.dispatch_others import HEALTHY
+from inspector.demo.ownership import CAPTURES
+from inspector.demo.rollouts_incident import CRASH, SESSION, incident_files
 from tests.commands.running import make, run
 
 pytestmark = pytest.mark.django_db

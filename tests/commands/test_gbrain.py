@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from inspector.seeds import gbrain_incident
+from inspector.demo import gbrain_incident
 from tests.actions.test_gbrain_repair import LEDGER, everything, indexes, put, repair, store  # noqa: F401
 from tests.commands.running import run
 from tests.core.test_strategies_gbrain import DAMAGED

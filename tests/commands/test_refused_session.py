@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.seeds.rollouts_incident import SESSION, incident_files
+from inspector.demo.rollouts_incident import SESSION, incident_files
 from tests.commands.running import run
 
 pytestmark = pytest.mark.django_db

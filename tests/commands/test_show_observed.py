@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.seeds.dispatch_incident import trace_records
+from inspector.demo.dispatch_incident import trace_records
 from tests.commands.running import incident, run, traces
 
 TURN = "turn-1782655646318-"

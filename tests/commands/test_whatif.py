@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from inspector.demo import gbrain_incident
 from inspector.models import Source
-from inspector.seeds import gbrain_incident
 from tests.commands.running import CONVERSATION, incident, make, run
 from tests.sources.stores import prints
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspector.conversation.jsontext import compact, encode
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.dispatch.format import DISPATCH, chunk_key
 from inspector.programs.dispatch.rows import row_text
 from inspector.programs.formats import Cell, Record, Stored
+from inspector.text.jsontext import compact, encode
 
 Block = dict[str, Any]
 TITLE_UNITS = 80

@@ -5,7 +5,7 @@ from itertools import chain
 from random import Random
 from typing import Any
 
-from inspector.conversation.jsontext import compact
+from inspector.text.jsontext import compact
 from tests.core.append import Block, Said, Store, appended, er, img, sy, tc, th, tr, tx
 
 TEXTS = (

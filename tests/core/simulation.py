@@ -7,11 +7,11 @@ from random import Random
 from typing import Any
 
 from inspector.conversation import queries
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Conversation
 from inspector.programs.dispatch.format import DISPATCH, fact_key
 from inspector.readers.catalogue import reader
 from inspector.rules.base import Case, case_of
+from inspector.text.jsontext import compact
 from inspector.traces.model import TraceRecord
 from inspector.traces.tree import build
 from tests.core.append import A, Block, Said, Store, er, sy, tc, th, tr, tx

@@ -8,12 +8,12 @@ import pytest
 
 from inspector.conversation.model import Conversation, Kind
 from inspector.conversation.queries import true_messages
+from inspector.presentation.whatif.differences import compare_cases, compared_formats
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.dispatch.g0 import DISPATCH_G0
 from inspector.programs.formats import Cell, Record, Shape
 from inspector.projections.catalogue import projection
 from inspector.readers.catalogue import UnknownReader, names, reader
-from inspector.reports.whatif import compare_cases, compared_formats
 from inspector.rules.base import Finding, case_of, findings
 from inspector.rules.catalogue import RULES
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from inspector.conversation.model import Chunk, Kind
+from inspector.demo.creation import write_dispatch_store
 from inspector.programs.dispatch.format import DISPATCH, TABLE, chunk_key
 from inspector.programs.dispatch.rows import row_text
 from inspector.programs.dispatch.rules.id_prefix_collision import RULE as BLEEDING
 from inspector.programs.formats import Cell, KnowsKeys, Record, WriteRefused
 from inspector.rules.base import case_of, findings
-from inspector.sources.creation import write_dispatch_store
 from inspector.sources.problems import Moved
 from inspector.sources.writing import commit
 from tests.core.append import A, Store, U, appended, tc

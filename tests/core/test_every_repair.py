@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from inspector.conversation.edits import Plan, Safety
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Conversation
 from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
 from inspector.planning.recommend import recommended
@@ -17,6 +16,7 @@ from inspector.rules.base import Case, Severity, at_least, case_of, findings
 from inspector.rules.catalogue import RULES, rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, strategy
+from inspector.text.jsontext import compact
 from tests.core.append import A, U, appended, er
 from tests.core.building import FOR_A_PROVIDER, OPTIONS, preview_of
 from tests.core.simulation import Server

@@ -12,13 +12,12 @@ from inspector.programs.registry import programs
 ROOT = Path(settings.BASE_DIR)
 NAMES = {each.name for program in programs() for each in program.formats} | {program.name for program in programs()} | {"openclaw", "pi"}
 # Places of their own: what a program is, what a provider's shape is called, and what writes the demo.
-OWN = ("inspector/programs/", "inspector/wires/", "inspector/profiles/", "inspector/seeds/", "inspector/migrations/")
+OWN = ("inspector/programs/", "inspector/wires/", "inspector/profiles/", "inspector/demo/", "inspector/migrations/")
 OWN_FILES = {
     "inspector/bundle.py": "it defines the format of Inspector's own bundles",
     "inspector/conversation/notation.py": "the notation of cases needs no @format line for the oldest of them",
     "inspector/rules/case_notation.py": "the same",
     "inspector/management/commands/demo.py": "it writes the demo",
-    "inspector/management/demo_database.py": "it writes the demo",
 }
 COMPARED = re.compile(r"""[=!]= ?["']([a-z0-9-]+)["']|["']([a-z0-9-]+)["'] (?:not )?in """)
 

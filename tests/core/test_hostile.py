@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.conversation import jsontext, notation
+from inspector.conversation import notation
 from inspector.conversation.model import Kind
 from inspector.planning.preview import NothingToDo
 from inspector.profiles.catalogue import PROFILES
@@ -20,6 +20,7 @@ from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.leaked_calls import AnswerPart, leaked
+from inspector.text import jsontext
 from tests.core.building import preview_of
 from tests.core.test_properties import assert_notation_gives_back
 

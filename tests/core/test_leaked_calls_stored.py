@@ -7,6 +7,7 @@ import pytest
 
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Conversation, Kind
+from inspector.demo.dispatch_incident import CONVERSATION, store_rows, trace_records
 from inspector.planning import preview as previews
 from inspector.planning.preview import NothingToDo, Preview, compose
 from inspector.programs.dispatch.format import DISPATCH
@@ -16,7 +17,6 @@ from inspector.programs.gbrain.format import GBRAIN
 from inspector.rules.base import Case, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.rules.synthetic_texts import OURS, written_by
-from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
 from inspector.strategies.catalogue import strategy
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace

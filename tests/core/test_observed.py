@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
+from inspector.demo.dispatch_incident import CONVERSATION, store_rows, trace_records
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
 from inspector.projections.observed import NO_PROMPT, NO_REQUEST, ObservedStep, observed
-from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
+from inspector.text import jsontext
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace
 from inspector.traces.tree import build

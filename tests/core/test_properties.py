@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from inspector.conversation import jsontext, notation
+from inspector.conversation import notation
 from inspector.conversation.edits import apply
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.queries import true_messages
@@ -17,6 +17,7 @@ from inspector.programs.formats import Cell, Record, Stored, after
 from inspector.rules.base import Finding, Origin, Severity
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
+from inspector.text import jsontext
 from tests.core import histories
 from tests.core.append import A, S, Store, T, U, er, tx
 from tests.core.building import FOR_A_PROVIDER, plan_for, preview_of, read, shown

@@ -9,6 +9,7 @@ import pytest
 from inspector.conversation import notation
 from inspector.conversation.edits import Plan, between
 from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.demo.rollouts_incident import SESSION, incident_files
 from inspector.planning.preview import digest, safety_of
 from inspector.planning.recommend import MOST, Recommendation, composed, for_profile
 from inspector.profiles.base import Profile
@@ -21,7 +22,6 @@ from inspector.projections.base import AS_SENT
 from inspector.projections.catalogue import projection
 from inspector.rules.base import Case, case_of
 from inspector.rules.synthetic_texts import is_synthetic
-from inspector.seeds.rollouts_incident import SESSION, incident_files
 from inspector.wires.names import WIRES
 from tests.judges.reading import HISTORIES
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import decode
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Stored, after
 from inspector.rules.base import Origin, case_of, findings
 from inspector.rules.catalogue import RULES
+from inspector.text import jsontext
+from inspector.text.jsontext import decode
 from tests.core.building import preview_of, read, shown, spelled, wire
 from tests.core.incident import E1, before_turn_3
 

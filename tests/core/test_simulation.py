@@ -10,7 +10,6 @@ from random import Random
 import pytest
 
 from inspector.conversation.edits import Plan
-from inspector.conversation.jsontext import compact
 from inspector.conversation.queries import true_messages
 from inspector.planning.preview import Preview, compose, digest, preview, safety_of
 from inspector.planning.recommend import recommended
@@ -18,6 +17,7 @@ from inspector.programs.dispatch.format import DISPATCH
 from inspector.rules.base import Case, Severity, at_least, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
+from inspector.text.jsontext import compact
 from tests.core.append import Said, tr, tx
 from tests.core.building import OPTIONS
 from tests.core.simulation import Server, Spoken, before_a_user_message, eventful, quiet, spoken

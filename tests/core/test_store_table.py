@@ -2,10 +2,10 @@
 
 import pytest
 
-from inspector.conversation import jsontext
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.dispatch.readers import INTERRUPTED
 from inspector.programs.formats import Cell, Record
+from inspector.text import jsontext
 from tests.core.append import A, Said, Store, T, U, appended, tc, th, tr
 from tests.core.building import covered, preview_of, read, rows, shown
 

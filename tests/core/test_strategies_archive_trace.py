@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan, apply
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Conversation
 from inspector.conversation.queries import true_messages
 from inspector.planning import preview as previews
 from inspector.planning.preview import NothingToDo, Preview
 from inspector.planning.recommend import sequence
+from inspector.presentation.explain.advice import advised, observed, remedies, repaired_by
+from inspector.presentation.explain.answer import explained_in, recognized
 from inspector.programs.dispatch.format import DISPATCH, chunk_key
 from inspector.programs.dispatch.readers import INTERRUPTED
 from inspector.programs.dispatch.rules import abort_placeholder, baked_merge, legacy_messages, lost_steering, pair_cut_by_compaction
 from inspector.programs.formats import Stored, WriteRefused, after
-from inspector.reports.error_advice import advised, observed, remedies, repaired_by
-from inspector.reports.explain import explained_in, recognized
 from inspector.rules import orphaned_tool_result, unanswered_call, unanswered_tail_call
 from inspector.rules.base import Rule, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES, strategy
+from inspector.text import jsontext
+from inspector.text.jsontext import compact
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace
 from inspector.traces.tree import build

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from inspector.conversation.edits import Plan
-from inspector.conversation.jsontext import compact
 from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
 from inspector.planning.recommend import sequence
 from inspector.profiles.judging import judged
@@ -21,6 +20,7 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.synthetic_texts import OURS
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.text import jsonb
+from inspector.text.jsontext import compact
 from tests.gbrain_rows import AB, ASKED, BY_NUMBER, ROWS, A, Block, Case, Run, call, records, result, stored, text
 
 READERS = [version.name for version in VERSIONS]

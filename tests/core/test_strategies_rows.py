@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import EditMismatch, Plan, Set, apply
 from inspector.conversation.model import Kind
 from inspector.planning import preview as previews
@@ -22,6 +21,7 @@ from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.strategies.leaked_syntax import recovered
 from inspector.strategies.sanitize_arguments import sanitized
+from inspector.text import jsontext
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
 from tests.core.append import A, Block, Said, Store, T, U, appended, tc, th, tr, tx

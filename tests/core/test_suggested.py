@@ -8,6 +8,7 @@ import pytest
 
 from inspector.conversation import notation
 from inspector.conversation.edits import EditMismatch, Plan
+from inspector.demo.rollouts_incident import SESSION, incident_files
 from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
 from inspector.planning.suggested import suggested
 from inspector.programs.dispatch.format import DISPATCH
@@ -16,7 +17,6 @@ from inspector.programs.formats import Cell, Format, Record, Stored, WriteRefuse
 from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.rules.base import Case, Finding, at_least, case_of, findings
 from inspector.rules.catalogue import RULES, rule
-from inspector.seeds.rollouts_incident import SESSION, incident_files
 from inspector.strategies.catalogue import strategy
 from tests.core.test_dispatch_g0 import turn
 from tests.core.test_simulation import DAMAGES, Damage

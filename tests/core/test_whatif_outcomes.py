@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from inspector.presentation.whatif.differences import candidates, client, outcome, outcomes, read_by
 from inspector.readers.catalogue import names
-from inspector.reports.whatif import candidates, client, outcome, outcomes, read_by
 from inspector.rules.base import case_of
 from tests.core.test_simulation import DAMAGES, Damage
 

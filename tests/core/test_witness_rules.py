@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from inspector.conversation import jsontext
 from inspector.conversation.compacted import kept_for_certain
+from inspector.demo.dispatch_incident import CONVERSATION, incident_rows, trace_records
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record
 from inspector.rules.base import Case, Severity, case_of, findings
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import rule
-from inspector.seeds.dispatch_incident import CONVERSATION, incident_rows, trace_records
+from inspector.text import jsontext
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time, turn_witnesses

@@ -9,10 +9,10 @@ from random import Random
 import pytest
 from django.test import Client
 
-from inspector.conversation.jsontext import compact
+from inspector.demo import dispatch_incident
+from inspector.demo.creation import write_dispatch_store, write_journal, write_trace_store
 from inspector.models import Conversation, Source, TraceRecord, loading
-from inspector.seeds import dispatch_incident
-from inspector.sources.creation import write_dispatch_store, write_journal, write_trace_store
+from inspector.text.jsontext import compact
 from tests.actions.building import Store, again, bring, chunk_key, imported
 from tests.core.append import A, Said, T, U, er, tc, th, tr, tx
 from tests.core.building import read, spelled, wire

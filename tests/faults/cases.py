@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inspector.seeds.rollouts_incident import SESSION, incident_files
+from inspector.demo.rollouts_incident import SESSION, incident_files
 from tests.actions.building import broken, merged
 from tests.core.test_strategies_rollouts import CHILD, ERA_B, PARENT
 from tests.core.test_strategies_rollouts import call as rollouts_call

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Record, Stored, WriteRefused
@@ -18,7 +17,7 @@ from inspector.programs.gbrain.rules import run_without_call
 from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, LEASES, MESSAGES, RELATIONS
 from inspector.programs.relation_rows import record_of, relation_of
 from inspector.rules.base import case_of
-from inspector.text import jsonb
+from inspector.text import jsonb, jsontext
 from tests import gbrain_rows
 from tests.gbrain_rows import BY_NUMBER, ROWS, call, result, text
 

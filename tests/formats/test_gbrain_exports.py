@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inspector.demo import gbrain_incident
 from inspector.programs.catalogue import FORMATS, READ_ONLY, format_named
 from inspector.programs.formats import Cell, NotAnExport, Record, Shape, Unpacked
 from inspector.programs.gbrain import exports as gbrain_exports
@@ -21,7 +22,6 @@ from inspector.programs.gbrain.exports import GBRAIN_EXPORT
 from inspector.programs.gbrain.tables import EXECUTIONS, IN_FULL, JOBS, LEASES, MESSAGES
 from inspector.programs.relation_rows import row_of
 from inspector.readers.catalogue import reader
-from inspector.seeds import gbrain_incident
 from inspector.sources import reading, stores
 from inspector.sources.places import place
 from inspector.sources.problems import THE_FILE, SourceProblem

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from inspector.conversation.model import Conversation, Fact, Kind
+from inspector.demo.rollouts_incident import CRASH, ERROR, SESSION, incident_files
+from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.programs.formats import Cell, Record
 from inspector.programs.rollouts.alignment import aligned, ending
 from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.programs.rollouts.projection import convert
 from inspector.programs.rollouts.readers import read
-from inspector.reports.recorded_errors import recorded_errors
 from inspector.rules.base import case_of
-from inspector.seeds.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 from tests.formats.rollouts_files import a, call, lines, session, text, thinking, u
 
 FILES = incident_files()

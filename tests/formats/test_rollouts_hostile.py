@@ -10,12 +10,12 @@ import pytest
 
 from inspector.conversation.edits import Edit, Insert, Plan, Remove, Replace, apply
 from inspector.conversation.model import Chunk, Kind
+from inspector.demo.rollouts_incident import incident_files
 from inspector.programs.formats import Cell, Record, WriteRefused, after
 from inspector.programs.rollouts.alignment import aligned, ending
 from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.programs.rollouts.projection import convert
 from inspector.programs.rollouts.readers import read
-from inspector.seeds.rollouts_incident import incident_files
 
 WRONG: list[Any] = [None, 5, True, 1.5, "", [], {}, [None], [5], {"type": "text"}, {"type": ["a"]}, "\ud800", 10**30, {"type": "toolCall"}]
 BYTES = (b"\n", b"\r\n", b"\xff", b"{", b'"', b"\x00", "\u2028".encode())

@@ -13,8 +13,8 @@ from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import undo_repair, verify_repair
+from inspector.demo.rollouts_incident import CRASH, SESSION, incident_files
 from inspector.models import Conversation, Repair, Source, loading
-from inspector.seeds.rollouts_incident import CRASH, SESSION, incident_files
 from tests.formats.rollouts_files import everything, write
 
 pytestmark = pytest.mark.django_db

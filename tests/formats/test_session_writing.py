@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from inspector.conversation import js_json, tree
+from inspector.conversation import tree
 from inspector.conversation.edits import Edit, Insert, Plan, Remove, Replace, Set, between
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Change, Stored, WriteRefused
@@ -28,6 +28,7 @@ from inspector.sources.lock_files import SessionLocked
 from inspector.sources.problems import Moved
 from inspector.strategies.catalogue import strategy
 from inspector.strategies.numbering import renumbered
+from inspector.text import js_json
 from tests.formats.session_files import a, call, entry, header, line, lines, r, records, text, u
 
 REPLAY, INSERT, NEW = "replay-suffix", "insert-and-reparent", "new-session"

@@ -14,8 +14,8 @@ import pytest
 from django.conf import settings
 
 from inspector.database_problems import BUSY, NOT_MIGRATED
-from inspector.seeds.dispatch_incident import store_rows
-from inspector.sources.creation import write_dispatch_store
+from inspector.demo.creation import write_dispatch_store
+from inspector.demo.dispatch_incident import store_rows
 from tests.postgres.making import asked, run
 from tests.postgres.server import PASSWORD, Server
 

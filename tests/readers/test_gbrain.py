@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from inspector.conversation import notation
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Conversation, Kind, Message, Reading
 from inspector.profiles.judging import judged
 from inspector.programs.gbrain.encoding import output_of
@@ -26,6 +25,7 @@ from inspector.programs.gbrain.readers import (
     runs_of,
 )
 from inspector.readers.catalogue import clients, names, reader
+from inspector.text.jsontext import compact
 from tests.gbrain_rows import ROWS, Case, conversation, missing
 
 TABLE = """

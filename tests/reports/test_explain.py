@@ -5,9 +5,9 @@ import json
 import pytest
 
 from inspector.conversation import notation
+from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
-from inspector.reports.explain import calls_named, explained_in, explanation_report, recognized
 from inspector.rules.base import Case, case_of
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from inspector.conversation import notation
+from inspector.presentation.catalogue import entries as catalogues
+from inspector.presentation.conversation.scan import conversation_report
+from inspector.presentation.markdown import code, conversation_md, fenced, finding_md, prose, repair_md, rule_md
 from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
 from inspector.projections.catalogue import projection
-from inspector.reports import catalogues
-from inspector.reports.markdown import code, conversation_md, fenced, finding_md, prose, repair_md, rule_md
-from inspector.reports.scan import conversation_report
 from inspector.rules.base import Finding, Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from inspector.reports.masking import masked
+from inspector.presentation.masking import masked
 
 # Made up, and put together here so that no scanner takes this file for a leak.
 RANDOM = "7Hq2Zt9LmXc4Vb8NwRkY3sPdFgTj6UaE"

@@ -11,14 +11,14 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.conversation import notation
 from inspector.conversation.edits import Plan
+from inspector.demo.rollouts_incident import SESSION, incident_files
 from inspector.models import Conversation
 from inspector.planning.preview import Preview, compose, digest, preview, safety_of
+from inspector.presentation.conversation.recorded_errors import latest_rejection
+from inspector.presentation.repair.observed_rejection import observed, profiles_report
 from inspector.programs.formats import Cell, Format, Record, Stored
 from inspector.programs.rollouts.format import ROLLOUTS
-from inspector.reports.observed_rejection import observed, profiles_report
-from inspector.reports.recorded_errors import latest_rejection
 from inspector.rules.base import case_of
-from inspector.seeds.rollouts_incident import SESSION, incident_files
 from inspector.strategies.catalogue import strategy
 from tests.commands.running import run
 from tests.core.test_strategies_trees import FORMATS, stored

@@ -10,9 +10,9 @@ from inspector.actions.problems import Refused
 from inspector.conversation.edits import Insert, Remove, Safety
 from inspector.models import Source
 from inspector.planning.preview import Preview
+from inspector.presentation.repair.plan import records_summary, summary
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Change, Element, after
-from inspector.reports.plan import records_summary, summary
 from inspector.rules.base import case_of
 from inspector.strategies.catalogue import STRATEGIES
 from tests.actions.building import broken, merged

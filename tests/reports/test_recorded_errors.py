@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from inspector.conversation import notation
+from inspector.presentation.conversation.recorded_errors import MOST, recorded_errors
+from inspector.presentation.conversation.scan import conversation_report
+from inspector.presentation.explain.meanings import MEANINGS, meaning
+from inspector.presentation.markdown import conversation_md
 from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
 from inspector.projections.catalogue import projection
-from inspector.reports.error_meanings import MEANINGS, meaning
-from inspector.reports.markdown import conversation_md
-from inspector.reports.recorded_errors import MOST, recorded_errors
-from inspector.reports.scan import conversation_report
 from inspector.rules.base import Case, case_of, findings
 from inspector.rules.catalogue import RULES, rule
 from inspector.traces.model import Trace, TraceRecord

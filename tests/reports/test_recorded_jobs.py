@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from inspector.conversation.model import Fact
+from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
+from inspector.presentation.conversation.scan import conversation_report
+from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.explain.answer import explained_in, recognized
 from inspector.profiles.judging import judged
 from inspector.programs.gbrain.format import GBRAIN
 from inspector.programs.gbrain.readers import result
 from inspector.projections.catalogue import projection
-from inspector.reports.explain import explained_in, recognized
-from inspector.reports.recorded_errors import Recorded, recorded_errors
-from inspector.reports.scan import conversation_report
-from inspector.reports.verdict import verdict
 from inspector.rules.base import Case, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.rules.synthetic_texts import written_by

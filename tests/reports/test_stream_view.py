@@ -6,10 +6,11 @@ from types import MappingProxyType
 
 import pytest
 
-from inspector.reports import stream_lanes, stream_view
-from inspector.reports.stream_event import event_bytes, event_view
-from inspector.reports.stream_report import analysed
-from inspector.reports.stream_view import LaneRow, StreamView
+from inspector.presentation.stream import lanes as stream_lanes
+from inspector.presentation.stream import view as stream_view
+from inspector.presentation.stream.event import event_bytes, event_view
+from inspector.presentation.stream.report import analysed
+from inspector.presentation.stream.view import LaneRow, StreamView
 from inspector.streams.model import End, Exchange, How, Read, Side
 from tests.streams.golden.cases import CASES, FLOWS
 from tests.streams.golden.script import END, EOF, Golden, b, c, raw

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from inspector.reports.branch_model import Branches
-from inspector.reports.branches import branches_of, with_leaf
-from inspector.reports.own_leaves import own_leaves
-from inspector.reports.tree_text import tree_lines, tree_report
-from inspector.reports.tree_view import WINDOW, share, tree_view
+from inspector.presentation.tree.branches import branches_of, with_leaf
+from inspector.presentation.tree.model import Branches
+from inspector.presentation.tree.own_leaves import own_leaves
+from inspector.presentation.tree.text import tree_lines, tree_report
+from inspector.presentation.tree.view import WINDOW, share, tree_view
 from inspector.rules.base import case_of
 from tests.readers.trees import entry, say, stored
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from inspector.presentation.conversation.verdict import verdict
 from inspector.profiles.judging import judged
-from inspector.reports.verdict import verdict
 from inspector.rules.base import findings
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES

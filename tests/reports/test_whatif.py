@@ -3,12 +3,12 @@
 import pytest
 
 from inspector.conversation.model import Conversation
+from inspector.presentation.conversation.provenance import age, provenance
+from inspector.presentation.whatif.differences import Difference, candidates, client, compare_cases, compared_formats, summarise
 from inspector.programs.dispatch.format import chunk_key
 from inspector.programs.formats import Cell, Record
 from inspector.programs.pi_openclaw.pi import PI
 from inspector.readers.catalogue import UnknownReader, names
-from inspector.reports.provenance import age, provenance
-from inspector.reports.whatif import Difference, candidates, client, compare_cases, compared_formats, summarise
 from inspector.rules.base import case_of
 from tests.core.append import A, T, U, appended, er, tc, th, tr
 from tests.core.incident import E1

@@ -3,8 +3,8 @@
 import pytest
 
 from inspector.conversation.model import Chunk
+from inspector.presentation.prompt.wire_pieces import WirePiece, pieces, synthetic_pieces
 from inspector.projections.catalogue import projection
-from inspector.reports.wire_pieces import WirePiece, pieces, synthetic_pieces
 from inspector.rules.base import case_of
 from tests.readers.trees import say, stored
 

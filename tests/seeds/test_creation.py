@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from inspector.seeds.dispatch_incident import store_rows, trace_records
-from inspector.sources import creation, files, sqlite
+from inspector.demo import creation
+from inspector.demo.dispatch_incident import store_rows, trace_records
+from inspector.sources import files, sqlite
 from inspector.sources.problems import AlreadyThere, Missing, NotAFile
 from inspector.traces import dispatch as dispatch_traces
 from inspector.traces.body_hash import body_hash

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from inspector.conversation import jsontext
+from inspector.demo import dispatch_others as others
+from inspector.demo.dispatch_incident import CONVERSATION, store_rows, trace_records
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
-from inspector.seeds import dispatch_others as others
-from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
+from inspector.text import jsontext
 from inspector.traces.record_id import record_id
 
 # seq, role, msgIdx, chunkIdx, type, and the words that the report prints; it cuts those that end in an ellipsis.

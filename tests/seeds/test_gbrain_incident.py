@@ -5,11 +5,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from inspector.demo.gbrain_incident import DEMO_JOBS, script
 from inspector.profiles.judging import judged
 from inspector.programs.gbrain.facts import GATEWAY_BALANCED, GATEWAY_GAPPED, LEGACY, PATH
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
-from inspector.seeds.gbrain_incident import DEMO_JOBS, script
 from inspector.sources.places import place
 from inspector.sources.reading import Store, read_store
 from tests.postgres.fixtures import _postgres, empty  # noqa: F401 (fixtures)

@@ -1,10 +1,10 @@
 """The store of the benchmark: as large as asked, the same every time, and of rows that read well."""
 
 from bench.generate import rows
-from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record
+from inspector.text import jsontext
 
 
 def test_it_has_as_many_conversations_and_chunks_as_asked() -> None:

@@ -2,11 +2,11 @@
 
 import json
 
+from inspector.demo.rollouts_incident import CRASH, SESSION, incident_files, messages
 from inspector.programs.formats import Cell, Record
 from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.programs.rollouts.readers import read
 from inspector.programs.rollouts.writing import line_text, session_text
-from inspector.seeds.rollouts_incident import CRASH, SESSION, incident_files, messages
 
 
 def test_the_bytes_are_the_same_every_time() -> None:

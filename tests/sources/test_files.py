@@ -7,17 +7,7 @@ import pytest
 
 from inspector.programs.formats import Shape
 from inspector.sources import files
-from inspector.sources.problems import (
-    Empty,
-    Missing,
-    Moved,
-    NotADatabase,
-    NotAFile,
-    NotReadable,
-    SourceProblem,
-    TooLarge,
-    shown,
-)
+from inspector.sources.problems import Empty, Missing, Moved, NotADatabase, NotAFile, NotReadable, SourceProblem, TooLarge, shown
 from inspector.sources.sqlite import backup, commit, identify, snapshot
 from tests.sources.stores import KV, make, run_as_nobody
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from inspector.reports.stream_messages import side_messages
-from inspector.reports.stream_report import analysed, message_report
+from inspector.presentation.stream.messages import side_messages
+from inspector.presentation.stream.report import analysed, message_report
 from inspector.streams.correcting import correct
 from inspector.streams.model import Assembled, End, Exchange, How, Means, Read, Side
 from inspector.streams.run import one_side

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.reports.stream_report import StreamAnalysis, analysed
+from inspector.presentation.stream.report import StreamAnalysis, analysed
 from inspector.rules.base import Severity
 from inspector.sources import captures
 

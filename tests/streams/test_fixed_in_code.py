@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from inspector.reports.catalogues import stream_rules
-from inspector.reports.markdown import stream_md
-from inspector.reports.stream_report import analysed, stream_report
+from inspector.demo.stream_incident import LEAKED, PREMATURE, capture_files
+from inspector.presentation.catalogue.entries import stream_rules
+from inspector.presentation.markdown import stream_md
+from inspector.presentation.stream.report import analysed, stream_report
 from inspector.rules.base import Severity
-from inspector.seeds.stream_incident import LEAKED, PREMATURE, capture_files
 from inspector.streams.fixed_in_code import FIXED_IN_CODE
 from inspector.streams.model import How
 from inspector.streams.violations import ALL_STREAM_RULES, STREAM_RULES, StreamRule

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.reports.stream_report import analysed
+from inspector.presentation.stream.report import analysed
 from inspector.sources import captures
 from inspector.sources.captures import Captures, NotRead
 from inspector.streams.captures import own

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from inspector.seeds.stream_incident import PREMATURE, capture_files
+from inspector.demo.stream_incident import PREMATURE, capture_files
 from inspector.streams.captures import own
 from inspector.streams.model import Exchange, How, Side
 from inspector.streams.repeated_requests import repeated, request_digest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.conversation.js_json import canonical, number, parse
+from inspector.text.js_json import canonical, number, parse
 from inspector.traces.record_id import fnv1a, record_id
 from tests.traces.stores import EXAMPLES
 

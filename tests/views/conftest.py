@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from inspector.actions.import_source import import_targets
+from inspector.demo import dispatch_incident
+from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.models import Conversation, loading
-from inspector.seeds import dispatch_incident
-from inspector.sources.creation import write_dispatch_store, write_trace_store
 
 
 @pytest.fixture(autouse=True)

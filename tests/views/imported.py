@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from inspector.actions.import_source import import_targets
+from inspector.demo import dispatch_incident
+from inspector.demo.creation import write_dispatch_store, write_journal, write_trace_store
 from inspector.models import Source
-from inspector.seeds import dispatch_incident
-from inspector.sources.creation import write_dispatch_store, write_journal, write_trace_store
 
 Row = tuple[str, str, str]
 

@@ -21,16 +21,16 @@ from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.seal_bundle import seal_imported
+from inspector.demo import dispatch_incident, gbrain_incident, rollouts_incident
+from inspector.demo.branch_incident import openclaw_files, pi_files
+from inspector.demo.creation import write_dispatch_store, write_journal, write_trace_store
+from inspector.demo.stream_incident import capture_files
 from inspector.models import Conversation, Finding, Repair, Source, Stream, TraceRecord, loading
 from inspector.planning.recommend import without_waiting
 from inspector.profiles.judging import judged
 from inspector.programs.pi_openclaw import openclaw, pi
 from inspector.rules.base import findings
 from inspector.rules.catalogue import RULES
-from inspector.seeds import dispatch_incident, gbrain_incident, rollouts_incident
-from inspector.seeds.branch_incident import openclaw_files, pi_files
-from inspector.seeds.stream_incident import capture_files
-from inspector.sources.creation import write_dispatch_store, write_journal, write_trace_store
 
 WHO = "tester"
 _EVENTS = ("open", "sqlite3.connect", "os.listdir", "os.scandir", "os.mkdir", "os.remove", "os.rename", "os.link", "os.symlink", "os.utime")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from inspector.presentation.catalogue.entries import NO_OTHER_ID
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import all_readers
-from inspector.reports.catalogues import NO_OTHER_ID
 from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES

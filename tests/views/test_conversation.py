@@ -11,9 +11,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from inspector.demo import dispatch_incident
+from inspector.demo.creation import write_journal
 from inspector.models import Conversation, loading
-from inspector.seeds import dispatch_incident
-from inspector.sources.creation import write_journal
 from inspector.views import analysis
 from tests.actions.building import A, Store, T, U, again, bring, chunk_key, er, imported, make, merged, put, row, tc, tr
 from tests.views.test_explain import session

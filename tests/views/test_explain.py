@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from inspector.actions.import_source import import_targets
+from inspector.demo.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 from inspector.models import Conversation
-from inspector.seeds.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 from tests.commands.running import run
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.undo_repair import undo_repair
+from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, Finding, Repair, Source
-from inspector.sources.creation import write_dispatch_store
 from tests.actions.building import applied, imported, merged
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 

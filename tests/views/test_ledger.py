@@ -10,10 +10,10 @@ import pytest
 from django.test import Client
 
 from inspector.actions.import_source import import_targets
+from inspector.demo import gbrain_incident
 from inspector.models import Conversation, loading
 from inspector.programs.gbrain.ledger_lane import CELLS_SHOWN
 from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, MESSAGES
-from inspector.seeds import gbrain_incident
 from tests.gbrain_rows import ROWS, Case, Run, call, records, text
 from tests.views.imported import INCIDENT, example
 

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from inspector.actions.import_source import import_targets
+from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, Source
-from inspector.sources.creation import write_dispatch_store
 from tests.formats.session_files import header, lines, u
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 

@@ -17,6 +17,8 @@ from pytest_django import Settings
 
 from inspector.actions import audit
 from inspector.database_problems import BUSY
+from inspector.demo.rollouts_incident import ERROR, SESSION, incident_files
+from inspector.demo.stream_incident import capture_files
 from inspector.middleware import read_one_snapshot
 from inspector.models import (
     AuditEntry,
@@ -33,8 +35,6 @@ from inspector.models import (
     loading,
 )
 from inspector.models.transactions import one_snapshot, one_writer
-from inspector.seeds.rollouts_incident import ERROR, SESSION, incident_files
-from inspector.seeds.stream_incident import capture_files
 from inspector.urls import urlpatterns
 from inspector.views import analysis, streams
 from tests.actions.building import bring, imported, make, merged, proposed

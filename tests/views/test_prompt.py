@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import all_projections
-from inspector.sources.creation import write_dispatch_store
 from tests.actions.building import bring
 from tests.views.imported import rows
 from tests.views.test_explain import crash, session, words

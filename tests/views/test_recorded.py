@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from inspector.demo.dispatch_others import HEALTHY, TRAILING_ERROR
 from inspector.models import Conversation
-from inspector.seeds.dispatch_others import HEALTHY, TRAILING_ERROR
 from tests.views.imported import example
 
 pytestmark = pytest.mark.django_db

@@ -19,9 +19,9 @@ from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
+from inspector.demo.creation import write_dispatch_store
 from inspector.environment import os_user
 from inspector.models import AuditEntry, Conversation, Source
-from inspector.sources.creation import write_dispatch_store
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, rows, store, torn_journal
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from inspector.actions.import_source import import_targets
+from inspector.demo.stream_incident import LEAKED, PREMATURE, REPAIRED, capture_files
 from inspector.models import Stream
-from inspector.seeds.stream_incident import LEAKED, PREMATURE, REPAIRED, capture_files
 from inspector.streams.captures import own
 from inspector.streams.model import Side
 from inspector.views import streams

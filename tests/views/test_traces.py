@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import path
 
 from inspector.actions.import_source import import_targets
+from inspector.demo import dispatch_incident
+from inspector.demo.creation import write_dispatch_store, write_journal
 from inspector.models import Conversation, loading
-from inspector.seeds import dispatch_incident
-from inspector.sources.creation import write_dispatch_store, write_journal
 from inspector.traces.model import Trace
 from inspector.views import traces
 

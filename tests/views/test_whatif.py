@@ -10,11 +10,11 @@ import pytest
 from django.test import Client
 
 from inspector.actions.import_source import import_targets
+from inspector.demo import gbrain_incident
+from inspector.demo.branch_incident import openclaw_files, pi_files
+from inspector.demo.creation import write_dispatch_store
+from inspector.demo.rollouts_incident import incident_files
 from inspector.models import Conversation
-from inspector.seeds import gbrain_incident
-from inspector.seeds.branch_incident import openclaw_files, pi_files
-from inspector.seeds.rollouts_incident import incident_files
-from inspector.sources.creation import write_dispatch_store
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from inspector.actions.import_source import import_targets
 from inspector.models import Conversation, comparing
 from inspector.models.comparing import difference
-from inspector.reports import whatif
+from inspector.presentation.whatif import differences as whatif
 from tests.formats.session_files import a, call, header, lines, u
 from tests.views.imported import INCIDENT, example
 

@@ -10,8 +10,8 @@ from inspector.actions.seal_bundle import origin_of, seal_case, seal_imported
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_target_arguments, load
+from inspector.presentation.visible import size
 from inspector.programs.formats import Stored
-from inspector.reports.visible import size
 from inspector.sources import folders, reading
 from inspector.sources.places import place
 from inspector.sources.problems import shown

@@ -9,21 +9,21 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from inspector.actions.import_source import import_targets
+from inspector.demo import creation, gbrain_incident
+from inspector.demo import database as demo_database
+from inspector.demo.branch_incident import BRANCHED
+from inspector.demo.dispatch_incident import CONVERSATION, store_rows, trace_records
+from inspector.demo.ownership import CAPTURES, STREAMS, TREES, is_ours
+from inspector.demo.private_postgres import CannotStart
+from inspector.demo.rollouts_incident import SESSION, incident_files
+from inspector.demo.stream_incident import PREMATURE
 from inspector.environment import os_user
 from inspector.installation import program
-from inspector.management import demo_database
 from inspector.management.answering import AnsweringCommand
-from inspector.management.demo_ownership import CAPTURES, STREAMS, TREES, is_ours
 from inspector.models import Conversation, Stream
 from inspector.models.identity import short_id
 from inspector.programs.pi_openclaw import openclaw, pi
-from inspector.seeds import gbrain_incident
-from inspector.seeds.branch_incident import BRANCHED
-from inspector.seeds.dispatch_incident import CONVERSATION, store_rows, trace_records
-from inspector.seeds.rollouts_incident import SESSION, incident_files
-from inspector.seeds.stream_incident import PREMATURE
-from inspector.sources import creation, files, folders
-from inspector.sources.private_postgres import CannotStart
+from inspector.sources import files, folders
 from inspector.sources.problems import SourceProblem, shown
 from inspector.sources.reading import read
 

@@ -15,11 +15,8 @@ from inspector.conversation.queries import span_text
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
 from inspector.models.transactions import one_snapshot
-from inspector.profiles.base import EVIDENCE
-from inspector.programs.registry import crash_prefix_of, program_or_default
-from inspector.readers.catalogue import names as readers_of
-from inspector.readers.catalogue import reader, reader_of
-from inspector.reports.error_advice import (
+from inspector.presentation.conversation.panels import Alignment
+from inspector.presentation.explain.advice import (
     TRIED,
     Advice,
     advised,
@@ -30,8 +27,7 @@ from inspector.reports.error_advice import (
     repaired_by_words,
     with_safety,
 )
-from inspector.reports.error_meanings import Meaning, unrecognised_meaning
-from inspector.reports.explain import (
+from inspector.presentation.explain.answer import (
     Candidate,
     Explanation,
     OtherReader,
@@ -41,9 +37,13 @@ from inspector.reports.explain import (
     recognized,
     same_refusal,
 )
-from inspector.reports.panels import Alignment
-from inspector.reports.stream_report import rules_that_say
-from inspector.reports.visible import visible
+from inspector.presentation.explain.meanings import Meaning, unrecognised_meaning
+from inspector.presentation.stream.report import rules_that_say
+from inspector.presentation.visible import visible
+from inspector.profiles.base import EVIDENCE
+from inspector.programs.registry import crash_prefix_of, program_or_default
+from inspector.readers.catalogue import names as readers_of
+from inspector.readers.catalogue import reader, reader_of
 from inspector.rules.base import Case
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture

@@ -3,7 +3,7 @@
 from typing import Any
 
 from inspector.management.answering import AnsweringCommand
-from inspector.reports.catalogues import profiles
+from inspector.presentation.catalogue.entries import profiles
 
 EVIDENCE = {"I": "seen in public issues", "C": "read in public code"}
 

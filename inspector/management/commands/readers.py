@@ -3,7 +3,7 @@
 from typing import Any
 
 from inspector.management.answering import AnsweringCommand
-from inspector.reports.catalogues import readers
+from inspector.presentation.catalogue.entries import readers
 
 
 class Command(AnsweringCommand):

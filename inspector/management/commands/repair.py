@@ -22,14 +22,14 @@ from inspector.management.target import Chosen, Target, add_target_arguments, lo
 from inspector.models import Source
 from inspector.planning.preview import Preview
 from inspector.planning.recommend import sequence
+from inspector.presentation.repair.observed_rejection import observed
+from inspector.presentation.repair.plan import plan_report, summary
+from inspector.presentation.trace.span_words import count
 from inspector.profiles.catalogue import profile
 from inspector.programs.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.programs.formats import Scripted, mode_summary
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import reader
-from inspector.reports.observed_rejection import observed
-from inspector.reports.plan import plan_report, summary
-from inspector.reports.span_words import count
 from inspector.rules.base import Finding, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources.problems import shown

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.management.answering import AnsweringCommand
-from inspector.reports.catalogues import rule_named, rule_report, rules, stream_rules
+from inspector.presentation.catalogue.entries import rule_named, rule_report, rules, stream_rules
 
 
 class Command(AnsweringCommand):

@@ -13,16 +13,16 @@ from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load_lazily
 from inspector.planning.suggested import suggested
+from inspector.presentation.conversation.message_counts import counted, message_counts
+from inspector.presentation.conversation.recorded_errors import recorded_errors
+from inspector.presentation.conversation.scan import conversation_report, source_report
+from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.json_text import json_text
+from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
-from inspector.reports.json_text import json_text
-from inspector.reports.message_counts import counted, message_counts
-from inspector.reports.recorded_errors import recorded_errors
-from inspector.reports.scan import conversation_report, source_report
-from inspector.reports.verdict import verdict
-from inspector.reports.visible import visible
 from inspector.rules.base import Case, Finding, Severity, at_least, findings, rank
 from inspector.rules.catalogue import RULES
 from inspector.sources import spool as spooling

@@ -16,10 +16,10 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from inspector.actions.settling import settle_all
+from inspector.demo.database import served
 from inspector.environment import os_user
 from inspector.installation import program
-from inspector.management.demo_database import served
-from inspector.reports.visible import visible
+from inspector.presentation.visible import visible
 
 PORTS_TO_TRY = 50
 

@@ -14,16 +14,16 @@ from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
+from inspector.presentation.conversation.show import messages_report, observed_report, prompt_report
+from inspector.presentation.json_text import json_text
+from inspector.presentation.trace.report import trace_report
+from inspector.presentation.trace.text import trace_lines
+from inspector.presentation.tree.branches import branches_of, with_leaf
+from inspector.presentation.tree.own_leaves import own_leaves
+from inspector.presentation.tree.text import tree_lines, tree_report
 from inspector.projections.catalogue import projection
 from inspector.projections.observed import observed
 from inspector.readers.catalogue import reader_of
-from inspector.reports.branches import branches_of, with_leaf
-from inspector.reports.json_text import json_text
-from inspector.reports.own_leaves import own_leaves
-from inspector.reports.show import messages_report, observed_report, prompt_report
-from inspector.reports.trace_report import trace_report
-from inspector.reports.trace_text import trace_lines
-from inspector.reports.tree_text import tree_lines, tree_report
 from inspector.rules.base import Case, case_of
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture

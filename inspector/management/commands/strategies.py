@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from inspector.management.answering import AnsweringCommand
-from inspector.reports.catalogues import strategies, strategy_named, strategy_report, stream_strategies
+from inspector.presentation.catalogue.entries import strategies, strategy_named, strategy_report, stream_strategies
 
 
 class Command(AnsweringCommand):

@@ -16,14 +16,10 @@ from inspector.management.body_output import repaired
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.models import Source
 from inspector.planning.recommend import sequence
-from inspector.profiles.catalogue import PROFILES, profile
-from inspector.programs.formats import InShape
-from inspector.programs.registry import wire_of
-from inspector.projections.catalogue import for_wire
-from inspector.reports.error_advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
-from inspector.reports.explain import Explanation, explained_in, explanation_report, recognized
-from inspector.reports.explain import sentence as explained_in_a_line
-from inspector.reports.provider_request import (
+from inspector.presentation.explain.advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
+from inspector.presentation.explain.answer import Explanation, explained_in, explanation_report, recognized
+from inspector.presentation.explain.answer import sentence as explained_in_a_line
+from inspector.presentation.prompt.provider_request import (
     PROVIDERS,
     Provider,
     ProviderRequest,
@@ -33,6 +29,10 @@ from inspector.reports.provider_request import (
     provider_request,
     without_key,
 )
+from inspector.profiles.catalogue import PROFILES, profile
+from inspector.programs.formats import InShape
+from inspector.programs.registry import wire_of
+from inspector.projections.catalogue import for_wire
 from inspector.rules.base import Case, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import sending

@@ -13,9 +13,9 @@ from inspector.management.target import add_target_arguments, load
 from inspector.models import Conversation, loading
 from inspector.models.comparing import difference
 from inspector.models.transactions import one_snapshot
+from inspector.presentation.whatif.differences import Difference, Summary, Tally, client, compare_cases, compared_formats, summarise
+from inspector.presentation.whatif.report import difference_report, summary_report
 from inspector.profiles.catalogue import profile
-from inspector.reports.whatif import Difference, Summary, Tally, client, compare_cases, compared_formats, summarise
-from inspector.reports.whatif_report import difference_report, summary_report
 from inspector.sources.problems import shown
 
 MANY = 100

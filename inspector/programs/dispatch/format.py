@@ -9,7 +9,6 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation, Fact
 from inspector.programs.dispatch.keys import (
@@ -28,6 +27,7 @@ from inspector.programs.dispatch.keys import (
 from inspector.programs.dispatch.rows import index_ids, read_chunk, read_meta, read_metrics, read_stranded, row_text
 from inspector.programs.dispatch.writing import fork, in_place
 from inspector.programs.formats import Cell, Change, Format, Record, Shape, Stored, WriteMode
+from inspector.text import jsontext
 
 __all__ = ["DISPATCH", "INDEX", "TABLE", "Dispatch", "chunk_key", "fact_key", "records_of"]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Change, Format, Record, RowTable, Shape, Stored, Table, WriteRefused
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 from inspector.traces.log_record import LATEST
 
 NAME = "dispatch-g0"

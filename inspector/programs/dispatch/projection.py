@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from inspector.conversation import js_json, jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.projections.base import Projection, Prompt, PromptPart, WireMessage
+from inspector.text import js_json, jsontext
+from inspector.text.jsontext import Unreadable
 
 NAME, FIXES = "dispatch-openai", ("wrapped", "omitted")
 """The converter as shipped, and its variants that were proposed (fix 3)."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Fact, Kind, Message, TurnMetrics
 from inspector.programs.formats import Cell, Record
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 ROLES = ("system", "user", "assistant", "tool")
 _KINDS = {kind.value: kind for kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL_CALL, Kind.TOOL_RESULT, Kind.ERROR, Kind.SYSTEM, Kind.IMAGE)}

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from inspector.conversation import jsontext, queries
+from inspector.conversation import queries
 from inspector.conversation.edits import ID, Plan, Set, apply
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk
 from inspector.programs.dispatch.keys import COPIED, INDEX, chunk_key, fact_key, parse_int
 from inspector.programs.dispatch.rows import read_chunk, row_text
 from inspector.programs.formats import Cell, Change, Element, Record, Stored, WriteRefused
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 
 def _encoded_row(chunk: Chunk, base: Chunk | None, **indexes: int | None) -> bytes:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from inspector.conversation.model import Conversation
+from inspector.presentation.visible import clipped
 from inspector.profiles.judging import judged
 from inspector.programs.gbrain.facts import RESTING, STATUS
 from inspector.programs.gbrain.readers import VERSIONS, GbrainVersion, read_as
-from inspector.reports.visible import clipped
 
 _SHOWN, _SDK = 60, "ai-sdk-6"
 

@@ -6,10 +6,10 @@ A row's own `schema_version` is 1 whatever its blocks are (the program never set
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.gbrain.tables import inner
 from inspector.projections.base import AI_SDK
+from inspector.text import jsontext
 
 V1, V2 = "v1", "v2"
 _VERSION_OF_TYPE = {"tool_use": V1, "tool_result": V1, "thinking": V1, "redacted_thinking": V1, "tool-call": V2, "tool-result": V2}

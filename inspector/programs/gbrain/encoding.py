@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspector.conversation import js_json
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.formats import Stored, WriteRefused
 from inspector.programs.gbrain import facts as gbrain_facts
 from inspector.programs.gbrain.blocks import V1, V2, blocks_of, version_of
 from inspector.programs.gbrain.tables import EXECUTIONS
 from inspector.programs.relation_rows import Row, row_of
-from inspector.text import jsonb
+from inspector.text import js_json, jsonb
 
 
 @dataclass

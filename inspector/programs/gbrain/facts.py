@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Execution, Fact, Kind
 from inspector.programs.formats import Record
 from inspector.programs.gbrain.blocks import BARE, DOUBLE, V1, V2, blocks_of, version_of
 from inspector.programs.gbrain.tables import milliseconds, value, whole
 from inspector.programs.relation_rows import Row
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 LEGACY, GATEWAY_GAPPED, GATEWAY_BALANCED, GATEWAY, MIXED = (
     "the direct Anthropic path",

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.conversation.edits import Plan
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Execution, Kind
 from inspector.programs.formats import Cell, Change, Format, Record, Relation, Shape, Stored, WriteMode
 from inspector.programs.gbrain import facts as gbrain_facts
@@ -17,6 +16,7 @@ from inspector.programs.gbrain import writing as gbrain_writing
 from inspector.programs.gbrain.blocks import message_chunks
 from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, LEASES, MESSAGES, RELATIONS, milliseconds, value, whole
 from inspector.programs.relation_rows import Row, row_of
+from inspector.text.jsontext import Unreadable
 
 NAME = "gbrain"
 

@@ -3,10 +3,10 @@
 from collections import Counter
 
 from inspector.conversation.model import Conversation
+from inspector.presentation.clock import moment
+from inspector.presentation.conversation.panels import JobLine
+from inspector.presentation.visible import clipped
 from inspector.programs.gbrain.facts import ENCODED, ERROR, GAPS, LEASE, LOCK, PATH, RESTING, STATUS
-from inspector.reports.clock import moment
-from inspector.reports.panels import JobLine
-from inspector.reports.visible import clipped
 
 _ERROR_SHOWN = 400
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Execution, Kind
+from inspector.presentation.clock import moment
+from inspector.presentation.conversation.panels import LedgerLane
+from inspector.presentation.conversation.timeline import LedgerCell, Timeline, TimelineRow
 from inspector.programs.gbrain.readers import by_message, by_row
 from inspector.programs.gbrain.rules.gbrain_calls import rows_with_calls
 from inspector.programs.gbrain.rules.run_without_call import ONESHOT
-from inspector.reports.clock import moment
-from inspector.reports.panels import LedgerLane
-from inspector.reports.timeline import LedgerCell, Timeline, TimelineRow
 from inspector.rules.base import Case
+from inspector.text.jsontext import compact
 
 CELLS_SHOWN = 20
 """Runs without a call next to one chunk; the others are counted."""

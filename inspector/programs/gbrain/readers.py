@@ -9,10 +9,10 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.conversation.jsontext import Unreadable, compact, parse
 from inspector.conversation.model import Chunk, Conversation, Dropped, Execution, Kind, Message, Reading
 from inspector.programs.gbrain.blocks import BARE, encoding_of
 from inspector.readers.base import Reader
+from inspector.text.jsontext import Unreadable, compact, parse
 
 FORMATS = ("gbrain", "gbrain-export")
 UNAVAILABLE = "tool result unavailable on replay"

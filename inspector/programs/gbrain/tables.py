@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.programs.formats import Relation
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 JOBS, MESSAGES, EXECUTIONS, LEASES = "minion_jobs", "subagent_messages", "subagent_tool_executions", "subagent_rate_leases"
 

@@ -4,11 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.js_json import stringify
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.formats import WriteRefused
-from inspector.text import json_pieces
+from inspector.text import json_pieces, jsontext
+from inspector.text.js_json import stringify
 
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _SIGNATURES = ("thinkingSignature", "signature", "thought_signature")

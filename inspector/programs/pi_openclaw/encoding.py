@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.js_json import stringify
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
@@ -14,7 +12,8 @@ from inspector.programs.pi_openclaw import content as session_content
 from inspector.programs.pi_openclaw.entries import moment
 from inspector.programs.pi_openclaw.file import File, StoredEntry, block_of
 from inspector.programs.pi_openclaw.path import FIRST_KEPT, PathStep
-from inspector.text import json_pieces
+from inspector.text import json_pieces, jsontext
+from inspector.text.js_json import stringify
 
 REFERENCES = ("targetId", FIRST_KEPT, "fromId", "appendParentId")
 """Members of an entry that name another one."""

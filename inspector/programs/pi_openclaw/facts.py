@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Fact, Kind
 from inspector.programs.pi_openclaw.entries import ParsedSession, moment
 from inspector.programs.pi_openclaw.lines import version_of
+from inspector.text import jsontext
 
 Entry = Mapping[str, Any]
 _TITLE = 80

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
 from inspector.programs.pi_openclaw.entries import ParsedSession, read_session
 from inspector.programs.pi_openclaw.lines import BOM
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 MOVED = "moved:"
 """Before the key of a chunk that the plan puts elsewhere than it is stored."""

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Conversation, Fact
 from inspector.programs import not_read
 from inspector.programs.formats import Record, Stored
 from inspector.programs.pi_openclaw.entries import read_session
 from inspector.programs.pi_openclaw.facts import facts_of, title_of
 from inspector.sources.problems import shown
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 INDEX, LOCK = "sessions.json", ".jsonl.lock"
 _RECOVERY = re.compile(

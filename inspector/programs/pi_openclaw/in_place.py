@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from inspector.conversation import jsontext
 from inspector.programs.formats import WriteRefused
 from inspector.programs.pi_openclaw.file import File
 from inspector.programs.pi_openclaw.ledger import Ledger, row_time
 from inspector.programs.pi_openclaw.verifying import verified
+from inspector.text import jsontext
 
 
 def replayed(writing: Ledger) -> bytes:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
+from inspector.text import jsontext
 from inspector.text.json_pieces import skip
+from inspector.text.jsontext import Unreadable
 
 TORN, FUSED, NUL, NOT_JSON, NOT_OBJECT = "torn", "fused", "nul", "not-json", "not-object"
 NO_ID, UNKNOWN_TYPE, DUPLICATE_ID = "no-id", "unknown-type", "duplicate-id"

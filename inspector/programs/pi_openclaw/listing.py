@@ -10,11 +10,11 @@ import json
 import re
 from datetime import UTC, datetime
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation
 from inspector.programs.formats import Cell, Change, Element, WriteRefused
 from inspector.programs.pi_openclaw.folder import INDEX, INDEX_UNREADABLE
+from inspector.text import jsontext
 
 NEW = "new-session"
 """The mode that writes a new session."""

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
-from inspector.conversation.js_json import stringify
 from inspector.programs.formats import Cell, Change, WriteRefused
 from inspector.programs.pi_openclaw.ledger import Ledger, row_time
 from inspector.programs.pi_openclaw.lines import keeps_ids
 from inspector.programs.pi_openclaw.verifying import verified
+from inspector.text import jsontext
+from inspector.text.js_json import stringify
 
 
 def new_file(plan: Plan, key: str, writing: Ledger) -> Change:

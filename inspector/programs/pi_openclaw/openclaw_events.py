@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import zstandard
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.formats import Record
 from inspector.programs.pi_openclaw.entries import ParsedSession, read_session
 from inspector.programs.pi_openclaw.openclaw_tables import SqlRow, whole
+from inspector.text import jsontext
 
 MOST = 4 << 20
 """Bytes of an event that is packed with zstd: the program packs none that is larger."""

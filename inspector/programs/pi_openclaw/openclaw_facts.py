@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Fact
 from inspector.programs.formats import USER_VERSION, Record
 from inspector.programs.pi_openclaw import openclaw_tables as tables
 from inspector.programs.pi_openclaw.facts import facts_of
 from inspector.programs.pi_openclaw.openclaw_events import Events
 from inspector.programs.pi_openclaw.openclaw_tables import SessionRows, SqlRow, whole
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 KNOWN_SCHEMA = 23
 _NO_HEADER = "The first event that can be read is no session header, which OpenClaw writes at seq 0: the version and folder of the session are unknown."

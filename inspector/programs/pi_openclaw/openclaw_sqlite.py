@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation
 from inspector.programs.formats import Cell, Change, Format, Record, RowTable, Shape, Stored, Table, WriteMode, WriteRefused
@@ -19,6 +18,7 @@ from inspector.programs.pi_openclaw.facts import title_of
 from inspector.programs.pi_openclaw.lines import version_of
 from inspector.programs.pi_openclaw.openclaw_events import Events, EventUnpacker, read_events
 from inspector.programs.pi_openclaw.openclaw_tables import EVENTS, TABLES, SessionRows, sorted_rows
+from inspector.text import jsontext
 
 NAME = "openclaw-sqlite"
 NEVER_IN_PLACE = (

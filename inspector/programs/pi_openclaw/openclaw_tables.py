@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.programs.formats import USER_VERSION, Record, RowTable
+from inspector.text import jsontext
 
 SqlRow = Mapping[str, Any]
 

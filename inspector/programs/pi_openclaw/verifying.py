@@ -7,11 +7,11 @@ without that entry hides the latest turn. Neither gets past this.
 from collections.abc import Sequence
 from typing import Any
 
-from inspector.conversation.js_json import stringify
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
 from inspector.programs.pi_openclaw.file import File, StoredEntry, opened
+from inspector.text.js_json import stringify
 
 _INSTEAD = "write another mode, or leave out strategies one by one, and report this with the plan"
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Cell, Change, Format, Record, Shape, Stored, WriteMode
 from inspector.projections.base import AI_SDK, ANTHROPIC, AS_SENT, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
+from inspector.text import jsontext
 from inspector.wires import detection as request_detection
 from inspector.wires import elsewhere as request_elsewhere
 from inspector.wires import ids as request_ids

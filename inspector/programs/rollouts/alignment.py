@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.queries import span_text
+from inspector.presentation.conversation.panels import AlignedBlock, Alignment, Ending
 from inspector.programs.rollouts.crash import PREFIX, api_chunks
 from inspector.programs.rollouts.projection import convert
 from inspector.programs.rollouts.readers import VERSIONS, RolloutsVersion, grouped, target_of, transformed, version_at
-from inspector.reports.panels import AlignedBlock, Alignment, Ending
+from inspector.text import jsontext
 
 RECENT_MS = 15 * 60 * 1000
 _PLACE = re.compile(r"messages\.(\d+)(?:\.content(?:\.(\d+))?)?")

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.rollouts.lines import MessageLine, milliseconds, parsed, split
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 WIRE = "rollouts"
 _MISSING = object()

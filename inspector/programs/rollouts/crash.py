@@ -6,11 +6,11 @@ The file holds JSON whatever its suffix says. Its `messages` are the request aft
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Record, Stored
 from inspector.programs.rollouts.lines import milliseconds
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 from inspector.wires.shapes import anthropic
 
 PREFIX = "crash:"

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from inspector.conversation.edits import Plan
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Change, Format, Record, Shape, Stored, WriteMode, WriteRefused
 from inspector.programs.rollouts import crash as rollouts_crash
@@ -17,6 +16,7 @@ from inspector.programs.rollouts import writing as rollouts_writing
 from inspector.programs.rollouts.chunks import file_chunks, message_chunks, unreadable_line
 from inspector.programs.rollouts.lines import milliseconds, parsed, split
 from inspector.programs.rollouts.session import activity, content, is_era_b, session_facts, title_of
+from inspector.text.jsontext import Unreadable
 
 NAME = "rollouts"
 MESSAGES, SESSION, LEFTOVER = "messages.jsonl", "session.json", "session.tmp"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 
 @dataclass(frozen=True, slots=True)

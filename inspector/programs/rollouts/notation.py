@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Conversation
 from inspector.programs.formats import Cell, Record
 from inspector.programs.rollouts.format import ROLLOUTS
+from inspector.text import jsontext
 
 CLEAN_SESSION: dict[str, Any] = {
     "session_id": "20251223_152205_b0fba6",

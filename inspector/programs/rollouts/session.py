@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Chunk, Fact, Kind
 from inspector.programs.formats import Record
 from inspector.programs.rollouts.lines import milliseconds
 from inspector.programs.rollouts.loading import session_problem
+from inspector.text import jsontext
 
 ZONE = "times in this store are local and name no zone; they are read as UTC"
 KEYS = (

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 Tools = Collection[str] | None
 """Names of the tools that the request declared (None: not known); as a mapping, with the JSON schema of each tool's parameters."""

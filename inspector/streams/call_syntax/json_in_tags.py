@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.streams.call_syntax.base import MOST_CALLS, NAME, Call, ParsedValue, Parser, Tools, json_at, json_of, name_in, skip, wrapped
 from inspector.streams.call_syntax.pythonic import bracket_end
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 Read = tuple[str, dict[str, Any] | None, str, str, str] | None
 """Name, arguments, their text, id and problem of one object; None where it is no call."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from inspector.conversation.jsontext import Unreadable, decode, parse
 from inspector.streams.model import End, Exchange, How, Read, Side
+from inspector.text.jsontext import Unreadable, decode, parse
 
 LOADED = 256 * 2**20
 """Bytes of the largest capture that is read as a whole. Kinds that are read piece by piece have no limit."""

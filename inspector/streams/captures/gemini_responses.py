@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from functools import partial
 
-from inspector.conversation.jsontext import compact, encode
 from inspector.streams.captures import chunk_lines
 from inspector.streams.captures.base import CaptureLine, NoCapture, Opened, from_backend, json_object, lines, text_member
 from inspector.streams.model import Exchange, Side
+from inspector.text.jsontext import compact, encode
 
 _METHODS = frozenset(("generateContent", "generateContentStream", "countTokens", "embedContent"))
 

@@ -4,10 +4,10 @@ import binascii
 from collections.abc import Iterator
 from typing import Any
 
-from inspector.conversation.jsontext import Unreadable, encode
 from inspector.streams.captures.base import NoCapture, Opened, document, member, text_member
 from inspector.streams.captures.bodies import HttpAnswer, streamed, whole_number
 from inspector.streams.model import Exchange
+from inspector.text.jsontext import Unreadable, encode
 
 
 def sniff(head: bytes, name: str) -> bool:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from inspector.conversation.jsontext import Unreadable, compact, encode
 from inspector.streams.captures.base import NoCapture, Opened, document, member, text_member
 from inspector.streams.captures.bodies import HttpAnswer, exchange, whole_number
 from inspector.streams.model import Exchange
+from inspector.text.jsontext import Unreadable, compact, encode
 
 
 def sniff(head: bytes, name: str) -> bool:

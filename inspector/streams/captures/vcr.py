@@ -4,11 +4,11 @@ import binascii
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from inspector.conversation.jsontext import Unreadable, compact, decode, encode, parse
 from inspector.streams.captures.base import LOADED, NoCapture, Opened, head_of, member, text_member, whole
 from inspector.streams.captures.bodies import HttpAnswer, streamed, whole_number
 from inspector.streams.captures.yaml_text import parse_yaml, plain_tree
 from inspector.streams.model import Exchange
+from inspector.text.jsontext import Unreadable, compact, decode, encode, parse
 
 YAML_LOADED = 64 * 2**20
 """Bytes of the largest cassette in YAML: its tree takes many times as much."""

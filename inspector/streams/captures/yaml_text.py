@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from inspector.conversation.jsontext import MAX_DEPTH, Unreadable
+from inspector.text.jsontext import MAX_DEPTH, Unreadable
 
 ALIASES = 1_000
 NODES = 1_000_000

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
 from inspector.projections.base import AI_SDK
+from inspector.text import jsontext
 from inspector.wires.shapes.base import At, WireBlock, WireShape, content_of, extra, joined, or_empty, role_of, switch, unknown, wrong
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
 from inspector.projections.base import AI_SDK, ANTHROPIC, OPENAI_RESPONSES
+from inspector.text import jsontext
 
 At = tuple[str | int, ...]
 """Where a block is inside its message; () = it is the message."""

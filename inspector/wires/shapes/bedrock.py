@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
 from inspector.projections.base import BEDROCK
+from inspector.text import jsontext
 from inspector.wires.shapes.base import At, WireBlock, WireShape, content_of, extra, or_empty, result, role_of, switch, unknown, wrong
 
 KINDS = ("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint", "guardContent")

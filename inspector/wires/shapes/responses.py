@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES, is_client_run
+from inspector.text import jsontext
 from inspector.wires.shapes.base import (
     At,
     WireBlock,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from inspector.conversation import queries
-from inspector.conversation.jsontext import encode
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text.jsontext import encode
 
 ABORTED = "Aborted"
 

@@ -17,25 +17,25 @@ def merges(case: Case) -> Iterator[tuple[Message, list[Message]]]:
             yield message, [case.messages[index] for index in indexes]
 
 
-def listing(held: list[Message]) -> tuple[tuple[str, str], ...]:
-    """The held messages as evidence rows, bounded: the first few and how many more."""
+def listing(messages: list[Message]) -> tuple[tuple[str, str], ...]:
+    """The messages as evidence rows, bounded: the first few and how many more."""
     rows = [
         (f"seq {span_text(message.seqs)}", f"{message.role}: {', '.join(chunk.kind for chunk in message.chunks)}"[:120])
-        for message in held[:8]
+        for message in messages[:8]
     ]
-    if len(held) > 8:
-        rows.append(("and", f"{len(held) - 8} more messages"))
+    if len(messages) > 8:
+        rows.append(("and", f"{len(messages) - 8} more messages"))
     return tuple(rows)
 
 
-def indexes(held: list[Message]) -> str:
-    values = sorted({message.chunks[0].msg_idx for message in held if message.chunks[0].msg_idx is not None})
+def indexes(messages: list[Message]) -> str:
+    values = sorted({message.chunks[0].msg_idx for message in messages if message.chunks[0].msg_idx is not None})
     return span_text(values)
 
 
-def foreign(message: Message, held: list[Message]) -> list[Chunk]:
+def foreign(message: Message, messages: list[Message]) -> list[Chunk]:
     """Chunks that the reader labels with a role which is not theirs."""
-    return [chunk for part in held if part.role != message.role for chunk in part.chunks]
+    return [chunk for part in messages if part.role != message.role for chunk in part.chunks]
 
 
 def ruled_out(case: Case) -> tuple[tuple[str, str], ...]:

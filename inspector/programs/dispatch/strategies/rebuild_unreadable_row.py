@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Edit, Replace
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.dispatch.rows import read_chunk
 from inspector.programs.dispatch.strategies.suffixes import Suffix, suffix
@@ -13,6 +11,8 @@ from inspector.programs.dispatch.strategies.traced_chunks import TracedChunk, ch
 from inspector.programs.formats import Cell, Record
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 
 def propose(case: Case) -> Iterator[Edit]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation.js_json import canonical
+from inspector.text.js_json import canonical
 from inspector.traces import observe
 from inspector.traces.model import Trace
 

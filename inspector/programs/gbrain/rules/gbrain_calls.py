@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Execution, Kind, Message
 from inspector.conversation.pairing import answered
 from inspector.conversation.queries import span_text
 from inspector.programs.gbrain.facts import PATH
 from inspector.programs.gbrain.readers import FAILED, SETTLED, by_message, by_row, runs_of
 from inspector.rules.base import Case
+from inspector.text.jsontext import compact
 
 
 @dataclass(frozen=True, slots=True)

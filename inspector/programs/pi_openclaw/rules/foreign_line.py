@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded, name, tree_of, whole
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text.jsontext import compact
 
 _ELSEWHERE = ("torn", "nul")
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.pi_openclaw.readers.rows import PI, mapping
 from inspector.programs.pi_openclaw.rules.session_calls import has_failed
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import bounded
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 _WORDS = {"missing": "has no arguments at all", "null": "has null for its arguments", "wrong-type": "has arguments that are no object"}
 

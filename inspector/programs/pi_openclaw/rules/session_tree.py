@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.conversation.jsontext import compact
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.tree import Entry, entries, last_by_id, spoken
 from inspector.programs.pi_openclaw.readers.rows import parsed
 from inspector.rules.base import Case, Match, cached_per_case
+from inspector.text.jsontext import compact
 
 _MOST = 20
 SETTINGS = frozenset(("label", "session_info", "model_change", "thinking_level_change", "custom", "usage", "context_edit"))

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation import jsontext
 from inspector.conversation.model import Kind
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text import jsontext
 
 
 def doctored(case: Case) -> bool:

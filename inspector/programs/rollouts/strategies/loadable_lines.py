@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from inspector.conversation import jsontext
-from inspector.conversation.jsontext import Unreadable
 from inspector.programs.rollouts.loading import BLOCKS
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 _TEXTS = {"text": "text", "thinking": "thinking", "image": "image_url", "toolCall": "name"}
 _MS = 100_000_000_000

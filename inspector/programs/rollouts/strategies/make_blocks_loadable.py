@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Edit, Safety, between
 from inspector.conversation.model import Chunk
 from inspector.programs.rollouts.chunks import message_chunks
@@ -16,6 +15,7 @@ from inspector.programs.rollouts.writing import line_text
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 from inspector.strategies.numbering import renumbered
+from inspector.text import jsontext
 
 
 def propose(case: Case) -> Iterator[Edit]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Edit, Safety, Set
 from inspector.programs.rollouts.format import NAME as ROLLOUTS
 from inspector.programs.rollouts.loading import ENDPOINT, STATUSES, session_problem
 from inspector.programs.rollouts.session import SESSION_FACT
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
+from inspector.text import jsontext
 
 # In the order in which the program writes them, with what it writes where nothing was chosen.
 _DEFAULTS: dict[str, Any] = {

@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from inspector.conversation import jsontext
 from inspector.conversation.edits import Plan, apply
-from inspector.conversation.jsontext import Unreadable
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Cell, Change, Record, Shape, Stored, Table, WriteMode, WriteRefused
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
 
 ROLES = {"user": "user", "model": "assistant", "tool": "tool"}
 COPY, SAME = "copy", "same-file"

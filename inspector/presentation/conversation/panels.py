@@ -1,0 +1,57 @@
+"""What only some programs can show of a conversation: crash files, the state of a job, a ledger of tool runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from inspector.conversation.model import Chunk, Execution
+from inspector.presentation.conversation.timeline import LedgerCell
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedBlock:
+    """A block of the refused request and the stored chunk it came from; None where no stored chunk is like it. `is_equal`: word for word."""
+
+    path: str
+    sent: Chunk
+    stored: Chunk | None
+    is_equal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """`version` says which code replays the request best, and `reader` is the name of that; `named` are the pieces at the place that the error text names."""
+
+    pieces: tuple[AlignedBlock, ...]
+    version: str
+    named: tuple[AlignedBlock, ...]
+    says: tuple[str, ...]
+    ruled_out: tuple[str, ...]
+    reader: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """`word`: crashed, cancelled, running, cut, completed, truncated or open."""
+
+    word: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """`is_bad`: it says that something is wrong, or that nothing may be written now."""
+
+    name: str
+    text: str
+    is_bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLane:
+    """`runs`: key of a call -> its run; `others`: key of a chunk -> runs of no call that belong after it, as (run, what it is); `loose` belong after none."""
+
+    runs: Mapping[str, Execution | None]
+    others: Mapping[str, tuple[tuple[Execution, str], ...]]
+    loose: tuple[LedgerCell, ...]
+    total: int
+    without_call: int

@@ -1,0 +1,54 @@
+"""Secrets out of stored JSON, so that it can still be read as what it was: a row stays a row, a body a body."""
+
+from typing import Any
+
+from inspector.presentation.masking import masked
+from inspector.text import jsontext
+from inspector.text.jsontext import Unreadable
+
+_MASK = "[secret masked]"
+
+
+def masked_bytes(data: bytes) -> bytes:
+    """`data` with its secrets masked; JSON stays JSON with the same members. Data without a secret is returned byte for byte."""
+    text = data.decode("utf-8", "surrogateescape")
+    flat = masked(text)
+    if flat == text:
+        return data
+    changed = flat.encode("utf-8", "surrogateescape")
+    try:
+        value = jsontext.parse(jsontext.decode(data))
+    except Unreadable:
+        return changed
+    try:
+        if _shape(jsontext.parse(jsontext.decode(changed))) == _shape(value):
+            return changed
+    except Unreadable:
+        pass
+    # A mask that swallowed a quote or a bracket: mask string by string instead.
+    return jsontext.encode(jsontext.compact(_masked(value)))
+
+
+def _shape(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _shape(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_shape(member) for member in value]
+    return str if isinstance(value, str) else (type(value), value)
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _member(name, member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_masked(member) for member in value]
+    return masked(value) if isinstance(value, str) else value
+
+
+def _member(name: str, value: Any) -> Any:
+    """Some secrets are recognized only by the name before them."""
+    masked_value = _masked(value)
+    if isinstance(value, str) and masked_value == value:
+        alone = jsontext.compact({name: value})
+        return value if masked(alone) == alone else _MASK
+    return masked_value

@@ -1,0 +1,77 @@
+"""A request body judged without being stored: the verdict of every profile, the findings, and the body after its recommended repair."""
+
+from dataclasses import dataclass
+
+from inspector.conversation.edits import EditMismatch, Plan
+from inspector.planning.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
+from inspector.planning.recommend import Recommendation, sequence
+from inspector.planning.suggested import suggested
+from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
+from inspector.profiles.base import Judgement
+from inspector.profiles.judging import judged
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import Cell, Format, Record, Stored, WriteRefused
+from inspector.projections.base import Prompt
+from inspector.rules.base import Case, Finding, case_of, findings
+from inspector.rules.catalogue import RULES
+from inspector.wires import detection as request_detection
+
+LARGEST = 3000
+"""Chunks of a body for which a repair is worked out in one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """`repair` is None where nothing is to be done, or where `problem` says why no repair is suggested."""
+
+    format: Format
+    stored: Stored
+    case: Case
+    findings: tuple[Finding, ...]
+    prompt: Prompt
+    profile_verdicts: tuple[ProfileVerdict, ...]
+    profile: str
+    recommendation: Recommendation | None
+    repair: Preview | None
+    problem: str
+
+    @property
+    def judgement(self) -> Judgement:
+        return next(verdict.judgement for verdict in self.profile_verdicts if verdict.name == self.profile)
+
+    @property
+    def repaired(self) -> bytes | None:
+        """The body after the repair."""
+        changes = self.repair.changes if self.repair else ()
+        return next((change.after.data for change in changes if change.after is not None), None)
+
+
+def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "") -> Checked:
+    """`name` is what the body is called; "" = detected, and the format's own profile. Raises NotARequest, UnknownFormat, UnknownProfile."""
+    format_ = format_named(format_name or request_detection.format_of(data))
+    stored = next(iter(format_.read([Record(name, Cell(data, "file"))])))
+    case = case_of(stored.conversation, format_.default_reader)
+    case_findings = tuple(findings(case, RULES))
+    if len(stored.conversation.chunks) <= LARGEST:
+        case_findings = suggested(case, case_findings, stored)
+    profile_name = profile_name or format_.default_profile
+    prompt, _ = judged(case.reading, case.conversation, profile_name, format_.default_projection)
+    verdicts = profile_verdicts(case, format_.default_projection)
+    if len(stored.conversation.chunks) > LARGEST:
+        problem = f"A body of more than {LARGEST} blocks is judged here and repaired by the command `repair FILE --for {profile_name} --out PATH`."
+        return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, None, None, problem)
+    recommendation = sequence(case, case_findings, profile_name, format_.default_projection)
+    repair, problem = None, recommendation.why_not
+    strategies = recommendation.candidate.strategies
+    if strategies:
+        names = tuple(strategy.name for strategy in strategies)
+        mode = format_.modes[0].name
+        edits, effective = compose_effective(case, strategies)
+        plan = Plan(name, stored.conversation.native_id, mode, names, safety_of(effective), digest(stored), edits)
+        try:
+            repair = preview(case, stored, format_, plan, effective, format_.default_projection, profile_name)
+        except NothingToDo:
+            pass
+        except (WriteRefused, EditMismatch) as refusal:
+            problem = str(refusal)
+    return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, recommendation, repair, problem)

@@ -1,0 +1,109 @@
+"""A plan as `repair --json` has it: what is approved, what it changes, and the findings and verdicts before and after."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from inspector.conversation.edits import Insert, Remove, Replace, Set
+from inspector.conversation.model import Chunk
+from inspector.planning.preview import DiffRow, Preview
+from inspector.planning.suggested import suggested
+from inspector.presentation.conversation.scan import finding_report
+from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair.observed_rejection import profiles_report
+from inspector.presentation.visible import size, visible
+from inspector.programs.formats import Change
+
+_ROWS = (
+    ("inserted", "inserted"),
+    ("removed", "removed"),
+    ("changed", "changed"),
+    ("reindexed", "renumbered (content identical)"),
+    ("same", "unchanged"),
+)
+
+
+def summary(preview: Preview) -> str:
+    """What the plan does to the conversation and to the records of its store, counted from the rows and bytes that it shows, so that it cannot contradict them."""
+    return f"{chunks_summary(preview.rows)}{facts_summary(preview)}; {records_summary(preview.changes)}"
+
+
+def chunks_summary(rows: Sequence[DiffRow]) -> str:
+    """`1 chunk inserted, 4 renumbered (content identical), 9 unchanged`."""
+    ops = Counter(row.op for row in rows)
+    counted = [(ops[op], words) for op, words in _ROWS if ops[op]]
+    parts = [
+        f"{_first(number, 'chunk', 'chunks') if place == 0 else f'{number:,}'} {words}" for place, (number, words) in enumerate(counted)
+    ]
+    return ", ".join(parts) or "no chunks"
+
+
+def facts_summary(preview: Preview) -> str:
+    """`, 1 value of the conversation set (counter)`, or nothing."""
+    names = [edit.field for edit in preview.plan.edits if isinstance(edit, Set)]
+    return f", {_first(len(names), 'value', 'values')} of the conversation set ({visible(', '.join(names[:5]))})" if names else ""
+
+
+def records_summary(changes: Sequence[Change]) -> str:
+    """`2 records inserted, 5 replaced, 1 removed, 1.2 KB written`; a part of a record that conversations share counts by itself."""
+    parts = []
+    for singular, plural, is_shared in (("record", "records", False), ("part of a shared record", "parts of shared records", True)):
+        acts = Counter(_act(change) for change in changes if bool(change.element) is is_shared)
+        counted = [(acts[act], act) for act in ("inserted", "replaced", "removed") if acts[act]]
+        parts += [
+            f"{_first(number, singular, plural) if place == 0 else f'{number:,}'} {act}" for place, (number, act) in enumerate(counted)
+        ]
+    written = sum(len(change.after.data) for change in changes if change.after is not None)
+    return ", ".join([*parts, f"{size(written)} written"])
+
+
+def _first(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
+
+
+def _act(change: Change) -> str:
+    return "inserted" if change.before is None else "removed" if change.after is None else "replaced"
+
+
+def plan_report(oid: str, preview: Preview) -> Json:
+    return {
+        "conversation": oid,
+        **json_fields(preview, "base_digest=plan.base_digest plan_digest=digest mode=plan.mode safety=plan.safety cost warnings"),
+        "edits": list(_edits(preview)),
+        "findings_before": [finding_report(finding) for finding in suggested(preview.before.case, preview.before.findings)],
+        "findings_after": [finding_report(finding) for finding in suggested(preview.after.case, preview.after.findings)],
+        "profiles": profiles_report(preview),
+        "diff": preview.text_diff,
+        "request": request_report(preview),
+    }
+
+
+def request_report(preview: Preview) -> Json:
+    """What the plan is computed again from; `source` and `traces` are those of the first computation, and `options` all else that its digest covers."""
+    return {
+        "source": preview.plan.source,
+        **json_fields(preview.before, "format=case.conversation.format"),
+        **json_fields(preview.plan, "native_id=conversation strategies mode"),
+        **json_fields(preview.before, "reader=case.reading.reader projection=prompt.projection profile=judgement.profile"),
+        "options": dict(preview.plan.options),
+        "traces": preview.before.case.trace is not None,
+    }
+
+
+def _edits(preview: Preview) -> Iterator[Json]:
+    """`seq` is the row's number before, of an inserted row the number that it gets."""
+    inserted = iter([row.after for row in preview.rows if row.op == "inserted" and row.after is not None])
+    for edit in preview.plan.edits:
+        match edit:
+            case Insert(_, chunk):
+                written = next(inserted, chunk)
+                yield {"op": "insert", "seq": written.seq, "before": None, "after": _chunk(written)}
+            case Remove(chunk):
+                yield {"op": "remove", "seq": chunk.seq, "before": _chunk(chunk), "after": None}
+            case Replace(old, new):
+                yield {"op": "replace", "seq": old.seq, "before": _chunk(old), "after": _chunk(new)}
+            case Set(_, name, before, after):
+                yield {"op": "set", "seq": None, "before": {name: before}, "after": {name: after}}
+
+
+def _chunk(chunk: Chunk) -> Json:
+    return json_fields(chunk, "role msgIdx=msg_idx chunkIdx=chunk_idx kind") | {"payload": dict(chunk.payload)}

@@ -1,0 +1,149 @@
+"""One event of a stream: its bytes, where they were cut, what it says, and the events around it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from inspector.presentation.stream import words as stream_words
+from inspector.streams.model import End, Exchange, Frame, ObservedEvent, Read, Side
+from inspector.streams.run import run
+from inspector.text import jsontext
+
+BEFORE, AFTER = 4, 12
+"""Events around the one that is shown."""
+SHOWN = 20_000
+"""Bytes of an event that are shown; all of them can be downloaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    event: int
+    at: float | None
+    kind: str
+    summary: str
+    text: str
+    state: str
+    is_wrong: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """`cuts`: places within the event's bytes at which a new read began. `reads`: numbers of the reads that it came in, of its side, from 1 on."""
+
+    side: Side
+    frame: Frame
+    state: str
+    before: str
+    summary: str
+    says: tuple[tuple[str, str], ...]
+    wrong: tuple[str, ...]
+    data: bytes
+    cuts: tuple[int, ...]
+    reads: tuple[int, int]
+    near: tuple[Neighbor, ...]
+    has_next: bool
+
+    @property
+    def size(self) -> int:
+        return self.frame.end - self.frame.start
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The bytes as text, divided where a new read began; what is no UTF-8 shows as escapes."""
+        places = [0, *self.cuts, len(self.data)]
+        return tuple(self.data[start:end].decode("utf-8", "backslashreplace") for start, end in pairwise(places))
+
+    @property
+    def is_cut(self) -> bool:
+        return self.size > len(self.data)
+
+
+def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
+    """None where there is no such event. Reads the side up to a little after it."""
+    near: list[Neighbor] = []
+    event: tuple[ObservedEvent, str] | None = None
+    before, has_next = "start", False
+    if side not in exchange.sides:
+        return None
+    for observed in run(exchange, side):
+        index = observed.frame.index
+        if index > number + AFTER:
+            has_next = True
+            break
+        if index >= number - BEFORE:
+            near.append(_neighbor(observed))
+        if index == number:
+            event = (observed, before)
+        before = observed.state
+    if event is None:
+        return None
+    observed, before = event
+    frame = observed.frame
+    data, cuts, reads = _bytes(exchange, side, frame)
+    kind, words, text = stream_words.event_words(observed)
+    return EventView(
+        side,
+        frame,
+        observed.state,
+        before,
+        stream_words.cell_words(kind, 1, len(text), words, {}, None),
+        tuple(_says(observed)),
+        tuple(violation.text for violation in observed.violations),
+        data,
+        cuts,
+        reads,
+        tuple(near),
+        has_next or bool(near and near[-1].event > number),
+    )
+
+
+def event_bytes(exchange: Exchange, side: Side, number: int) -> Iterator[bytes] | None:
+    """Exactly the bytes of an event, in pieces; None where there is no such event."""
+    if side not in exchange.sides:
+        return None
+    frame = next((observed.frame for observed in run(exchange, side) if observed.frame.index >= number), None)
+    if frame is None or frame.index != number:
+        return None
+    return (piece for _, _, piece in _slices(exchange, side, frame))
+
+
+def _neighbor(observed: ObservedEvent) -> Neighbor:
+    kind, words, text = stream_words.event_words(observed)
+    summary = stream_words.cell_words(kind, 1, len(text), words, {}, None)
+    return Neighbor(observed.frame.index, observed.frame.at, kind, summary, text[:80], observed.state, bool(observed.violations))
+
+
+def _says(observed: ObservedEvent) -> Iterator[tuple[str, str]]:
+    for delta in observed.deltas[:20]:
+        value = jsontext.compact(dict(delta.value))[:400] if delta.value else ""
+        words = [delta.name[:200], delta.call_id[:200], delta.text[:400], value]
+        yield delta.means.value, " · ".join(word for word in words if word)
+
+
+def _slices(exchange: Exchange, side: Side, frame: Frame) -> Iterator[tuple[int, int, bytes]]:
+    """(number of the read, place in the event, bytes) of what the event came in."""
+    at = number = 0
+    for happening in exchange.happenings():
+        if isinstance(happening, End) or happening.side is not side:
+            continue
+        number += 1
+        yield from _slice(happening, at, number, frame)
+        at += len(happening.data)
+        if at >= frame.end:
+            return
+
+
+def _slice(read: Read, at: int, number: int, frame: Frame) -> Iterator[tuple[int, int, bytes]]:
+    start, end = max(frame.start - at, 0), min(frame.end - at, len(read.data))
+    if start < end:
+        yield number, at + start - frame.start, read.data[start:end]
+
+
+def _bytes(exchange: Exchange, side: Side, frame: Frame) -> tuple[bytes, tuple[int, ...], tuple[int, int]]:
+    data, cuts, reads = bytearray(), list[int](), (0, 0)
+    for number, place, piece in _slices(exchange, side, frame):
+        reads = (reads[0] or number, number)
+        if place and place < SHOWN and exchange.keeps_reads and len(cuts) < 200:
+            cuts.append(place)
+        data += piece[: max(0, SHOWN - len(data))]
+    return bytes(data), tuple(cuts), reads

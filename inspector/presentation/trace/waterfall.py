@@ -1,0 +1,236 @@
+"""The spans of a trace as rows, each turn on its own time axis, with the stored chunks that a span wrote."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from inspector.conversation.model import Chunk
+from inspector.presentation.clock import moment
+from inspector.presentation.trace import span_words
+from inspector.text import jsontext
+from inspector.traces.model import Span, Step, Trace, TraceRecord, Turn
+from inspector.traces.written import StoredRows, written
+
+AXIS = 1000
+"""Width of the time axis in units of the drawing."""
+
+_SHORTEST = 4
+
+Extent = tuple[int, int]
+"""First and last moment of a turn, epoch milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A log record."""
+
+    record: TraceRecord
+
+    @property
+    def clock(self) -> str:
+        return span_words.clock(self.record.timestamp)
+
+    @property
+    def text(self) -> str:
+        return span_words.text(self.record.message or self.record.name, 1500)
+
+    @property
+    def attributes(self) -> tuple[tuple[str, str], ...]:
+        return span_words.attributes(self.record.attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRow:
+    """One span; `x` and `width` are on the axis of the turn, `seqs` are the chunks that it wrote.
+
+    `words` say what it did and how it ended, `problems` what went wrong or is unknown.
+    """
+
+    span: Span
+    depth: int
+    x: float
+    width: float
+    words: tuple[str, ...]
+    problems: tuple[str, ...]
+    seqs: tuple[int, ...] = ()
+    step: Step | None = None
+
+    @property
+    def name(self) -> str:
+        return f"step {self.step.index}" if self.step else span_words.label(self.span)
+
+    @property
+    def kind(self) -> str:
+        return span_words.kind(self.span)
+
+    @property
+    def clock(self) -> str:
+        return span_words.clock(self.span.start)
+
+    @property
+    def day(self) -> str:
+        return moment(self.span.start)
+
+    @property
+    def duration(self) -> int | None:
+        """In milliseconds; None where it is unknown."""
+        closed, opened = self.span.closed, self.span.opened
+        if closed is None:
+            return None
+        if closed.duration_ms is not None:
+            return closed.duration_ms
+        return max(closed.timestamp - opened.timestamp, 0) if opened else None
+
+    @property
+    def lasted(self) -> str:
+        return "unknown" if self.duration is None else span_words.lasted(self.duration)
+
+    @property
+    def indent(self) -> str:
+        return f"d{min(self.depth, 6)}"
+
+    @property
+    def attributes(self) -> tuple[tuple[str, str], ...]:
+        return span_words.attributes(self.span.attributes)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        records = (self.span.opened, self.span.closed)
+        return tuple(span_words.text(jsontext.compact(dict(link))) for record in records if record for link in record.links)
+
+    @property
+    def logs(self) -> tuple[LogLine, ...]:
+        return tuple(map(LogLine, self.span.logs))
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRows:
+    """`gap` is the time since the turn before in words, "" for the first; `number` counts from 1."""
+
+    number: int
+    turn: Turn
+    extent: Extent
+    gap: str
+    rows: tuple[SpanRow, ...]
+
+    @property
+    def day(self) -> str:
+        return moment(self.extent[0])
+
+    @property
+    def lasted(self) -> str:
+        return span_words.lasted(self.extent[1] - self.extent[0])
+
+    @property
+    def state(self) -> str:
+        return self.turn.span.state if self.turn.span else "not recorded"
+
+
+def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
+    rows, by_step = StoredRows(chunks), written(trace, chunks)
+    extents = [_extent(turn) for turn in trace.turns]
+    return tuple(
+        TurnRows(
+            place + 1,
+            turn,
+            extents[place],
+            _gap(extents[place - 1][1], extents[place][0]) if place else "",
+            tuple(_rows(turn, extents[place], rows, by_step)),
+        )
+        for place, turn in enumerate(trace.turns)
+    )
+
+
+def lane(trace: Trace) -> tuple[SpanRow, ...]:
+    """Spans outside of turns: repairs by the loader, cache warming, compaction. Hours apart, so they have no axis."""
+    return tuple(SpanRow(span, depth, 0, 0, span_words.words(span), span_words.problems(span)) for span, depth in _flat(trace.lane))
+
+
+def headline(trace: Trace) -> str:
+    """The headline of the page."""
+    steps = trace.steps()
+    counted = (
+        (len(trace.turns), "turn"),
+        (len(steps), "step"),
+        (sum(len(step.requests) for step in steps), "request"),
+        (sum(len(step.tool_calls) for step in steps), "tool call"),
+    )
+    counts = ", ".join(span_words.count(number, word) for number, word in counted)
+    missing = sum(step.request is None for step in steps)
+    half = sum(span.state != "complete" for span, _, _ in spans(trace))
+    if missing:
+        return (
+            f"{counts} observed; the request of {span_words.count(missing, 'step')} is not recorded, which is not the same as no request."
+        )
+    if half:
+        return f"{counts} observed; of {span_words.count(half, 'span')} only one end is recorded, the rest is unknown."
+    return f"{counts} observed; every span was opened and closed."
+
+
+def spans(trace: Trace) -> Iterator[tuple[Span, str, str]]:
+    """Every span once, with its place in words (`turn 3, step 1`) and the id of the step that it is or is a part of, or ""."""
+    for number, turn in enumerate(trace.turns, 1):
+        owners = {id(span): step for step in turn.steps for span in (step.span, *step.span.children)}
+        for span, _ in _flat(_roots(turn)):
+            step = owners.get(id(span))
+            yield span, f"turn {number}, step {step.index}" if step else f"turn {number}", step.step_id if step else ""
+    for span, _ in _flat(trace.lane):
+        yield span, "outside of turns", ""
+
+
+def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
+    """(what had this body, step id or "") for each span and log line that did; empty where the body is not of this trace."""
+    owners: list[tuple[str, str]] = []
+    logs = list(trace.logs)
+    for span, place, step_id in spans(trace):
+        logs += span.logs
+        if any(record and record.body == digest for record in (span.opened, span.closed)):
+            owners.append((f"{place}, {span_words.label(span)} of {moment(span.start)}", step_id))
+    return owners + [(f"log line of {moment(record.timestamp)}", "") for record in logs if record.body == digest]
+
+
+def _rows(turn: Turn, extent: Extent, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[SpanRow]:
+    steps = {id(step.span): step for step in turn.steps}
+    attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
+    for span, depth in _flat(_roots(turn)):
+        step = steps.get(id(span))
+        stored = by_step.get(step.step_id, ()) if step else rows.of_call(turn, span) if span.name == "tool-call" else ()
+        words, problems = span_words.words(span, attempts.get(id(span))), span_words.problems(span, step)
+        yield SpanRow(span, depth, *_bar(span, extent), words, problems, tuple(chunk.seq for chunk in stored), step)
+
+
+def _roots(turn: Turn) -> list[Span]:
+    """The turn's own span first, which leads to its descendants; then the other roots."""
+    own = [turn.span] if turn.span else []
+    return [*own, *sorted([*(step.span for step in turn.steps), *turn.other], key=lambda span: span.start)]
+
+
+def _flat(roots: Sequence[Span]) -> Iterator[tuple[Span, int]]:
+    """Spans from the top, each once, with their depth; children are in order of start."""
+    seen_ids: set[int] = set()
+    stack = [(span, 0) for span in reversed(roots)]
+    while stack:
+        span, depth = stack.pop()
+        if id(span) not in seen_ids:
+            seen_ids.add(id(span))
+            yield span, depth
+            stack += [(child, depth + 1) for child in reversed(span.children)]
+
+
+def _extent(turn: Turn) -> Extent:
+    times = [time for span, _ in _flat(_roots(turn)) for time in (span.start, span.end) if time is not None]
+    return (min(times), max(times)) if times else (0, 0)
+
+
+def _gap(end: int, start: int) -> str:
+    if start >= end:
+        return f"{span_words.lasted(start - end)} later"
+    return f"began {span_words.lasted(end - start)} before the last record of the turn above"
+
+
+def _bar(span: Span, extent: Extent) -> tuple[float, float]:
+    """A span that was never closed reaches to the end of the axis."""
+    first, last = extent
+    scale = AXIS / max(last - first, 1)
+    x = min((span.start - first) * scale, AXIS - _SHORTEST)
+    end = ((last if span.end is None else span.end) - first) * scale
+    return round(x, 1), round(max(end - x, _SHORTEST), 1)

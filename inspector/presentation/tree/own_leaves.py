@@ -1,0 +1,37 @@
+"""The leaf that each reader of a format takes by itself, where nobody chose one: programs differ, and the last line is not always it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from inspector.conversation.model import Conversation
+from inspector.conversation.tree import LEAF, PATH
+from inspector.presentation.tree.model import counted
+from inspector.readers.catalogue import clients, reader
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLeaf:
+    """Readers with one path. `leaf` is the id of its last entry, "" where nothing is on it; `line` is counted as the tree view counts."""
+
+    readers: tuple[str, ...]
+    leaf: str
+    line: int | None
+    reached: int
+
+
+def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
+    """In the order of the catalogue, readers that reach the same entries together. Each path through the tree is walked once."""
+    unchosen = replace(tree, facts={name: fact for name, fact in tree.facts.items() if name != LEAF})
+    walks: dict[Callable[[Conversation], Conversation], tuple[str, ...]] = {}
+    for name in clients(format_name):
+        if (path := reader(name).path) is not None:
+            walks[path] = (*walks.get(path, ()), name)
+    leaves: dict[tuple[str, ...], OwnLeaf] = {}
+    for path, readers in walks.items():
+        conversation = path(unchosen)
+        keys = tuple(key for key, _ in groupby(chunk.key.rpartition(".")[0] for chunk in conversation.chunks))
+        line = (conversation.chunks[-1].msg_idx or 0) + counted(format_name)[1] if conversation.chunks else None
+        before = leaves[keys].readers if keys in leaves else ()
+        leaves[keys] = OwnLeaf((*before, *readers), conversation.fact(PATH) or "", line, len(keys))
+    return tuple(leaves.values())

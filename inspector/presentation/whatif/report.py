@@ -1,0 +1,38 @@
+"""What `whatif --json` and the page's `.json` twin contain, in the shape that scripts rely on."""
+
+from collections.abc import Iterable
+
+from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.whatif.differences import Difference, Summary
+from inspector.rules.base import Finding
+
+SEQS = 50
+_TALLIES = ("differ", "become_sendable", "better", "worse", "merged", "refused")
+
+
+def summary_report(summary: Summary) -> Json:
+    return {
+        **json_fields(summary, "reader_a reader_b conversations"),
+        **{name: json_fields(getattr(summary, name), "count examples") for name in _TALLIES},
+    }
+
+
+def difference_report(oid: str, native_id: str, difference: Difference) -> Json:
+    """`first` is null where both read the same messages; `still_merged` holds the first 50 seqs."""
+    return {
+        "id": oid,
+        "native_id": native_id,
+        **json_fields(difference, "reader_a reader_b differs messages_stored"),
+        "messages_read": json_fields(difference, "a=messages_a b=messages_b"),
+        "first": None if difference.first is None else json_fields(difference.first, "message=number a b"),
+        "sendable": json_fields(difference, "a=sendable_a b=sendable_b"),
+        "verdict": json_fields(difference, "a=verdict_a b=verdict_b"),
+        **json_fields(difference, "better worse"),
+        "still_merged": list(difference.still_merged[:SEQS]),
+        "findings_gone": _findings(difference.go),
+        "findings_come": _findings(difference.come),
+    }
+
+
+def _findings(findings: Iterable[Finding]) -> list[Json]:
+    return [json_fields(finding, "code rule severity seqs") for finding in findings]
