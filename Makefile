@@ -46,8 +46,8 @@ judges: $(DEV) ## Install the real judges of histories (npm, pip) and ask them a
 	@$(PY) -m pytest -m judges -rs tests/judges $(ARGS)
 
 programs: $(DEV) ## Install the programs that keep sessions (npm, 1 GB) and let them read again; INSPECTOR_PROGRAMS=FOLDER
-	@sh tests/programs/install.sh
-	@$(PY) -m pytest -m programs -rs tests/programs $(ARGS)
+	@sh tests/published_programs/install.sh
+	@$(PY) -m pytest -m programs -rs tests/published_programs $(ARGS)
 
 faults: $(DEV) ## Kill, cut and fill the disk at every write of a repair and its undo (a C compiler; half an hour)
 	@$(PY) -m tests.faults.run $(ARGS)

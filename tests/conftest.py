@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+# Modules there assert for many tests: a failure shows both values, as in a test.
+pytest.register_assert_rewrite("tests.strategies", "tests.programs")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     from django.core.management import call_command

@@ -1,6 +1,6 @@
 """Writes the reference pages in docs/reference/ from the catalogues, the commands and the settings: `make reference`.
 
-Each page is computed as a whole and never edited by hand; tests/test_reference.py fails when a page in the repository differs from the computed one.
+Each page is computed as a whole and never edited by hand; tests/docs/test_reference.py fails when a page in the repository differs from the computed one.
 """
 
 import argparse

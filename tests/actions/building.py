@@ -12,7 +12,7 @@ from inspector.actions.import_source import Imported, import_targets
 from inspector.actions.planning import request_for
 from inspector.actions.propose_repair import propose_repair
 from inspector.models import Conversation, Repair, loading
-from tests.core.append import A, Store, T, U, er, tc, tr
+from tests.programs.dispatch.appended_stores import A, Store, T, U, er, tc, tr
 from tests.sources.stores import Value, everything, make
 
 __all__ = ["A", "Store", "T", "U", "Value", "er", "everything", "make", "tc", "tr"]

@@ -17,7 +17,7 @@ from inspector.demo.dispatch_incident import CONVERSATION, trace_records
 from inspector.models import AuditEntry, Conversation, Record, RepairChange, Revision, Source, TraceRecord, loading
 from inspector.readers.catalogue import UnknownReader, reader
 from tests.actions.building import WHO, bring, imported, merged
-from tests.core.append import Store, U
+from tests.programs.dispatch.appended_stores import Store, U
 
 # Of letters in no order: an index packs what repeats, and takes it then.
 LONG = "".join(random.Random(6).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=100_000))

@@ -21,11 +21,11 @@ from inspector.models import Repair
 from inspector.sources import stores
 from tests.actions.test_gbrain_repair import LEDGER, SEVEN, everything, indexes, put, repair
 from tests.commands.running import run, run_in_process
-from tests.core.test_strategies_gbrain import DAMAGED
 from tests.postgres.fixtures import _postgres, database, server  # noqa: F401
 from tests.postgres.making import asked
 from tests.postgres.making import run as sql
 from tests.postgres.server import Server
+from tests.programs.gbrain.strategies.repaired_jobs import DAMAGED
 
 pytestmark = [pytest.mark.django_db]
 TAKES = "UPDATE minion_jobs SET status = 'active', lock_token = 'w', lock_until = now() + interval '1 minute' WHERE id = 7"

@@ -14,11 +14,11 @@ from django.test import Client
 from inspector.models import AuditEntry, Conversation, Repair, RepairChange, Source
 from inspector.programs.gbrain.readers import VERSIONS
 from tests.commands.running import Ran, run
-from tests.core.test_strategies_gbrain import DAMAGED
-from tests.gbrain_rows import AB, ASKED, ROWS, A, Case, Run, call, text
 from tests.postgres.fixtures import _postgres, database, server  # noqa: F401
 from tests.postgres.making import asked
 from tests.postgres.making import run as sql
+from tests.programs.gbrain.conformance_rows import AB, ASKED, ROWS, A, Case, Run, call, text
+from tests.programs.gbrain.strategies.repaired_jobs import DAMAGED
 
 pytestmark = [pytest.mark.django_db]
 TABLES = ("minion_jobs", "subagent_messages", "subagent_tool_executions", "subagent_rate_leases", "config")

@@ -21,8 +21,8 @@ from inspector.models import Conversation, Repair, loading
 from inspector.sources import stores
 from tests.actions.building import WHO, again, applied, approved, everything, imported, merged
 from tests.commands.running import run
-from tests.core.test_strategies_rollouts import ERA_B, PARENT, call, line, session, text
-from tests.formats.rollouts_files import write
+from tests.programs.rollouts.session_files import write
+from tests.programs.rollouts.strategies.repaired_sessions import ERA_B, PARENT, call, line, session, text
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from inspector.actions.import_source import import_targets
 from tests.actions.building import A, Store, U, er, imported, tc
-from tests.core.append import appended
-from tests.formats.session_files import header, lines, u
+from tests.programs.dispatch.appended_stores import appended
+from tests.programs.pi_openclaw.session_files import header, lines, u
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

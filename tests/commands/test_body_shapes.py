@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.commands.running import run
-from tests.evidence import evidence
+from tests.profiles.evidence import evidence
 
 CLAUDE = {"model": "claude-opus-4-8", "max_tokens": 99}
 ASK = {"role": "user", "content": [{"type": "text", "text": "x"}]}

@@ -9,7 +9,7 @@ from django.test import Client
 
 from inspector.models import Conversation, Repair
 from tests.commands.running import run
-from tests.formats.session_files import a, call, header, lines, r, text, u
+from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 
 pytestmark = pytest.mark.django_db
 MODES = ("replay-suffix", "insert-and-reparent", "new-session")

@@ -9,8 +9,8 @@ import pytest
 from inspector.demo import gbrain_incident
 from tests.actions.test_gbrain_repair import LEDGER, everything, indexes, put, repair, store  # noqa: F401
 from tests.commands.running import run
-from tests.core.test_strategies_gbrain import DAMAGED
 from tests.postgres.fixtures import _postgres, database, server  # noqa: F401
+from tests.programs.gbrain.strategies.repaired_jobs import DAMAGED
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from inspector.models import Conversation, Repair, loading
 from tests.commands.running import Ran, run
-from tests.formats.session_files import ID, a, call, header, lines, text, u
+from tests.programs.pi_openclaw.session_files import ID, a, call, header, lines, text, u
 
 pytestmark = pytest.mark.django_db
 BROKEN = lines(header(), u("u1", None, "list it"), a("a1", "u1", text("well"), call("c1")), u("u2", "a1", "and?"))

@@ -8,7 +8,7 @@ from django.test import Client
 
 from inspector.models import Conversation
 from tests.commands.running import run, run_in_process
-from tests.evidence import evidence
+from tests.profiles.evidence import evidence
 
 BODY = b"""\xef\xbb\xbf{"model": "claude-opus-4", "max_tokens": 1e3, "messages": [
   {"role": "user", "content": "gr\\u00fc\\u00dfe"},\r

@@ -16,7 +16,7 @@ import pytest
 
 from inspector.sources import sending
 from tests.commands.running import Ran, run
-from tests.formats import rollouts_files as files
+from tests.programs.rollouts import session_files as files
 
 KEY = "sk-ant-test-0123456789"
 VARIABLE = "A_TEST_KEY"

@@ -11,14 +11,14 @@ from typing import Any
 
 from inspector.demo.rollouts_incident import SESSION, incident_files
 from tests.actions.building import broken, merged
-from tests.core.test_strategies_rollouts import CHILD, ERA_B, PARENT
-from tests.core.test_strategies_rollouts import call as rollouts_call
-from tests.core.test_strategies_rollouts import line as rollouts_line
-from tests.core.test_strategies_rollouts import session as rollouts_session
-from tests.core.test_strategies_rollouts import text as rollouts_text
-from tests.formats import session_files as rows
-from tests.formats.rollouts_files import write as write_rollouts
 from tests.postgres.making import dangling
+from tests.programs.pi_openclaw import session_files as rows
+from tests.programs.rollouts.session_files import write as write_rollouts
+from tests.programs.rollouts.strategies.repaired_sessions import CHILD, ERA_B, PARENT
+from tests.programs.rollouts.strategies.repaired_sessions import call as rollouts_call
+from tests.programs.rollouts.strategies.repaired_sessions import line as rollouts_line
+from tests.programs.rollouts.strategies.repaired_sessions import session as rollouts_session
+from tests.programs.rollouts.strategies.repaired_sessions import text as rollouts_text
 from tests.sources.stores import crashed, insert, make
 
 TWICE = (

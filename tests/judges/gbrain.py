@@ -19,7 +19,7 @@ from inspector.projections.base import Prompt
 from inspector.projections.catalogue import projection
 from inspector.readers.catalogue import reader
 from inspector.rules.base import case_of
-from tests.gbrain_rows import ROWS, stored
+from tests.programs.gbrain.conformance_rows import ROWS, stored
 
 NAIVE = "gbrain-naive"
 VERSIONS = (NAIVE, "gbrain-pr1934", "gbrain-head")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.gbrain_rows import BY_NUMBER, ROWS
 from tests.judges import gbrain
 from tests.judges.inquiries import GBRAIN
 from tests.judges.running import OLDEST
+from tests.programs.gbrain.conformance_rows import BY_NUMBER, ROWS
 
 TOLD = GBRAIN.told["histories"]
 SDKS = ("ai-sdk-6", "ai-sdk-7", OLDEST.name)

@@ -18,7 +18,7 @@ from inspector.programs.pi_openclaw.facts import facts_of
 from inspector.projections.catalogue import projection
 from inspector.rules.base import case_of
 from tests.commands.running import run
-from tests.formats.session_files import a, call, entry, header, lines, text, u
+from tests.programs.pi_openclaw.session_files import a, call, entry, header, lines, text, u
 
 USUAL = ANTHROPIC_PROFILE.name
 UNSIGNED = {"type": "thinking", "thinking": "which file?"}

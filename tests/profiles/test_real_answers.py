@@ -1,6 +1,6 @@
 """Bodies and what the provider that they were sent to answered: every file of the folder of evidence, whose README says the answer.
 
-The folder stands outside this repository; fixtures of the same shapes are in the tests of each profile and in tests/formats/test_clean_requests.py.
+The folder stands outside this repository; fixtures of the same shapes are in the tests of each profile and in tests/programs/request_bodies/test_clean_requests.py.
 """
 
 import json

@@ -11,8 +11,8 @@ import pytest
 
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import UNREAD_FILES, Store, read
-from tests.evidence import evidence
-from tests.formats.session_files import a, header, lines, r, u
+from tests.profiles.evidence import evidence
+from tests.programs.pi_openclaw.session_files import a, header, lines, r, u
 
 SESSION = lines(header(), u("1", None), a("2", "1"), r("3", "2", "c"))
 CLAUDE = {"parentUuid": None, "isSidechain": False, "sessionId": "5f1c27d0", "version": "2.1.33", "type": "user", "uuid": "u1"}

@@ -15,8 +15,8 @@ from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.sources import folders, reading
 from inspector.sources.lock_files import SessionLocked
 from inspector.sources.problems import Damaged, InsideStore, Moved, NotAFile, NotAList, NotReadable, NotWritable
-from tests.formats.openclaw_stores import open_store
-from tests.formats.session_files import header, lines, u
+from tests.programs.pi_openclaw.session_files import header, lines, u
+from tests.programs.pi_openclaw.sqlite_stores import open_store
 from tests.sources.stores import run_as_nobody
 
 APPENDS = 600

@@ -14,7 +14,7 @@ from inspector.demo import gbrain_incident
 from inspector.models import Conversation, loading
 from inspector.programs.gbrain.ledger_lane import CELLS_SHOWN
 from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, MESSAGES
-from tests.gbrain_rows import ROWS, Case, Run, call, records, text
+from tests.programs.gbrain.conformance_rows import ROWS, Case, Run, call, records, text
 from tests.views.imported import INCIDENT, example
 
 pytestmark = pytest.mark.django_db

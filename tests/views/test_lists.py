@@ -11,7 +11,7 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, Source
-from tests.formats.session_files import header, lines, u
+from tests.programs.pi_openclaw.session_files import header, lines, u
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.models import Conversation
 from tests.commands.running import run
-from tests.formats.session_files import a, call, entry, header, lines, r, text, u
+from tests.programs.pi_openclaw.session_files import a, call, entry, header, lines, r, text, u
 
 pytestmark = pytest.mark.django_db
 Get = Callable[..., str]

@@ -8,7 +8,7 @@ from inspector.actions.import_source import import_targets
 from inspector.models import Conversation, comparing
 from inspector.models.comparing import difference
 from inspector.presentation.whatif import differences as whatif
-from tests.formats.session_files import a, call, header, lines, u
+from tests.programs.pi_openclaw.session_files import a, call, header, lines, u
 from tests.views.imported import INCIDENT, example
 
 pytestmark = pytest.mark.django_db

@@ -1,6 +1,6 @@
 """gbrain's replay of a subagent run: the 1:1 map, the function of pull request 1934, and the reconciliation that head has since #2820.
 
-Read off gbrain 0.46.28 (01aab110d) and the pull request's commit a3d2291d7, whose function was run over the cases of tests/readers/test_gbrain.py.
+Read off gbrain 0.46.28 (01aab110d) and the pull request's commit a3d2291d7, whose function was run over the cases of tests/programs/gbrain/test_readers.py.
 Nothing here runs a tool: where head would, the reader says so and shows the place as open.
 """
 

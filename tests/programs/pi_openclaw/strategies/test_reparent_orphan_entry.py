@@ -1,0 +1,65 @@
+"""What `reparent-orphan-entry` does to sessions that are trees: the path after it, and what the written file contains."""
+
+import pytest
+
+from inspector.conversation.edits import Safety
+from inspector.rules.base import Severity, findings
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import strategy
+from tests.programs.pi_openclaw.session_files import a, entry, header, lines, text, u
+from tests.programs.pi_openclaw.strategies.repaired_trees import MODES, codes, of, repaired, texts, written
+
+
+def test_an_entry_below_the_header_is_a_root_and_gets_no_other_parent() -> None:
+    session = header()["id"]
+    case = of(entry("custom", "x1", None, customType="ui"), u("u1", session, "one"), a("a1", "u1", text("two")))
+    assert codes(case, Severity.NOTE) == [] and case.reading.warnings == ()
+    assert repaired(case, "reparent-orphan-entry").conversation == case.conversation
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_branch_that_a_dangling_parent_leaves_behind_is_only_a_note(mode: str) -> None:
+    rows = [u("u1", None, "one"), a("a1", "u1", text("two")), u("u2", "gone", "three"), a("a2", "u2", text("four"))]
+    later = written(lines(header(), *rows), ["reparent-orphan-entry"], mode)
+    assert codes(later) == []
+    left = [found for found in findings(later, RULES) if found.code == "TREE101"]
+    assert len(left) == (mode == "replay-suffix") and all("nothing is missing" in found.message for found in left)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_entry_without_parent_in_the_file_goes_on_from_the_one_before_it(mode: str) -> None:
+    rows = [
+        u("u1", None, "one"),
+        a("a1", "u1", text("two")),
+        u("u2", "gone", "three"),
+        a("a2", "u2", text("four")),
+        u("u3", "lost", "five"),
+    ]
+    case = of(*rows)
+    assert texts(case) == ["five"]
+    assert texts(repaired(case, "reparent-orphan-entry")) == ["one", "two", "three", "four", "five"]
+    assert texts(written(lines(header(), *rows), ["reparent-orphan-entry"], mode)) == ["one", "two", "three", "four", "five"]
+    assert Safety.INVENTED in strategy("reparent-orphan-entry").safety and "inferred" in strategy("reparent-orphan-entry").cost
+
+
+def test_an_entry_that_openclaw_rebased_gets_the_parent_that_it_was_read_with() -> None:
+    rows = [u("u1", None, "one"), a("a1", "u1", text("two")), u("u2", "gone", "three"), a("a2", "u2", text("four"))]
+    case = of(*rows, format_name="openclaw", reader="openclaw-2026.9")
+    assert texts(case) == ["one", "two", "three", "four"]
+    final = repaired(case, "reparent-orphan-entry")
+    assert [chunk.parent for chunk in final.conversation.chunks] == [None, "u1", "a1", "u2"]
+
+
+@pytest.mark.parametrize("parent", ["u1", "u2"])
+def test_a_parent_in_a_cycle_leads_nowhere_and_ends_every_search(parent: str) -> None:
+    rows = [u("u1", "u2", "one"), a("u2", "u1", text("two")), u("u3", "gone", "three")]
+    rows[0]["parentId"] = parent
+    assert texts(repaired(of(*rows), "reparent-orphan-entry")) == ["three"]
+
+
+def test_thousands_of_entries_come_back_at_once() -> None:
+    """A long history above a gap, and a gap in front of every entry: nothing recurses."""
+    rows = [u("e0", None, "first"), *(u(f"e{at}", f"e{at - 1}") for at in range(1, 3000)), u("last", "gone", "end")]
+    assert len(repaired(of(*rows), "reparent-orphan-entry").conversation.chunks) == 3001
+    rows = [u("e0", None), *(u(f"e{at}", f"gone{at}") for at in range(1, 3000))]
+    assert len(repaired(of(*rows), "reparent-orphan-entry").conversation.chunks) == 3000
