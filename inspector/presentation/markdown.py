@@ -202,14 +202,14 @@ def _identity(report: Json) -> str:
 
 def _judgement(name: str, judgement: Json) -> str:
     if judgement["sendable"]:
-        return f"{code(name)}: no known rule refuses."
+        return f"{code(name)}: passes all known rules."
     violations = judgement["violations"]
     rows = [
         f"- {code(violation['path'])} {code(violation['id'])} seq {_seqs(violation['seqs'], len(violation['seqs']))}: {prose(violation['text'])}"
         for violation in violations[:5]
     ]
     more = [f"- and {len(violations) - 5} more"] if len(violations) > 5 else []
-    return "\n".join([f"{code(name)} refuses:", "", *rows, *more])
+    return "\n".join([f"{code(name)} rejects:", "", *rows, *more])
 
 
 def _weight(finding: Json) -> str:

@@ -143,9 +143,9 @@ class Judgement:
     @property
     def verdict(self) -> str:
         if self.sendable:
-            return "no known rule refuses"
+            return "passes all known rules"
         first = self.violations[0]
-        return f"refused at {first.path} ({first.id})"
+        return f"rejected at {first.path} ({first.id})"
 
 
 @dataclass(frozen=True, slots=True)

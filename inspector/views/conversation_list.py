@@ -25,9 +25,9 @@ IN_PART_SHOWN = 10
 
 DAMAGED = Q(worst__in=("error", "warning")) | Q(refused=True)
 STATES: dict[str, tuple[str, Q]] = {
-    "damaged": ("damaged or refused", DAMAGED),
+    "damaged": ("damaged or rejected", DAMAGED),
     "silent": ("goes wrong silently", Q(has_silent=True)),
-    "refused": ("refused by the provider", Q(refused=True)),
+    "refused": ("rejected by the provider", Q(refused=True)),
     "healthy": ("nothing found", ~DAMAGED),
 }
 SEVERITY_RANK = Case(

@@ -126,7 +126,7 @@ def test_planning_and_proposing_touch_no_stored_row_and_draw_no_number(store: st
     before = everything(store)
     numbers = asked(store, "SELECT last_value, is_called FROM subagent_messages_id_seq")
     plan = repair(store, *LEDGER, "--plan", "--json")
-    assert plan.status == 0 and plan.json["profiles"]["ai-sdk-6"]["after"] == "no known rule refuses"
+    assert plan.status == 0 and plan.json["profiles"]["ai-sdk-6"]["after"] == "passes all known rules"
     assert everything(store) == before and asked(store, "SELECT last_value, is_called FROM subagent_messages_id_seq") == numbers
 
 
@@ -238,7 +238,7 @@ def test_what_is_recommended_is_written_or_refused_in_one_sentence(database: str
     before = everything(database)
     ran = repair(database, "--for", "ai-sdk-6", "--apply", "--json")
     if ran.status == 0:
-        assert ran.json["profiles"]["ai-sdk-6"]["after"] == "no known rule refuses"
+        assert ran.json["profiles"]["ai-sdk-6"]["after"] == "passes all known rules"
         assert run("undo", ran.json["repair"]).status == 0
     else:
         assert ran.status in (1, 2) and ran.err.count("\n") == 1 and "Traceback" not in ran.err

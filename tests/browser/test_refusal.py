@@ -37,7 +37,7 @@ def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_s
     page.goto(explained)
     expect(page.locator("#do")).to_contain_text("Cost: One synthetic result per call")
     page.get_by_role("link", name="Preview this repair").click()
-    expect(page.locator("body")).to_contain_text("no known rule refuses")
+    expect(page.locator("body")).to_contain_text("passes all known rules")
     page.get_by_role("button", name="Propose this repair").click()
     expect(page.locator("body")).to_contain_text("Rehearsed on a copy")
     assert Repair.objects.get().conversation == session
@@ -51,7 +51,7 @@ def test_the_crash_shows_the_refused_block_in_its_prompt(page: Page, live_server
     page.get_by_role("link", name="Prompt", exact=True).click()
     expect(page.locator("[id='messages.5.content.3']")).to_contain_text("AN-16")
     page.locator(".verdicts").get_by_role("link", name="gemini", exact=False).first.click()
-    expect(page.locator("h1")).to_contain_text("gemini: refused at contents.")
+    expect(page.locator("h1")).to_contain_text("gemini: rejected at contents.")
     assert str(crash.oid) in page.url
 
 
@@ -62,7 +62,7 @@ def test_a_pasted_request_comes_back_repaired(page: Page, live_server: LiveServe
         f'{{"messages":[{{"role":"user","content":"go"}},{{"role":"assistant","content":[{call}]}},{{"role":"user","content":"and?"}}]}}'
     )
     page.get_by_role("button", name="Check", exact=True).click()
-    expect(page.locator("h1")).to_contain_text("refused at messages.1")
+    expect(page.locator("h1")).to_contain_text("rejected at messages.1")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the repaired body").click()
     assert '"tool_result"' in download.value.path().read_text()

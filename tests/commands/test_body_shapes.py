@@ -62,7 +62,7 @@ def test_a_repaired_body_is_read_and_judged_as_the_preview_judged_it(tmp_path: P
     plan, out = repaired(path, profile)
     report = run("scan", out, "--profile", profile, "--json").json
     assert report["source"]["format"] == format_name and plan["warnings"] == []
-    assert plan["profiles"][profile]["after"] == "no known rule refuses" and report["conversations"][0]["profiles"][profile]["sendable"]
+    assert plan["profiles"][profile]["after"] == "passes all known rules" and report["conversations"][0]["profiles"][profile]["sendable"]
 
 
 def test_the_preview_of_a_body_that_was_read_in_another_shape_afterwards(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_plan_changes_and_imports_nothing(tmp_path: Path) -> None:
         "MSG101",
         "TOOL202",
     }
-    assert plan["profiles"] == {"openai-chat": {"before": "refused at messages.1 (OC-2)", "after": "no known rule refuses"}}
+    assert plan["profiles"] == {"openai-chat": {"before": "rejected at messages.1 (OC-2)", "after": "passes all known rules"}}
     assert plan["diff"].startswith(f"--- {CONVERSATION}")
     assert prints(store) == before and not Source.objects.exists()
 

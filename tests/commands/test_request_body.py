@@ -95,7 +95,7 @@ def test_standard_input_is_a_body(tmp_path: Path) -> None:
     assert scanned.status == 1 and "AN-1" in scanned.out
     assert "go on" in run_in_process(database, "show", "-", stdin=BODY).out
     plan = run_in_process(database, "repair", "-", *MEND, "--plan", "--json", stdin=BODY)
-    assert plan.json["profiles"]["anthropic-2026-07"]["after"] == "no known rule refuses"
+    assert plan.json["profiles"]["anthropic-2026-07"]["after"] == "passes all known rules"
     printed = run_in_process(database, "repair", "-", *MEND, "--out", "-", stdin=BODY.replace(b"\\u00fc", b"\\ud800"))
     assert printed.status == 0 and is_mended(printed.out.encode().replace(b"\\ud800", b"\\u00fc"))
     out = tmp_path / "out.json"

@@ -135,7 +135,7 @@ def test_a_repair_says_what_it_does_and_who_did_it() -> None:
         "edits": [],
         "findings_before": [{"code": "MSG101"}, {"code": "TOOL202"}, {"code": "TOOL202"}],
         "findings_after": [],
-        "profiles": {"openai-chat": {"before": "refused at messages.1 (OC-2)", "after": "no known rule refuses"}},
+        "profiles": {"openai-chat": {"before": "rejected at messages.1 (OC-2)", "after": "passes all known rules"}},
         "diff": f"--- a\n+++ b\n-1 user 0.0 text {SECRET}\n+```",
     }
     text = repair_md(plan, {"state": "verified", "proposed by": "@dev", "rejected by": ""})

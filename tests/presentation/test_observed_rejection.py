@@ -28,7 +28,7 @@ REJECTED = (
     '400 {"type":"error","error":{"type":"invalid_request_error","message":"messages.1: `tool_use` ids were found without `tool_result` blocks '
     'immediately after: c1. Each `tool_use` block must have a corresponding `tool_result` block in the next message."}}'
 )
-ACCEPTED = "no known rule refuses"
+ACCEPTED = "passes all known rules"
 FAILED = a("a9", "u9", stopReason="error", errorMessage=REJECTED)
 
 
@@ -54,11 +54,11 @@ def test_a_crash_file_stands_before_the_verdict_on_what_the_program_of_today_mak
     seen = observed(made)
     assert seen is not None and seen.rejection.provider_rule == "AN-16" and "cannot be modified" in seen.rejection.text
     assert [(each.reader, each.before.verdict, each.after.verdict) for each in seen.versions] == [
-        ("rollouts-before-cd8a0c9", "refused at messages.5 (AN-1)", ACCEPTED)
+        ("rollouts-before-cd8a0c9", "rejected at messages.5 (AN-1)", ACCEPTED)
     ]
     told = profiles_report(made)["anthropic-2026-07"]
     assert told["before"] == f"{seen.words}; as rollouts reads it now: {ACCEPTED}" and told["after"] == ACCEPTED
-    assert told["versions"] == {"rollouts-before-cd8a0c9": {"before": "refused at messages.5 (AN-1)", "after": ACCEPTED}}
+    assert told["versions"] == {"rollouts-before-cd8a0c9": {"before": "rejected at messages.5 (AN-1)", "after": ACCEPTED}}
 
 
 def test_the_version_that_failed_may_be_the_chosen_one() -> None:
@@ -118,7 +118,7 @@ def test_command_and_page_show_it(tmp_path: Path, client: Client) -> None:
     how = ("--conversation", SESSION, "--strategy", "insert-interrupted-result", "--plan")
     said = run("repair", tmp_path / "rollouts", *how).out
     assert "observed before: rejected when it was sent (AN-16), recorded at the crash file" in said
-    assert f"as rollouts-before-cd8a0c9 reads it (--reader): refused at messages.5 (AN-1) before, {ACCEPTED} after" in said
+    assert f"as rollouts-before-cd8a0c9 reads it (--reader): rejected at messages.5 (AN-1) before, {ACCEPTED} after" in said
     import_targets([str(tmp_path / "rollouts")], "tester")
     row = Conversation.objects.get(native_id=SESSION)
     page = client.get(f"/conversations/{row.oid}/repairs/new/?strategy=insert-interrupted-result").content.decode()

@@ -121,11 +121,11 @@ def test_stored_results_that_a_repair_made_up_are_told() -> None:
 @pytest.mark.parametrize(
     ("number", "reader", "said"),
     [
-        ("1", "gbrain-naive", "The store is damaged in one place; the next request is refused by ai-sdk-6 at messages.1 (SDK-1)."),
+        ("1", "gbrain-naive", "The store is damaged in one place; the next request is rejected by ai-sdk-6 at messages.1 (SDK-1)."),
         ("4", "gbrain-head", "The store is damaged in one place; a retry would run 'head', if it is registered, before the next request."),
         ("11", "gbrain-head", "Nothing is damaged; a retry returns the stored answer and makes no request."),
-        ("11", "gbrain-naive", "Nothing is damaged; no known rule refuses the next request."),
-        ("8", "gbrain-pr1934", "The store is intact; the next request goes wrong silently: no known rule refuses it."),
+        ("11", "gbrain-naive", "Nothing is damaged; the next request passes all known rules."),
+        ("8", "gbrain-pr1934", "The store is intact; the next request goes wrong silently: it passes all known rules."),
     ],
 )
 def test_the_verdict_says_what_a_retry_does(number: str, reader: str, said: str) -> None:

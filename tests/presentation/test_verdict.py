@@ -37,11 +37,11 @@ def said(text: str, reader: str = "pi-1.5") -> str:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (COMPACTED, "Nothing is damaged; 3 of 5 chunks are read, 2 are before the compaction; no known rule refuses the next request."),
-        (BRANCHED, "Nothing is damaged; 2 of 3 chunks are read, 1 is on other branches; no known rule refuses the next request."),
+        (COMPACTED, "Nothing is damaged; 3 of 5 chunks are read, 2 are before the compaction; the next request passes all known rules."),
+        (BRANCHED, "Nothing is damaged; 2 of 3 chunks are read, 1 is on other branches; the next request passes all known rules."),
         (
             EDITED,
-            "Nothing is damaged; 3 of 4 chunks are read, 1 is left out or replaced on purpose; no known rule refuses the next request.",
+            "Nothing is damaged; 3 of 4 chunks are read, 1 is left out or replaced on purpose; the next request passes all known rules.",
         ),
     ],
 )
@@ -69,6 +69,6 @@ MASKED = """@format anthropic-request
 def test_a_masked_body_is_not_called_whole() -> None:
     assert said(MASKED, "as-sent") == (
         "Telemetry masked the thinking at seq 2, and what was sent is unknown; of the rest, nothing is damaged; "
-        "the next request is refused by anthropic-2026-07 at messages.1.content.0 (AN-17m)."
+        "the next request is rejected by anthropic-2026-07 at messages.1.content.0 (AN-17m)."
     )
     assert said(MASKED.replace("<REDACTED>", "What does <REDACTED> mean?"), "as-sent").startswith("Nothing is damaged; no known rule")

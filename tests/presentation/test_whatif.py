@@ -36,7 +36,7 @@ def test_exact_mends_the_incident(incident: Conversation) -> None:
     assert found.first is not None and (found.first.number, found.first.a, found.first.b) == (1, "user, seq 1-11", "user, seq 1")
     assert found.becomes_sendable and not found.worse and not found.still_merged
     assert found.better == (
-        "the next request is no longer refused by a known rule",
+        "the next request is no longer rejected by a known rule",
         "seq 2, 4-5, 7-8 no longer read as part of the message before",
         "seq 2, 5, 8, 10-11 in the request again",
         "seq 2-3, 5-6, 8-11 sent under the stored role again",
@@ -140,7 +140,7 @@ def test_a_reader_that_loses_what_comes_before_a_missing_parent_is_worse() -> No
 def test_the_way_back_is_worse_in_the_same_places(incident: Conversation) -> None:
     forth, back = beside(incident, "exact"), beside(incident, NOW, "exact")
     assert len(back.worse) == len(forth.better) and not back.better
-    assert back.worse[0] == "the next request is refused at messages.1 (OC-2)"
+    assert back.worse[0] == "the next request is rejected at messages.1 (OC-2)"
     assert back.come == forth.go
 
 
@@ -149,7 +149,7 @@ def test_a_call_that_the_merge_had_hidden_is_refused_once_it_is_sent() -> None:
     history = appended([U("go")], [A("looking", tc("a"))], [U("and?")], [A("done")]).conversation()
     found = beside(history, "exact")
     assert found.sendable_a and not found.sendable_b
-    assert found.worse == ("the next request is refused at messages.1 (OC-1)",)
+    assert found.worse == ("the next request is rejected at messages.1 (OC-1)",)
 
 
 def test_a_loader_that_throws_is_said_once() -> None:

@@ -118,7 +118,7 @@ def test_scan_says_by_which_profile_and_why(tmp_path: Path) -> None:
     file.write_bytes(lines(header(), u("u1", None), answered(UNSIGNED, text("hello"), provider="fireworks", api="anthropic-messages")))
     told = run("scan", file)
     assert "judged as anthropic-compatible, since 'm1' of fireworks over anthropic-messages answers in this session" in told.out
-    assert "no known rule refuses the next request" in told.out
+    assert "the next request passes all known rules" in told.out
     (found,) = run("scan", file, "--json").json["conversations"]
     assert found["judged_by"]["profile"] == "anthropic-compatible" and "fireworks" in found["judged_by"]["why"]
     asked = run("scan", file, "--profile", USUAL)

@@ -40,8 +40,8 @@ def post(client: Client, body: str, status: int = 200, **fields: str) -> str:
 
 def test_a_refused_body_shows_the_place_the_repair_and_stores_nothing(client: Client) -> None:
     text = post(client, json.dumps(LATE))
-    assert "<h1>anthropic-2026-07: refused at messages.1 (AN-1)</h1>" in text and "not valid as a prefix" in text
-    assert "move-results" in text and "no known rule refuses" in text
+    assert "<h1>anthropic-2026-07: rejected at messages.1 (AN-1)</h1>" in text and "not valid as a prefix" in text
+    assert "move-results" in text and "passes all known rules" in text
     assert all(f'/rules/#{each.name}"' in text for each in PROFILES)
     assert not any(model.objects.exists() for model in (Source, Conversation, Record, Payload))
     assert "Nothing is stored" in text
@@ -54,22 +54,22 @@ def test_the_repaired_body_comes_back_as_a_download_and_passes(client: Client) -
     assert answer["Content-Disposition"].startswith("attachment") and answer["Content-Type"] == "application/octet-stream"
     repaired = json.loads(answer.content)
     assert repaired["messages"][2]["content"][0] == RESULT and repaired["model"] == LATE["model"]
-    assert "no known rule refuses</h1>" in post(client, answer.content.decode())
+    assert "passes all known rules</h1>" in post(client, answer.content.decode())
 
 
 def test_an_upload_is_read_byte_for_byte(client: Client) -> None:
     upload = SimpleUploadedFile("r.json", json.dumps(LATE).encode(), "application/json")
-    assert "refused at messages.1" in client.post("/check/", {"file": upload}).content.decode()
+    assert "rejected at messages.1" in client.post("/check/", {"file": upload}).content.decode()
 
 
 def test_a_good_body_needs_nothing_and_downloads_unchanged(client: Client) -> None:
     text = post(client, json.dumps(GOOD))
-    assert "no known rule refuses</h1>" in text and "Nothing to repair" in text
+    assert "passes all known rules</h1>" in text and "Nothing to repair" in text
     assert client.post("/check/", {"body": json.dumps(GOOD), "do": "download"}).content == json.dumps(GOOD).encode()
 
 
 def test_another_profile_can_be_asked_for(client: Client) -> None:
-    assert "<h1>mistral-strict: refused at" in post(client, json.dumps(LATE), profile="mistral-strict")
+    assert "<h1>mistral-strict: rejected at" in post(client, json.dumps(LATE), profile="mistral-strict")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_the_twin_reports_every_profile_and_the_repair(client: Client) -> None:
     assert set(conversation["profiles"]) == {each.name for each in PROFILES}
     assert conversation["profiles"]["anthropic-2026-07"]["violations"][0]["path"] == "messages.1"
     assert report["repaired_by"] == ["move-results"] and json.loads(report["repaired"])["messages"]
-    assert report["repair"]["profiles"]["anthropic-2026-07"]["after"] == "no known rule refuses"
+    assert report["repair"]["profiles"]["anthropic-2026-07"]["after"] == "passes all known rules"
     assert client.get("/check.json").status_code == 405
 
 

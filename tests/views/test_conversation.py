@@ -369,7 +369,7 @@ def test_a_chunk_of_an_old_revision_is_still_there(client: Client, tmp_path: Pat
 
 def test_the_prompt_shows_what_is_sent_what_is_lost_and_where_it_comes_from(client: Client, get: Get, incident: Conversation) -> None:
     page = get(incident, "/prompt/")
-    assert "refused at messages.1 (OC-2)" in page and "dropped by reconcile: the message holds only thinking" in page
+    assert "rejected at messages.1 (OC-2)" in page and "dropped by reconcile: the message holds only thinking" in page
     report = client.get(f"/conversations/{incident.oid}/prompt.json").json()
     assert list(report) == ["messages", "sources", "lost"] and report["messages"][0]["role"] == "user"
     assert {seq for found in report["sources"].values() for seq in found} <= set(range(1, 15)) and report["lost"]
@@ -433,8 +433,8 @@ def test_where_the_reader_fails_nothing_is_said_to_be_sent(get: Get, tmp_path: P
     conversation = again(tmp_path / "a.db")
     page, prompt = get(conversation), get(conversation, "/prompt/")
     assert "nothing: the reader fails" in page and "nothing: no request can be made" in page
-    assert "no known rule refuses" not in page.split("<thead>", 1)[1].split("</thead>", 1)[0]
-    assert "<h1>Nothing is sent: dispatch-legacy cannot open this conversation." in prompt and "no known rule refuses" not in prompt
+    assert "passes all known rules" not in page.split("<thead>", 1)[1].split("</thead>", 1)[0]
+    assert "<h1>Nothing is sent: dispatch-legacy cannot open this conversation." in prompt and "passes all known rules" not in prompt
 
 
 def test_an_id_of_any_length_is_cut_and_says_how_much(get: Get, tmp_path: Path) -> None:
@@ -486,7 +486,7 @@ def test_the_copy_of_a_past_request_says_one_thing_and_leads_back_to_it(client: 
     step = trace.steps()[-2]
     text = client.get(f"/conversations/{incident.oid}.md?step={quote(step.step_id)}").content.decode()
     headline, rest = text.split("\n", 1)
-    assert headline.startswith("**The request of") and "as observed: no known rule refuses. The next one:" in headline
-    assert "no known rule refuses." in rest and f"&step={quote(step.step_id)}" in rest
+    assert headline.startswith("**The request of") and "as observed: passes all known rules. The next one:" in headline
+    assert "passes all known rules." in rest and f"&step={quote(step.step_id)}" in rest
     now = client.get(f"/conversations/{incident.oid}.md").content.decode()
     assert "as observed" not in now.split("\n", 1)[0] and "&step=" not in now

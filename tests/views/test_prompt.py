@@ -74,11 +74,11 @@ def test_a_violation_stands_at_the_block_that_the_provider_points_at(client: Cli
 def test_every_profile_has_its_verdict_and_a_link_that_shows_it(client: Client, incident: Conversation) -> None:
     said = verdicts(prompt(client, incident))
     assert set(said) == {each.name for each in PROFILES}
-    assert said["openai-chat"] == "refused at messages.1 (OC-2)"
+    assert said["openai-chat"] == "rejected at messages.1 (OC-2)"
     for name, words_said in said.items():
         page = prompt(client, incident, f"?profile={name}")
         assert f"<h1>{name}: " in page
-        assert ("no known rule refuses" in page[: page.index("</h1>")]) == words_said.startswith("sendable")
+        assert ("passes all known rules" in page[: page.index("</h1>")]) == words_said.startswith("sendable")
 
 
 def test_a_wire_shape_brings_a_profile_along_and_a_profile_its_shape(client: Client, incident: Conversation) -> None:
@@ -97,7 +97,7 @@ def test_a_strategy_is_tried_and_nothing_is_written(client: Client, incident: Co
     page = prompt(client, incident, "?strategy=renumber-messages")
     note = words(page)
     assert "tried in memory and written nowhere" in note and "14 renumbered; 8 messages instead of 3" in note
-    assert "openai-chat: no known rule refuses, before: refused at messages.1 (OC-2)" in note
+    assert "openai-chat: passes all known rules, before: rejected at messages.1 (OC-2)" in note
     assert "/repairs/new/?strategy=renumber-messages" in page
     assert (tmp_path / "dispatch.db").read_bytes() == before
     assert len(client.get(f"/conversations/{incident.oid}/prompt.json?strategy=renumber-messages").json()["messages"]) == 8
@@ -111,7 +111,7 @@ def test_what_a_strategy_removes_stays_visible(client: Client, incident: Convers
 def test_readers_and_strategies_are_compared(client: Client, incident: Conversation) -> None:
     page = prompt(client, incident)
     table = words(page[page.index("<h2>Under each reader") : page.index("</details>")])
-    assert "exact 8 sendable" in table and "dispatch-legacy shown 3 refused at messages.1 (OC-2)" in table
+    assert "exact 8 sendable" in table and "dispatch-legacy shown 3 rejected at messages.1 (OC-2)" in table
     assert "renumber-messages safe 14 sendable" in table
 
 
@@ -153,9 +153,9 @@ def test_hostile_content_is_shown_and_does_nothing(client: Client, tmp_path: Pat
 def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client, incident: Conversation) -> None:
     page = client.get(f"/conversations/{incident.oid}/").content.decode()
     line = words(page[page.index('<p class="stands">') : page.index("</p>", page.index('<p class="stands">'))])
-    assert re.search(r"refused from seq 12 by openai-chat", line) and "no known rule refuses for" in line
+    assert re.search(r"rejected from seq 12 by openai-chat", line) and "passes all known rules for" in line
     assert all(each.name in line for each in PROFILES)
-    assert '<rect class="refusal mine"' in page and "refused from seq 12 by openai-chat" in page
+    assert '<rect class="refusal mine"' in page and "rejected from seq 12 by openai-chat" in page
 
 
 def test_a_profile_that_refuses_offers_its_repair_or_says_why_there_is_none(

@@ -53,7 +53,7 @@ def test_the_list_says_what_each_source_holds(client: Client, tmp_path: Path, dj
         store(tmp_path / f"{number}.db", rows("one", MERGED))
     with django_assert_max_num_queries(5):
         text = client.get("/sources/").content.decode()
-    assert "6 conversations" in text and "5 damaged or refused" in text and "55 trace records" in text and "never: a trace" in text
+    assert "6 conversations" in text and "5 damaged or rejected" in text and "55 trace records" in text and "never: a trace" in text
 
 
 def test_keys_that_nobody_knows_are_said_and_the_file_is_not_called_damaged(client: Client, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class Command(AnsweringCommand):
 
     help = (
         "Shows the whole request that a history makes, repaired where strategies are named, and sends nothing. With --send it is sent once, with your own key: "
-        "exit status 0 accepted or shown, 1 refused by the provider, 2 no verdict."
+        "exit status 0 accepted or shown, 1 rejected by the provider, 2 no verdict."
     )
 
     def declare(self, parser: CommandParser) -> None:

@@ -98,7 +98,7 @@ class Command(AnsweringCommand):
             ("get better", summary.better),
             ("get worse", summary.worse),
             ("stay merged", summary.merged),
-            ("are refused even so", summary.refused),
+            ("are rejected even so", summary.refused),
         ):
             self.say(f"  {tally.count:>7,} {words}{_examples(tally)}")
         changed = [row for row in compared if row[2].differs]

@@ -108,7 +108,7 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
     if case.running:
         return "a turn is running, so its open end is not judged"
     if not judgement.sendable:
-        return f"the next request is refused by {judgement.profile} at {judgement.violations[0].path} ({judgement.violations[0].id})"
+        return f"the next request is rejected by {judgement.profile} at {judgement.violations[0].path} ({judgement.violations[0].id})"
     if runs := case.reading.report.get("wouldRun"):
         names = ", ".join(repr(name[:60]) for name in dict.fromkeys(runs[:NAMED]))
         more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
@@ -116,5 +116,5 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
     if case.reading.report.get("terminal"):
         return "a retry returns the stored answer and makes no request"
     if any(finding.silent and finding.severity is Severity.ERROR and finding.origin is Origin.READER for finding in serious):
-        return "the next request goes wrong silently: no known rule refuses it"
-    return "no known rule refuses the next request"
+        return "the next request goes wrong silently: it passes all known rules"
+    return "the next request passes all known rules"

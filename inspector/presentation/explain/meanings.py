@@ -50,7 +50,7 @@ MEANINGS = (
     Meaning(r"reasoning_content.{0,80}(?:must be passed back|in the assistant message)", "the provider wants the thinking back that the history leaves out", "", "OV-4"),
     Meaning(
         r"unexpected character: line \d+ column \d+|expecting .{1,40} delimiter: line \d+",
-        "the arguments of a stored call are no JSON, and the provider tried to read them: every request with this history is refused",
+        "the arguments of a stored call are no JSON, and the provider tried to read them: every request with this history is rejected",
         "TOOL301",
     ),
     Meaning(r"model .{0,80}not supported|model not supported|model_not_found|model .{0,80}does not exist", "the provider does not offer this model to this account: nothing in the history is wrong but the stored error", "MSG201", advice="Name a model that the account has."),

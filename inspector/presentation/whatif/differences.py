@@ -318,7 +318,7 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
     if better.failure:
         return []
     if better.sendable and not worse.sendable:
-        changes.append(("the next request", ("is no longer refused by a known rule", f"is {worse.verdict}")))
+        changes.append(("the next request", ("is no longer rejected by a known rule", f"is {worse.verdict}")))
     if seqs := _cut_off(worse, better):
         changes.append(
             (f"seq {span_text(seqs)}", ("reached from the last entry again", "not reached from the last entry: hidden from the model"))

@@ -196,7 +196,7 @@ def test_a_call_at_the_end_is_valid_as_a_beginning() -> None:
     judgement = profile("openai-chat").judge(prompt)
     assert [violation.open_ended for violation in judgement.violations] == [True]
     assert judgement.prefix_valid
-    assert judgement.verdict == "refused at messages.1 (OC-1)"
+    assert judgement.verdict == "rejected at messages.1 (OC-1)"
 
 
 def test_option_b_reads_stored_rows_as_before_and_new_ones_right() -> None:
