@@ -10,7 +10,7 @@ DOCS := .venv/.installed-for-docs
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-postgres test-quick test-browser judges programs faults check format bench docs reference screenshots clean
+.PHONY: help venv dev run test test-slow test-postgres test-all judges programs faults check format bench docs reference screenshots clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -27,19 +27,19 @@ run: $(RUN) ## Show a store (make run STORE=PATH [TRACES=PATH]), or the demo
 
 # A process for each core; every test has its own files, database and ports. `make test ARGS='-n 0'` runs them in one, with a debugger if you like.
 PARALLEL := -n auto --dist worksteal
+ELSEWHERE := and not corpus and not judges and not programs
+
+test: $(DEV) ## Run the tests that need neither Chromium nor a server (under four minutes)
+	@$(PY) -m pytest $(PARALLEL) -m 'not slow and not browser and not postgres $(ELSEWHERE)' $(ARGS)
 
 # Playwright keeps an event loop in the thread of the tests, and Django would refuse its database there.
-test: $(DEV) ## Run all tests, those in Chromium too where there is one
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest $(PARALLEL) -m 'not corpus and not judges and not programs' $(ARGS)
+test-slow: $(DEV) ## Run the slow tests, and those in Chromium where there is one
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest $(PARALLEL) -m '(slow or browser) and not postgres $(ELSEWHERE)' $(ARGS)
 
-test-postgres: $(DEV) ## Run the tests that use the database, without Chromium, on a private PostgreSQL
-	@$(PY) -m tests.postgres.run $(PY) -m pytest -n auto -m 'database and not browser and not corpus and not judges and not programs' $(ARGS)
+test-postgres: $(DEV) ## Run the tests of PostgreSQL stores, and those that use our own database, on a private PostgreSQL
+	@$(PY) -m tests.postgres.run $(PY) -m pytest -n auto -m '(database and not slow or postgres) and not browser $(ELSEWHERE)' $(ARGS)
 
-test-quick: $(DEV) ## Run the tests that need no browser
-	@$(PY) -m pytest $(PARALLEL) -m 'not browser and not corpus and not judges and not programs' $(ARGS)
-
-test-browser: $(DEV) ## Run the tests that drive Chromium
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -m 'browser and not corpus' $(ARGS)
+test-all: test test-slow test-postgres ## Run all tests
 
 judges: $(DEV) ## Install the real judges of histories (npm, pip) and ask them again; INSPECTOR_JUDGES=FOLDER
 	@PYTHON="$(PYTHON)" sh tests/judges/install.sh

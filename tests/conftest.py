@@ -1,6 +1,6 @@
 """What every test needs: nothing of one test's database may be remembered in the next, which gets the same row ids again.
 
-Tests that use the database are marked `database`, by what they ask for: `make test-postgres` runs those, since for the others no server is another one.
+Tests that use the database are marked `database`, and those that need a server `postgres`, by what they ask for: `make test-postgres` runs both.
 """
 
 from collections.abc import Iterator
@@ -21,6 +21,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if any(each is run or each is call_command for each in names) and not item.get_closest_marker("django_db"):
             # Every command asks first whether a repair of its target was interrupted.
             item.add_marker(pytest.mark.django_db)
+        if (
+            "_postgres" in getattr(item, "fixturenames", ())
+            or item.path.match("tests/postgres/*")
+            or item.path.match("test_demo_database.py")
+        ):
+            item.add_marker(pytest.mark.postgres)
         if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.database)
 

@@ -138,7 +138,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """`stranded` are whole messages of an older generation of the store, which the program of today never reads; `ledger` is in the store's order."""
+    """`legacy` are whole messages of an older generation of the store, which the program of today never reads; `ledger` is in the store's order."""
 
     native_id: str
     format: str
@@ -146,7 +146,7 @@ class Conversation:
     facts: Mapping[str, Fact] = field(default_factory=lambda: MappingProxyType({}))
     title: str = ""
     metrics: tuple[TurnMetrics, ...] = ()
-    stranded: "tuple[Message, ...]" = ()
+    legacy: "tuple[Message, ...]" = ()
     ledger: tuple[Execution, ...] = ()
 
     def fact(self, name: str) -> str | None:

@@ -191,7 +191,7 @@ class Program:
     """Texts that its clients put in for something else, apart from results."""
     never_sent: Callable[[Chunk], bool] = lambda chunk: False
     """Whether a chunk of a path is for display only, whichever reader reads it."""
-    stranded: Callable[[Iterable[str]], Iterable[Message]] = lambda lines: ()
+    legacy: Callable[[Iterable[str]], Iterable[Message]] = lambda lines: ()
     """Rows of the notation of cases that the program keeps next to the conversation."""
     session_of: Callable[[Iterable[str], Iterable[str], Conversation], Conversation] | None = None
     """A session out of lines of the notation of cases, with the facts of the conversation."""

@@ -1,7 +1,7 @@
-"""The notation of a whole case: a conversation, and lines for what is next to it (archive, stranded messages, metrics, trace).
+"""The notation of a whole case: a conversation, and lines for what is next to it (archive, legacy messages, metrics, trace).
 
 archive 1 user 0.0 text hello                        a row of what it was compacted from, in the notation
-stranded 0 {"role":"user","chunks":[...]}            a whole-message row of the older generation, as stored
+legacy 0 {"role":"user","chunks":[...]}            a whole-message row of the older generation, as stored
 bleeding C1                                          another id whose rows a listing returns with ours
 metrics turn-1782600000000-a 2                       a metrics row: the turn took two steps
 step turn-1782600000000-a#0 tokens=900/20            an observed step; also: unclosed, unopened, finish=stop, at=MS
@@ -35,7 +35,7 @@ from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
 from inspector.traces.witness import turn_of, turn_time
 
-LINE_KINDS = ("archive", "stranded", "bleeding", "metrics", "step", "prompt", "line", "session")
+LINE_KINDS = ("archive", "legacy", "bleeding", "metrics", "step", "prompt", "line", "session")
 _OF_ENTRY = re.compile(r" (entry|parent)=(\S+)")
 _ROLES = {"tool": "toolResult"}
 STEP_MS = 1000
@@ -62,7 +62,7 @@ def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
     format_name = (named_format.value if named_format else None) or conversation.format
     whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(lines_of["metrics"]))
     program = program_or_default(format_name)
-    whole = replace(whole, stranded=tuple(program.stranded(lines_of["stranded"])))
+    whole = replace(whole, legacy=tuple(program.legacy(lines_of["legacy"])))
     if lines_of["line"] or lines_of["session"]:
         session_of = next(candidate.session_of for candidate in programs() if candidate.session_of is not None)
         whole = session_of(lines_of["line"], lines_of["session"], whole)

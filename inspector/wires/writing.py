@@ -158,7 +158,7 @@ def _amended(base: _Base, number: int, value: dict[str, Any], origins: dict[tupl
             continue
         if name not in before and (item is None or name in ("role", "type")):
             continue
-        # Beside calls, no content is null here and "" there: whose message it is has chosen.
+        # With calls, no content is null here and "" there: whose message it is has chosen.
         if name == "content" and item is None and old == "":
             continue
         if isinstance(item, list) and isinstance(old, list):

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.django_db
 SIZE = 100_000_000
 
 
+@pytest.mark.slow
 def test_a_value_of_100_mb_is_imported_shown_in_part_and_given_back_whole(tmp_path: Path, client: Client) -> None:
     head, tail = b'{"chunk":{"type":"text","text":"', b'"},"role":"assistant","msgIdx":1,"chunkIdx":0}'
     value = head + b"words " * ((SIZE - len(head) - len(tail)) // 6) + tail

@@ -178,6 +178,7 @@ def test_a_store_that_is_gone_or_no_store_any_more_is_told(tmp_path: Path) -> No
     assert Repair.objects.get().state == Repair.State.APPROVED
 
 
+@pytest.mark.slow
 def test_a_store_that_another_process_writes_is_refused_and_can_be_applied_later(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     repair = approved(imported(path, merged()), RENUMBER)

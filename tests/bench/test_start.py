@@ -8,6 +8,7 @@ from bench import start
 from tests.commands.running import make
 
 
+@pytest.mark.slow
 def test_its_commands_do_their_work(tmp_path: Path) -> None:
     rows = start.commands(make(tmp_path / "dispatch.db"))
     assert all(start.cpu_seconds(arguments, start.VARIABLES) > 0 for arguments in rows.values())

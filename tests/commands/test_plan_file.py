@@ -148,6 +148,7 @@ def test_a_plan_file_without_a_name_is_asked_for(store: Path, tmp_path: Path) ->
     assert ran.status == 2 and "is a folder" in ran.err and "database" not in ran.err
 
 
+@pytest.mark.slow
 def test_a_held_store_keeps_its_bytes_and_the_plan_can_be_applied_later(store: Path, copy: Path) -> None:
     plan, rows = plan_of(copy), everything(store)
     with closing(sqlite3.connect(store, isolation_level=None)) as writer:

@@ -89,6 +89,7 @@ def test_a_plan_is_carried_to_the_file(body: Path, tmp_path: Path) -> None:
     assert is_mended(body.read_bytes())
 
 
+@pytest.mark.slow
 def test_standard_input_is_a_body(tmp_path: Path) -> None:
     database = tmp_path / "own.sqlite3"
     scanned = run_in_process(database, "scan", "-", stdin=BODY)
@@ -105,6 +106,7 @@ def test_standard_input_is_a_body(tmp_path: Path) -> None:
     assert (asked.json["source"]["path"], asked.json["source"]["format"]) == ("-", "openai-chat-request")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "stdin", "said"),
     [

@@ -171,6 +171,7 @@ def test_a_store_without_conversations_says_so(tmp_path: Path) -> None:
     assert "holds no conversations; give the store" in run("show", store).err
 
 
+@pytest.mark.slow
 def test_statuses_and_pipes_of_a_real_process(tmp_path: Path) -> None:
     """Without any database set up: reading a path needs none."""
     store, database = incident(tmp_path / "dispatch.db"), tmp_path / "none" / "inspector.sqlite3"

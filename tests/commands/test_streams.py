@@ -266,6 +266,7 @@ class TestPiped:
         assert ran.status == 1 and ran.json["source"] == {"path": "-", "format": "raw", "findings": [], "problems": []}
         assert "STREAM106" in codes(stream)
 
+    @pytest.mark.slow
     def test_nothing_and_what_is_neither(self, tmp_path: Path) -> None:
         database = tmp_path / "own.sqlite3"
         assert "Standard input is empty" in run_in_process(database, "scan", "-").err

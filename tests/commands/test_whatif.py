@@ -18,7 +18,7 @@ def test_a_path_needs_no_import_and_is_not_changed(tmp_path: Path) -> None:
     before = prints(store)
     ran = run("whatif", store, *EXACT)
     assert ran.status == 0 and ran.out.startswith("exact instead of dispatch-legacy, on 1 conversation:")
-    assert "they part at message 1: user, seq 1-11 | user, seq 1" in ran.out and "finding gone: MSG101 merged-messages" in ran.out
+    assert "they diverge at message 1: user, seq 1-11 | user, seq 1" in ran.out and "finding gone: MSG101 merged-messages" in ran.out
     assert prints(store) == before
 
 
@@ -42,7 +42,7 @@ def test_something_that_gets_worse_is_status_1_and_stands_first(tmp_path: Path) 
     ran = run("whatif", make(tmp_path / "dispatch.db"), *EXACT)
     assert ran.status == 1
     first = ran.out.split("\n\n")[1]
-    assert first.startswith("52f8c6d9") and "worse: the next request is refused" in first
+    assert first.startswith("52f8c6d9") and "worse: the next request is rejected" in first
 
 
 @pytest.mark.django_db

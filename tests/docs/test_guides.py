@@ -75,6 +75,7 @@ def jotter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_program_is_found_read_repaired_and_undone(jotter: Path, tmp_path: Path) -> None:
     session = tmp_path / "one.jotter.jsonl"
     before = (jotter / "one.jotter.jsonl").read_bytes()
@@ -97,6 +98,7 @@ def test_the_program_is_found_read_repaired_and_undone(jotter: Path, tmp_path: P
     assert session.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_program_passes_the_kit(jotter: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--ds=inspector.settings"]
     ran = subprocess.run(

@@ -69,6 +69,7 @@ def _repairs(path: Path, state: str) -> list[str]:
         return [oid for (oid,) in own.execute("SELECT oid FROM inspector_repair WHERE state = ? ORDER BY id", (state,))]
 
 
+@pytest.mark.slow
 def test_its_links_lead_where_they_did_and_its_repairs_are_verified_and_undone(database: Path) -> None:
     links, verified = _links(database), _repairs(database, "verified")
     assert (len(verified), len(_repairs(database, "undone")), len(_repairs(database, "proposed"))) == (8, 1, 1)

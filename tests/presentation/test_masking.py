@@ -136,6 +136,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_takes_bounded_time(name: str) -> None:
     """300 KB; a rule that is quadratic in the line would take minutes."""

@@ -182,6 +182,7 @@ def test_an_exchange_without_bytes_is_shown_and_says_so() -> None:
     assert stream_view.headline(found) == "Nothing of this answer was captured: there is not one event in it."
 
 
+@pytest.mark.slow
 def test_the_overview_is_bounded_and_shows_what_the_client_did_not_get() -> None:
     found = looked(BUG)
     drawn = stream_view.overview(found)

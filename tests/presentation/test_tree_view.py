@@ -284,6 +284,7 @@ SHAPES: Mapping[str, Callable[[int], tuple[str, str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_twenty_thousand_entries_of_any_shape_are_drawn_in_one_walk(shape: str) -> None:
     count = 20_000

@@ -615,6 +615,7 @@ def at(value: Any, path: str) -> Any:
     return value
 
 
+@pytest.mark.slow
 @FEW
 @given(hostile)
 def test_every_chunk_stands_somewhere_that_exists_or_is_lost(drawn: Any) -> None:

@@ -4,7 +4,7 @@
     === name silent [reader=NAME] [running | left-running]
 
 Below such a line stands a case in the notation (`inspector.rules.case_notation`: the conversation, and lines for archive,
-stranded messages, bleeding ids, metrics, trace), up to the next one. `fires` lists each finding of that rule with the first seq
+legacy messages, bleeding ids, metrics, trace), up to the next one. `fires` lists each finding of that rule with the first seq
 that it names (`CODE@-`: it is about the whole conversation); other rules are not looked at. `running`: the status is active (of rollouts:
 pending) and the last activity a moment ago; `left-running`: active, and nothing happened for a day. `raw SEQ TEXT` is a row exactly as stored,
 read as the store's rows are.

@@ -60,6 +60,7 @@ def fetch(url: object, **headers: str) -> tuple[int, str]:
         return refused.code, refused.read().decode()
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_told_and_the_next_one_serves(environ: dict[str, str]) -> None:
     subprocess.run(manage("migrate", "--verbosity", "0"), env=environ, check=True, timeout=SECONDS)
     with listen("127.0.0.1", 0) as taken:

@@ -21,6 +21,7 @@ from tests.commands.running import make
 ROOT = Path(settings.BASE_DIR)
 
 
+@pytest.mark.slow
 def test_the_wheel_asks_for_what_requirements_txt_lists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["dependencies"] == (ROOT / "requirements.txt").read_text().split()
@@ -80,6 +81,7 @@ def run(environment: Path, home: Path, *arguments: str) -> subprocess.CompletedP
     return subprocess.run(command, cwd=home, env=variables(home), capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_every_file_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     wanted = {
@@ -90,6 +92,7 @@ def test_every_file_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:
     assert {name.split("/")[0] for name in packed} == {"inspector", "inspector-0.1.0.dist-info"}
 
 
+@pytest.mark.slow
 def test_demo_scan_and_serve_work_in_an_empty_home(environment: Path, home: Path) -> None:
     ran = run(environment, home, "demo")
     data = home / ".local" / "share" / "inspector"
@@ -117,6 +120,7 @@ def test_demo_scan_and_serve_work_in_an_empty_home(environment: Path, home: Path
             server.terminate()
 
 
+@pytest.mark.slow
 def test_commands_that_are_first_at_the_same_moment_share_one_database(environment: Path, home: Path) -> None:
     store = make(home / "dispatch.db")
     with ThreadPoolExecutor() as pool:
@@ -124,6 +128,7 @@ def test_commands_that_are_first_at_the_same_moment_share_one_database(environme
     assert [(each.returncode, each.stderr) for each in ran] == [(0, "")] * 3
 
 
+@pytest.mark.slow
 def test_an_older_database_is_left_to_its_owner(environment: Path, home: Path) -> None:
     data = home / ".local" / "share" / "inspector"
     data.mkdir(parents=True)
@@ -135,6 +140,7 @@ def test_an_older_database_is_left_to_its_owner(environment: Path, home: Path) -
         assert older.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone() == (1,)
 
 
+@pytest.mark.slow
 def test_an_error_names_the_command_that_was_installed(environment: Path, home: Path) -> None:
     ran = run(environment, home, "serve", "--host", "0.0.0.0")
     assert ran.returncode == 2 and "`inspector createsuperuser`" in ran.stderr and ran.stderr.count("\n") == 1

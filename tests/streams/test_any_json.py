@@ -129,6 +129,7 @@ _ANY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", list(PROTOCOLS))
 @settings(max_examples=150, deadline=None)
 @given(records=st.lists(_ANY, max_size=12), how=st.sampled_from(How))

@@ -95,6 +95,7 @@ def test_aliases_within_aliases_that_are_too_deep_to_be_spelled_are_left_out(tmp
     assert any("200 levels of values" in problem for problem in exchange.problems) == (where == "response")
 
 
+@pytest.mark.slow
 def test_a_schema_of_references_that_double_is_judged_for_a_while_and_then_no_more() -> None:
     doubled = {f"a{n}": {"anyOf": [{"$ref": f"#/$defs/a{n - 1}"}] * 2} for n in range(1, 12)}
     schema = {"$defs": {"a0": {"type": "string"}, **doubled}, "$ref": "#/$defs/a11"}
@@ -104,6 +105,7 @@ def test_a_schema_of_references_that_double_is_judged_for_a_while_and_then_no_mo
     assert said[0] == 1 and said[-1] == 0
 
 
+@pytest.mark.slow
 def test_arguments_of_a_million_items_are_held_against_their_schema_within_limits() -> None:
     schema = {"properties": {"a": {"items": {"type": "string"}}}}
     held = request_facts({"tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]})

@@ -136,6 +136,7 @@ def ordinary_texts() -> list[Path]:
     return [Path(__file__).parents[2] / "README.md", *islice(files, 4999)]
 
 
+@pytest.mark.slow
 def test_5000_ordinary_texts_hold_no_call() -> None:
     files = ordinary_texts()
     if len(files) < 5000:
@@ -151,6 +152,7 @@ def test_5000_ordinary_texts_hold_no_call() -> None:
 MEGABYTE = 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

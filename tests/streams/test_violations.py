@@ -128,6 +128,7 @@ def test_common_words() -> None:
     assert common_usage({"prompt_eval_count": 3, "eval_count": True}) == {"input": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "schema",
     [

@@ -41,6 +41,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_program_of_another_package_is_read_repaired_and_shown(installed: Path, tmp_path: Path) -> None:
     folder, own = tmp_path / "sessions", tmp_path / "own.sqlite3"
     folder.mkdir()
@@ -81,6 +82,7 @@ def test_a_program_of_another_package_is_read_repaired_and_shown(installed: Path
     assert json.loads(copy.read_text().splitlines()[0])["id"] == copy.stem and session.read_text() == before
 
 
+@pytest.mark.slow
 def test_two_files_with_one_id_are_not_shown_as_one(installed: Path, tmp_path: Path) -> None:
     """The second would hide the first: a healthy copy made a damaged session look healthy."""
     for name in ("monday", "copy"):
@@ -92,6 +94,7 @@ def test_two_files_with_one_id_are_not_shown_as_one(installed: Path, tmp_path: P
     assert alone.status == 1 and "TOOL102" in alone.out
 
 
+@pytest.mark.slow
 def test_without_the_package_the_file_is_none_that_inspector_knows(tmp_path: Path) -> None:
     session = tmp_path / "monday.scribe"
     session.write_text("\n".join(LINES) + "\n")
@@ -99,6 +102,7 @@ def test_without_the_package_the_file_is_none_that_inspector_knows(tmp_path: Pat
     assert ran.status == 2 and "Traceback" not in ran.err and str(session) in ran.err
 
 
+@pytest.mark.slow
 def test_a_package_whose_program_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     about = tmp_path / "site" / "broken-1.0.dist-info"
     about.mkdir(parents=True)

@@ -87,7 +87,7 @@ def test_a_wire_shape_brings_a_profile_along_and_a_profile_its_shape(client: Cli
         found = re.search(r"<h1>([\w-]+): .* as (\S+), read by", prompt(client, incident, f"?as={shape.name.replace('+', '%2B')}"))
         assert found and found[2] == shape.name and wires[found[1]] == shape.wire
     page = client.get(f"/conversations/{incident.oid}/?as=anthropic").content.decode()
-    assert "anthropic-2026-07</option>" in page and "refused by anthropic-2026-07" in page
+    assert "anthropic-2026-07</option>" in page and "rejected by anthropic-2026-07" in page
     page = client.get(f"/conversations/{incident.oid}/?profile=gemini").content.decode()
     assert "<b>contents.0 · user</b>" in page and "<option selected>gemini</option>" in page
 
@@ -152,7 +152,7 @@ def test_hostile_content_is_shown_and_does_nothing(client: Client, tmp_path: Pat
 
 def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client, incident: Conversation) -> None:
     page = client.get(f"/conversations/{incident.oid}/").content.decode()
-    line = words(page[page.index('<p class="stands">') : page.index("</p>", page.index('<p class="stands">'))])
+    line = words(page[page.index('<p class="verdicts-of-all">') : page.index("</p>", page.index('<p class="verdicts-of-all">'))])
     assert re.search(r"rejected from seq 12 by openai-chat", line) and "passes all known rules for" in line
     assert all(each.name in line for each in PROFILES)
     assert '<rect class="refusal mine"' in page and "rejected from seq 12 by openai-chat" in page

@@ -47,6 +47,7 @@ def read_again(client: Client, source: Source) -> str:
     return says(client, f"/sources/{source.oid}/import/")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("state", "kinds"), [("proposed", ()), ("approved", REPAIRS), ("interrupted", REPAIRS), ("applied", REPAIRS)])
 def test_no_address_opens_anything_outside_of_the_roots(
     client: Client, tmp_path: Path, settings: Settings, state: str, kinds: tuple[str, ...]
@@ -205,6 +206,7 @@ def test_the_page_of_a_source_says_that_it_is_not_read_and_offers_no_reading(cli
     assert client.get(f"/conversations/{conversation.oid}/").status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listed", [True, False, None])
 def test_an_address_is_connected_to_where_it_is_listed_or_nothing_is(
     client: Client, tmp_path: Path, settings: Settings, listed: bool | None

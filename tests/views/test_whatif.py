@@ -138,6 +138,7 @@ def test_a_reader_is_compared_with_what_was_proposed_for_its_program(client: Cli
     assert client.get(f"/whatif.json?reader={now}").json()["reader_b"] == other
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("programs")
 def test_every_link_of_the_page_shows_a_conversation_as_that_client_has_it(client: Client) -> None:
     text = html.unescape(client.get("/whatif/?reader=dispatch-legacy&reader=exact%2Bkeep-thinking%2Bwrapped").content.decode())

@@ -113,7 +113,9 @@ class Command(AnsweringCommand):
         self.say()
         self.say(f"{shown(native_id)} ({oid}): {counts}")
         if difference.first:
-            self.say(f"  they part at message {difference.first.number}: {difference.first.a or 'none'} | {difference.first.b or 'none'}")
+            self.say(
+                f"  they diverge at message {difference.first.number}: {difference.first.a or 'none'} | {difference.first.b or 'none'}"
+            )
         for label, sentences in (("better", difference.better), ("worse", difference.worse)):
             for sentence in sentences:
                 self.say(f"  {label}: {sentence}")

@@ -24,7 +24,7 @@ from inspector.programs.dispatch.keys import (
     is_known,
     parse_int,
 )
-from inspector.programs.dispatch.rows import index_ids, read_chunk, read_meta, read_metrics, read_stranded, row_text
+from inspector.programs.dispatch.rows import index_ids, read_chunk, read_legacy, read_meta, read_metrics, row_text
 from inspector.programs.dispatch.writing import fork, in_place
 from inspector.programs.formats import Cell, Change, Format, Record, Shape, Stored, WriteMode
 from inspector.text import jsontext
@@ -125,8 +125,8 @@ class Dispatch(Format):
                 facts[label] = Fact(label, str(len(part.numbered[name])))
         title = facts["title"].value or "" if "title" in facts else ""
         metrics = tuple(read_metrics(record) for _, record in part.numbered.get("metrics", ()))
-        stranded = tuple(read_stranded(record, number) for number, record in part.numbered.get("msg", ()))
-        return Stored(Conversation(native_id, self.name, chunks, facts, title, metrics, stranded), tuple(part.records))
+        legacy = tuple(read_legacy(record, number) for number, record in part.numbered.get("msg", ()))
+        return Stored(Conversation(native_id, self.name, chunks, facts, title, metrics, legacy), tuple(part.records))
 
     def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
         """What `write` cannot derive. A fork is in the list next to its original: it gets the same time, since nobody said anything new."""

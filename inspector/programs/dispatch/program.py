@@ -35,7 +35,7 @@ PROGRAM = Program(
         "repeated-call-id": "the loader takes every one for answered.",
     },
     explained_results=lambda case: [*(chunk for _, chunk in placeholders(case)), *cut_off(case)],
-    stranded=rows.stranded_rows,
+    legacy=rows.legacy_rows,
     projections=tuple(projection.variants()),
     read_only={g0.NAME: g0.READ_ONLY},
 )

@@ -118,7 +118,7 @@ def read_metrics(record: Record) -> TurnMetrics:
     return TurnMetrics(record.key, row["turnId"], ids, tokens.get("inputTokens", 0), tokens.get("outputTokens", 0))
 
 
-def read_stranded(record: Record, number: int) -> Message:
+def read_legacy(record: Record, number: int) -> Message:
     """One whole-message row of the generation before chunk rows, numbered from 0; its chunks have no indexes of their own."""
     raw = record.value.data
 
@@ -172,7 +172,7 @@ def read_meta(meta: Fact | None) -> dict[str, str]:
     return result
 
 
-def stranded_rows(lines: Iterable[str]) -> Iterator[Message]:
+def legacy_rows(lines: Iterable[str]) -> Iterator[Message]:
     """Rows of the notation of cases: a word, then the JSON of a message that no row number belongs to."""
     for number, line in enumerate(lines):
-        yield read_stranded(Record(f"stranded-{number}", Cell(jsontext.encode(line.partition(" ")[2]))), number)
+        yield read_legacy(Record(f"legacy-{number}", Cell(jsontext.encode(line.partition(" ")[2]))), number)

@@ -61,8 +61,8 @@ def in_place(plan: Plan, stored: Stored) -> list[Change]:
             "The id is part of every key of a conversation, so it cannot be renamed in place; repair into a new conversation (--mode fork)."
         )
     final = apply(conversation, plan.edits)
-    stranded = {f"new:{chunk.key}" for message in conversation.stranded for chunk in message.chunks}
-    if any(chunk.key in stranded for chunk in final.chunks):
+    legacy = {f"new:{chunk.key}" for message in conversation.legacy for chunk in message.chunks}
+    if any(chunk.key in legacy for chunk in final.chunks):
         # The old messages would stay next to their rows, and every row that clients hold would get another number.
         raise WriteRefused(
             "Messages of the older generation become rows only in a new conversation; choose that mode (--mode fork), or leave convert-legacy-messages out."

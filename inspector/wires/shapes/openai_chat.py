@@ -80,7 +80,7 @@ def blocks(message: Mapping[str, Any], wire: str) -> Iterator[WireBlock]:
     called, reasoning = message.get("tool_calls"), message.get("reasoning_content")
     # Empty reasoning is what clients give DeepSeek back where they lost it; alone it is no more than an empty message.
     if isinstance(reasoning, str) and (reasoning or content_blocks or called):
-        # Beside reasoning alone some have null, which OpenAI refuses, and some an empty text.
+        # With reasoning alone some have null, which OpenAI refuses, and some an empty text.
         null = {"null": True} if message.get("content", "") is None and not called else {}
         payload = {"type": "thinking", "text": reasoning, "extra": {"field": "reasoning_content", **null}, "wire": wire}
         yield WireBlock(role, Kind.THINKING, payload, ("reasoning_content",), True)

@@ -118,6 +118,7 @@ def records(made: tuple[dict[str, Cell], dict[str, Cell], Cell | None]) -> list[
     return [Record(key, pairs[key]) for key in sorted(pairs, key=lambda key: key.encode("utf-8", "surrogateescape"))]
 
 
+@pytest.mark.slow
 @FEW
 @given(stores)
 def test_everything_that_reads_takes_any_store(made: Any) -> None:

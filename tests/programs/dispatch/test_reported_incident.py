@@ -104,7 +104,10 @@ def test_the_preview_says_that_seq_14_is_still_dropped_and_that_an_unfixed_serve
     assert any("still leaves out seq 14" in warning for warning in preview.warnings)
     assert any("merges again" in warning for warning in preview.warnings)
     assert [finding.code for finding in preview.after.findings] == ["THINK301", "THINK101"]
-    assert (preview.before.judgement.verdict, preview.after.judgement.verdict) == ("rejected at messages.1 (OC-2)", "passes all known rules")
+    assert (preview.before.judgement.verdict, preview.after.judgement.verdict) == (
+        "rejected at messages.1 (OC-2)",
+        "passes all known rules",
+    )
     assert {row.op for row in preview.rows} == {"reindexed"}
 
 

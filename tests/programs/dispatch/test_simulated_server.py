@@ -180,7 +180,7 @@ def steered(random: Random) -> tuple[Server, Spoken]:
     return server, [*before[: place + 1], ("user", [tx(said)]), *before[place + 1 :]]
 
 
-def stranded(random: Random) -> tuple[Server, Spoken]:
+def legacy(random: Random) -> tuple[Server, Spoken]:
     server = quiet(random, "batch", 2)
     before = spoken(server.conversation())
     server.strand()
@@ -251,7 +251,7 @@ DAMAGES = (
     Damage("status left active", one("STORE305"), value(active)),
     Damage("id that bleeds", one("STORE303"), value(neighbor)),
     Damage("steering lost", one("MSG302"), steered, by="insert-lost-steering"),
-    Damage("whole messages stranded", one("STORE301"), stranded, by="convert-legacy-messages", mode="new-conversation"),
+    Damage("whole messages legacy", one("STORE301"), legacy, by="convert-legacy-messages", mode="new-conversation"),
     Damage("merge baked in by compaction", one("MSG301"), baked, PAIRING | MERGES, by="realign-with-archive"),
     Damage("pair cut by compaction", one("TOOL204"), cut, PAIRING, by="restore-call-from-archive"),
     Damage("lost in compaction", one("STORE302"), raced),

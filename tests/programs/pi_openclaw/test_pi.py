@@ -460,6 +460,7 @@ def test_any_value_in_any_place_is_read(value: Any) -> None:
         assert [chunk.seq for chunk in found.chunks] == list(range(1, len(found.chunks) + 1))
 
 
+@pytest.mark.slow
 def test_a_chain_of_100_000_entries_is_read_in_linear_time() -> None:
     rows = [u("e0", None, "x"), *(u(f"e{number}", f"e{number - 1}", "x") for number in range(1, 100_000))]
     data = lines(header(), *rows)

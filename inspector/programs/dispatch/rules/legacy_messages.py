@@ -8,13 +8,13 @@ SHOWN = 8
 
 
 def check(case: Case) -> Iterator[Match]:
-    stranded, chunks = case.conversation.stranded, case.conversation.chunks
-    if not stranded:
+    legacy, chunks = case.conversation.legacy, case.conversation.chunks
+    if not legacy:
         return
     rows = (
         "A whole-message row of the older generation is"
-        if len(stranded) == 1
-        else f"{len(stranded)} whole-message rows of the older generation are"
+        if len(legacy) == 1
+        else f"{len(legacy)} whole-message rows of the older generation are"
     )
     if not chunks:
         effect = "the chat looks empty"
@@ -24,11 +24,11 @@ def check(case: Case) -> Iterator[Match]:
         effect = "the chat shows only the chunk rows next to them"
     evidence = [
         (f"message {message.chunks[0].seq if message.chunks else '?'}", _words(message.role, [chunk.text for chunk in message.chunks]))
-        for message in stranded[:SHOWN]
+        for message in legacy[:SHOWN]
     ]
-    if len(stranded) > SHOWN:
-        evidence.append(("and", f"{len(stranded) - SHOWN} more messages"))
-    if chunks and chunks[0].seq == len(stranded) + 1:
+    if len(legacy) > SHOWN:
+        evidence.append(("and", f"{len(legacy) - SHOWN} more messages"))
+    if chunks and chunks[0].seq == len(legacy) + 1:
         evidence.append(
             ("first chunk row", f"seq {chunks[0].seq}, one above the number of whole messages: the counter was taken over as it was")
         )
@@ -51,7 +51,7 @@ RULE = Rule(
         "The upgrade to one row per chunk brought no migration: whole-message rows stay where they are and nothing reads them, while the counter is used on. "
         "Users find their chats empty, and the model knows nothing of what was said."
     ),
-    example='stranded 0 {"role":"user","chunks":[{"type":"text","text":"hello"}]}',
+    example='legacy 0 {"role":"user","chunks":[{"type":"text","text":"hello"}]}',
     check=check,
     references=("derived from keys.ts and store.ts of Dispatch before and after 44e2717",),
     repaired_by=("convert-legacy-messages",),

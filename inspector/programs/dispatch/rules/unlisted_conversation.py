@@ -16,7 +16,7 @@ def check(case: Case) -> Iterator[Match]:
         return
     is_readable = bool(read_meta(meta))
     of_meta = "" if is_readable else "its meta row cannot be read" if meta is not None else "it has no meta row"
-    if conversation.chunks or conversation.stranded:
+    if conversation.chunks or conversation.legacy:
         reasons = [reason for reason in (_NOT_IN_INDEX.get(index, ""), of_meta) if reason]
         if reasons:
             yield Match((), f"The program does not list this conversation: {' and '.join(reasons)}. Its rows are all there.")

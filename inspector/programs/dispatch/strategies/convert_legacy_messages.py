@@ -13,7 +13,7 @@ from inspector.strategies.insertion import inserted
 def propose(case: Case) -> Iterator[Edit]:
     """In the order of their numbers. What cannot be read as a chunk stays where it is, in the original."""
     present = {chunk.key for chunk in case.conversation.chunks}
-    messages = [_rows(message) for message in case.conversation.stranded]
+    messages = [_rows(message) for message in case.conversation.legacy]
     return inserted(case, [(None, rows) for rows in messages if rows and rows[0].key not in present])
 
 

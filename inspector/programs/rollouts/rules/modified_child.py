@@ -7,7 +7,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.text import jsontext
 
 
-def doctored(case: Case) -> bool:
+def is_modified(case: Case) -> bool:
     """Whether `--fix` made the session, no tool result is in it, and its parent has some for its calls."""
     if case.archive is None or jsontext.object_of(case.conversation.fact("tags") or "").get("doctor") != "fixed":
         return False
@@ -17,7 +17,7 @@ def doctored(case: Case) -> bool:
 
 
 def check(case: Case) -> Iterator[Match]:
-    if doctored(case) and case.archive is not None:
+    if is_modified(case) and case.archive is not None:
         called = {chunk.call_id: chunk for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
         lost = [chunk for chunk in case.archive.chunks if chunk.kind is Kind.TOOL_RESULT and chunk.call_id in called]
         yield Match(

@@ -8,7 +8,7 @@ from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.programs.rollouts.format import NAME as ROLLOUTS
 from inspector.programs.rollouts.rules.empty_trajectory import emptied
-from inspector.programs.rollouts.rules.modified_child import doctored
+from inspector.programs.rollouts.rules.modified_child import is_modified
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 from inspector.strategies.insertion import Placed, inserted
@@ -20,7 +20,7 @@ def propose(case: Case) -> Iterator[Edit]:
     parent = queries.true_messages(case.archive.chunks)
     if emptied(case):
         yield from inserted(case, _all(case, parent))
-    elif doctored(case):
+    elif is_modified(case):
         yield from inserted(case, _results(case, parent))
 
 

@@ -123,7 +123,7 @@ def steered() -> Incident:
     return Incident(store, "insert-lost-steering", lost_steering.RULE, trace=trace)
 
 
-def stranded(*more: str) -> Incident:
+def legacy(*more: str) -> Incident:
     old = [{"role": "user", "chunks": [tx("hello")]}, {"role": "assistant", "chunks": [th("greets"), tx("hi there")]}]
     values = {f"conv:c1:msg:{number:010d}": text for number, text in enumerate([*map(compact, old), *more])}
     store = Store({**values, "conv:c1:seq": str(len(values))}).append(U("are you there?")).append(A("who?"))

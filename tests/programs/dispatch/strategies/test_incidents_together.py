@@ -16,7 +16,7 @@ from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
 from tests.programs.dispatch.appended_stores import A, Store, T, U, appended, tr
-from tests.programs.dispatch.strategies.incidents import ASKED, FOUND_A, Incident, aborted, baked, cut, lost_result, steered, stranded
+from tests.programs.dispatch.strategies.incidents import ASKED, FOUND_A, Incident, aborted, baked, cut, legacy, lost_result, steered
 
 
 def lost_tail() -> Incident:
@@ -28,7 +28,7 @@ def orphaned() -> Incident:
     return Incident(store, "drop-orphaned-results", orphaned_tool_result.RULE)
 
 
-INCIDENTS = {made.__name__: made() for made in (baked, cut, lost_result, lost_tail, steered, stranded, aborted, orphaned)}
+INCIDENTS = {made.__name__: made() for made in (baked, cut, lost_result, lost_tail, steered, legacy, aborted, orphaned)}
 
 
 def choices(name: str) -> list[tuple[str, ...]]:

@@ -119,6 +119,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LONG)
 def test_the_time_grows_with_the_entries_whatever_they_are(case: str) -> None:
     tree = stored(LONG[case]())
@@ -128,6 +129,7 @@ def test_the_time_grows_with_the_entries_whatever_they_are(case: str) -> None:
         assert time.perf_counter() - began < SECONDS, name
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_hundred_thousand_entries_is_read() -> None:
     tree = stored(long_chain("U A(c1) R(c1=ok) A('done')", 100_000))
     for name in ("pi-1.5", "openclaw-2026.9"):
