@@ -34,7 +34,7 @@ def write_script(source_path: str, format_: Format, case: Case, stored: Stored, 
         f"Inspector: {', '.join(preview.plan.strategies)} on job {native_id} of {source_path}",
         f"plan {preview.digest}; {undo.name} takes it back",
         "Run it as the owner of the tables: psql -v ON_ERROR_STOP=1 -f FILE DATABASE. It writes all or nothing, and nothing where anything moved since.",
-        *program_or_default(result.conversation.format).after_repair(result.conversation),
+        *program_or_default(result.conversation.format).repairs.follow_up(result.conversation),
     )
     written = format_.script(stored, preview.changes, head)
     taken_back = format_.script(

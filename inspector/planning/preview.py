@@ -315,7 +315,7 @@ def _warnings(before: PreviewSide, later: PreviewSide, plan: Plan, reader: str) 
         )
     if TRUNCATES in plan.strategies:
         warnings += forgotten(before.case.conversation, apply(before.case.conversation, plan.edits))
-    warnings += later.case.program.next_turn
+    warnings += later.case.program.repairs.next_turn
     for dropped in later.case.reading.dropped:
         # What a compaction took the place of stays out on purpose.
         if dropped.intentional or "compact" in dropped.why:

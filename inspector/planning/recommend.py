@@ -62,7 +62,7 @@ def sequence(case: Case, reported: Sequence[Finding], profile_name: str, own_pro
     Elsewhere the profile comes first, with what errors in the store name as far as it takes that and no more than MOST come together;
     what warnings name only where it refuses nothing. What the store cannot keep is not recommended. Raises UnknownProfile, UnknownProjection.
     """
-    by_rules = case.program.rules_first
+    by_rules = case.program.repairs.rules_first
     if case.reading.failure and not by_rules:
         # Of what cannot be loaded there is no request to judge: first what makes it load.
         reported = [finding for finding in reported if finding.severity is Severity.ERROR and finding.origin is Origin.STORE]
@@ -96,7 +96,7 @@ def _writable(case: Case, names: Sequence[str]) -> list[str]:
 def _refusal(base: Conversation, final: Conversation) -> str:
     """Why the store cannot keep `final`, in a sentence; "" where it can, or where only its writer knows."""
     try:
-        program_or_default(base.format).refuse_unfit(base, final)
+        program_or_default(base.format).repairs.refuse_unfit(base, final)
     except WriteRefused as refused:
         return refused.reason
     return ""

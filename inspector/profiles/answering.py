@@ -39,7 +39,7 @@ def own_profile(conversation: Conversation, usual: str) -> tuple[str, str]:
     `usual`: that of its source. One that a person or a bundle brought, and not the format, stays.
     """
     api, provider, model = (conversation.fact(name) or "" for name in ("api", "provider", "model"))
-    if not program_or_default(conversation.format).names_provider or usual != ANTHROPIC_PROFILE.name or not (api or provider):
+    if not program_or_default(conversation.format).providers.are_named or usual != ANTHROPIC_PROFILE.name or not (api or provider):
         return usual, ""
     name = _named(api, provider, model, conversation.fact("thinking") or "off")
     answers = f"{(model or 'a model')[:80]!r} of {(provider or 'a provider without a name')[:60]}" + (f" over {api[:60]}" if api else "")

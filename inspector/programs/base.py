@@ -73,6 +73,127 @@ class SyntheticResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SyntheticResults:
+    """What its clients put in where content is missing."""
+
+    words: Mapping[str, SyntheticResult] = field(default_factory=dict)
+    """Format -> what its own client puts in for a missing result; Inspector's own words elsewhere."""
+    chunk: Callable[[Chunk], Chunk] | None = None
+    """The same as a chunk, where it is no plain message."""
+    author: Callable[[Chunk], str] = lambda result: ""
+    """The program that wrote a result as a placeholder; "" where it may be real."""
+    is_from_tool: Callable[[Chunk], bool] = lambda result: False
+    """Whether a result that a reader put in is one that a tool gave, or is to give, and no placeholder."""
+    texts: "Callable[[Case], Iterator[Match]]" = lambda case: iter(())
+    """Texts that its clients put in for something else, apart from results."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """How its readers and rules see calls and their results."""
+
+    settled: "Callable[[Case], Iterable[str]]" = lambda case: ()
+    """Keys of calls without a result of which the store keeps the outcome elsewhere."""
+    unanswered: "Callable[[Case], list[tuple[int, Chunk]]] | None" = None
+    """Calls without a result that TOOL101 and TOOL102 report, each with the index of its message, where rules of its own report the others."""
+    settles_ids: bool = False
+    """Rules of its own say which of several calls with one id has no result."""
+    has_failed: Callable[[Message], bool] = lambda message: False
+    """Whether its clients leave the answer out as one that failed."""
+    sendable: "Callable[[Case], Sequence[Message]]" = lambda case: case.messages
+    """Messages that a request can hold before any repair."""
+    explained_results: "Callable[[Case], Iterable[Chunk]]" = lambda case: ()
+    """Results of which rules of its own say why they have no call."""
+    explains_read_results: bool = False
+    """What explains a stored result explains it where it is read, too: no reader of its own moves calls."""
+    nameless_results: "Callable[[Case], list[tuple[Chunk, Chunk]]]" = lambda case: []
+    """Results that lost their id, each after the call that is probably its own."""
+    cut_result: "Callable[[Case, Chunk, Chunk | None], str]" = lambda case, result, call: ""
+    """Why a result is read without its call, where the store and not the reader makes it so."""
+    buries: bool = True
+    """Its readers may put a call into another message, so that a result is read without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Providers:
+    """Which providers answered, and what its client does with their thinking."""
+
+    model_of: Callable[[Chunk], object] = lambda chunk: None
+    """What distinguishes answers of different models, where a store keeps it with each answer."""
+    are_named: bool = False
+    """Its conversations say of every answer which provider gave it."""
+    answered_by: "Callable[[Case, Message], str]" = lambda case, message: "anthropic"
+    """The provider of an answer, of formats with signed thinking."""
+    sent_to: "Callable[[Case], str]" = lambda case: "anthropic"
+    """The provider of the next request, of formats with Anthropic's blocks; "" where nothing says so."""
+    converted_thinking: "Callable[[Case], Iterator[tuple[list[Chunk], str]]] | None" = None
+    """Thinking of other providers that its client converts, each group with a sentence; None where it converts none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs:
+    """How its conversations are repaired, and what is left to the operator."""
+
+    place_results: "Callable[[Case, Sequence[tuple[str, Chunk]], Mapping[str, Chunk]], Iterator[Edit]] | None" = None
+    """Where results go that a repair inserts, where they do not go into messages of their own or of their batch."""
+    ledger_result: Callable[[Chunk, Execution], Chunk | None] = lambda call, run: None
+    """The result of a call by the run of it that the ledger holds; None where that has not ended."""
+    rules_first: bool = False
+    """A repair for a provider starts with what the rules name, since its readers and not the rows decide what is sent."""
+    refuse_unfit: Callable[[Conversation, Conversation], None] = lambda base, final: None
+    """Raises WriteRefused where the store cannot keep a conversation, as far as that shows before the write."""
+    follow_up: Callable[[Conversation], tuple[str, ...]] = lambda conversation: ()
+    """What is left to the operator after a repair, as sentences."""
+    view_after_write: str = "Who has it open must load it again."
+    """What users who have a repaired conversation open see; "" where `after_repair` says it."""
+    next_turn: tuple[str, ...] = ()
+    """What the program does to a repaired conversation on its next turn, as warnings of a plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panels:
+    """What only it can show of a conversation."""
+
+    aligned: "Callable[[Conversation, Conversation], Alignment] | None" = None
+    """How a session and the crash file of one of its requests align."""
+    ending: "Callable[[Conversation, int | None], Ending] | None" = None
+    """How a session came to its present end, by what the store itself says; with the time at which that was read (epoch ms)."""
+    job_lines: "Callable[[Conversation, int | None], tuple[JobLine, ...]]" = lambda conversation, taken_at: ()
+    """What is known of the job that a conversation belongs to."""
+    ledger_lane: "Callable[[Case], LedgerLane | None]" = lambda case: None
+    with_ledger: "Callable[[Timeline, LedgerLane | None], Timeline]" = lambda timeline, lane: timeline
+    """The rows of the timeline, each with its runs of the ledger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """What it and its clients make of damage."""
+
+    ruled_out: "Callable[[Case], tuple[tuple[str, str], ...]]" = lambda case: ()
+    """Other causes of a model that stops calling tools, and what speaks against each."""
+    job_by_call: bool = False
+    """An error that names calls leads to the conversation that holds them."""
+    rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Provider rule -> rules that say where its cause is in this store, of an error that the program or its SDK raises."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Facts that hold an error that the program recorded, each with where it is recorded."""
+    consequences: Mapping[str, str] = field(default_factory=dict)
+    """What its clients make of a damage, as a clause that ends a finding's sentence, by the name of the rule."""
+    effects: Callable[[str], tuple[tuple[str, str], ...]] = lambda shape: ()
+    """What each of its clients makes of a shape of damage ("missing", "orphan", …), as rows of evidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseLines:
+    """Lines of the notation of cases that it reads."""
+
+    legacy: Callable[[Iterable[str]], Iterable[Message]] = lambda lines: ()
+    """Rows of the notation of cases that the program keeps next to the conversation."""
+    session_of: Callable[[Iterable[str], Iterable[str], Conversation], Conversation] | None = None
+    """A session out of lines of the notation of cases, with the facts of the conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """One program, or one family of request bodies.
 
@@ -96,28 +217,10 @@ class Program:
     """By format."""
     liveness: Liveness = Liveness()
     numbering: Numbering = Numbering()
-    synthetic_results: Mapping[str, SyntheticResult] = field(default_factory=dict)
-    """Format -> what its own client puts in for a missing result; Inspector's own words elsewhere."""
-    synthetic_chunk: Callable[[Chunk], Chunk] | None = None
-    """The same as a chunk, where it is no plain message."""
-    placeholder_author: Callable[[Chunk], str] = lambda result: ""
-    """The program that wrote a result as a placeholder; "" where it may be real."""
-    place_results: "Callable[[Case, Sequence[tuple[str, Chunk]], Mapping[str, Chunk]], Iterator[Edit]] | None" = None
-    """Where results go that a repair inserts, where they do not go into messages of their own or of their batch."""
-    settled_calls: "Callable[[Case], Iterable[str]]" = lambda case: ()
-    """Keys of calls without a result of which the store keeps the outcome elsewhere."""
-    ledger_result: Callable[[Chunk, Execution], Chunk | None] = lambda call, run: None
-    """The result of a call by the run of it that the ledger holds; None where that has not ended."""
-    model_of: Callable[[Chunk], object] = lambda chunk: None
-    """What distinguishes answers of different models, where a store keeps it with each answer."""
     continues_turn: Mapping[str, Callable[[Message, Message], bool]] = field(default_factory=dict)
     """By format, of those whose provider takes neighbors of the assistant as one turn: whether the second message continues the calls of the first."""
     single_items: frozenset[str] = frozenset()
     """Formats in which each item of an answer is a message of its own."""
-    rules_first: bool = False
-    """A repair for a provider starts with what the rules name, since its readers and not the rows decide what is sent."""
-    refuse_unfit: Callable[[Conversation, Conversation], None] = lambda base, final: None
-    """Raises WriteRefused where the store cannot keep a conversation, as far as that shows before the write."""
     places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Format -> what a place in a session is called, and what is added to the number of the model; a line counted from 1 elsewhere."""
     neighbor_files: frozenset[str] = frozenset()
@@ -126,74 +229,20 @@ class Program:
     """Its own projection, and the proposed variants of that."""
     reader_fixes: tuple[str, ...] = ()
     """Proposed variants of its readers that a comparison combines with the others."""
-    ruled_out: "Callable[[Case], tuple[tuple[str, str], ...]]" = lambda case: ()
-    """Other causes of a model that stops calling tools, and what speaks against each."""
-    aligned: "Callable[[Conversation, Conversation], Alignment] | None" = None
-    """How a session and the crash file of one of its requests align."""
-    ending: "Callable[[Conversation, int | None], Ending] | None" = None
-    """How a session came to its present end, by what the store itself says; with the time at which that was read (epoch ms)."""
-    job_lines: "Callable[[Conversation, int | None], tuple[JobLine, ...]]" = lambda conversation, taken_at: ()
-    """What is known of the job that a conversation belongs to."""
-    ledger_lane: "Callable[[Case], LedgerLane | None]" = lambda case: None
-    with_ledger: "Callable[[Timeline, LedgerLane | None], Timeline]" = lambda timeline, lane: timeline
-    """The rows of the timeline, each with its runs of the ledger."""
-    after_repair: Callable[[Conversation], tuple[str, ...]] = lambda conversation: ()
-    """What is left to the operator after a repair, as sentences."""
-    view_after_write: str = "Who has it open must load it again."
-    """What users who have a repaired conversation open see; "" where `after_repair` says it."""
     bundled: tuple[Format, ...] = ()
     """Formats whose conversations can be sealed in a bundle."""
     has_traces: bool = False
     """There are traces of it that Inspector reads."""
-    job_by_call: bool = False
-    """An error that names calls leads to the conversation that holds them."""
-    is_from_tool: Callable[[Chunk], bool] = lambda result: False
-    """Whether a result that a reader put in is one that a tool gave, or is to give, and no placeholder."""
     crash_prefix: str = ""
     """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""
-    next_turn: tuple[str, ...] = ()
-    """What the program does to a repaired conversation on its next turn, as warnings of a plan."""
-    error_rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Provider rule -> rules that say where its cause is in this store, of an error that the program or its SDK raises."""
-    error_facts: tuple[tuple[str, str], ...] = ()
-    """Facts that hold an error that the program recorded, each with where it is recorded."""
-    consequences: Mapping[str, str] = field(default_factory=dict)
-    """What its clients make of a damage, as a clause that ends a finding's sentence, by the name of the rule."""
-    effects: Callable[[str], tuple[tuple[str, str], ...]] = lambda shape: ()
-    """What each of its clients makes of a shape of damage ("missing", "orphan", …), as rows of evidence."""
-    unanswered: "Callable[[Case], list[tuple[int, Chunk]]] | None" = None
-    """Calls without a result that TOOL101 and TOOL102 report, each with the index of its message, where rules of its own report the others."""
-    settles_calls: bool = False
-    """Rules of its own say which of several calls with one id has no result."""
-    has_failed: Callable[[Message], bool] = lambda message: False
-    """Whether its clients leave the answer out as one that failed."""
-    sendable: "Callable[[Case], Sequence[Message]]" = lambda case: case.messages
-    """Messages that a request can hold before any repair."""
-    explained_results: "Callable[[Case], Iterable[Chunk]]" = lambda case: ()
-    """Results of which rules of its own say why they have no call."""
-    explains_read_results: bool = False
-    """What explains a stored result explains it where it is read, too: no reader of its own moves calls."""
-    nameless_results: "Callable[[Case], list[tuple[Chunk, Chunk]]]" = lambda case: []
-    """Results that lost their id, each after the call that is probably its own."""
-    cut_result: "Callable[[Case, Chunk, Chunk | None], str]" = lambda case, result, call: ""
-    """Why a result is read without its call, where the store and not the reader makes it so."""
-    buries_calls: bool = True
-    """Its readers may put a call into another message, so that a result is read without it."""
-    names_provider: bool = False
-    """Its conversations say of every answer which provider gave it."""
-    answered_by: "Callable[[Case, Message], str]" = lambda case, message: "anthropic"
-    """The provider of an answer, of formats with signed thinking."""
-    sent_to: "Callable[[Case], str]" = lambda case: "anthropic"
-    """The provider of the next request, of formats with Anthropic's blocks; "" where nothing says so."""
-    converted_thinking: "Callable[[Case], Iterator[tuple[list[Chunk], str]]] | None" = None
-    """Thinking of other providers that its client converts, each group with a sentence; None where it converts none."""
-    placeholders: "Callable[[Case], Iterator[Match]]" = lambda case: iter(())
-    """Texts that its clients put in for something else, apart from results."""
     never_sent: Callable[[Chunk], bool] = lambda chunk: False
     """Whether a chunk of a path is for display only, whichever reader reads it."""
-    legacy: Callable[[Iterable[str]], Iterable[Message]] = lambda lines: ()
-    """Rows of the notation of cases that the program keeps next to the conversation."""
-    session_of: Callable[[Iterable[str], Iterable[str], Conversation], Conversation] | None = None
-    """A session out of lines of the notation of cases, with the facts of the conversation."""
     read_only: Mapping[str, str] = field(default_factory=dict)
     new_file_as: Mapping[str, Format] = field(default_factory=dict)
+    synthetic: SyntheticResults = SyntheticResults()
+    calls: Calls = Calls()
+    providers: Providers = Providers()
+    repairs: Repairs = Repairs()
+    panels: Panels = Panels()
+    errors: Errors = Errors()
+    notation: CaseLines = CaseLines()

@@ -143,7 +143,7 @@ def answered_together(case: Case) -> frozenset[str]:
 
 def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     """Calls without a result that TOOL101 and TOOL102 report, each with the index of its message."""
-    own = case.program.unanswered
+    own = case.program.calls.unanswered
     return queries.unanswered_calls(case.messages) if own is None else own(case)
 
 

@@ -11,7 +11,7 @@ _WORDS = (Kind.TEXT, Kind.THINKING, Kind.REDACTED_THINKING)
 
 
 def check(case: Case) -> Iterator[Match]:
-    is_other_provider = case.program.sent_to(case) not in ("anthropic", "")
+    is_other_provider = case.program.providers.sent_to(case) not in ("anthropic", "")
     for message in case.messages:
         chunks = list(_after_call(message)) if message.role == "assistant" else []
         if chunks:

@@ -62,9 +62,9 @@ def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
     format_name = (named_format.value if named_format else None) or conversation.format
     whole = replace(conversation, facts=facts, format=format_name, metrics=metrics_in(lines_of["metrics"]))
     program = program_or_default(format_name)
-    whole = replace(whole, legacy=tuple(program.legacy(lines_of["legacy"])))
+    whole = replace(whole, legacy=tuple(program.notation.legacy(lines_of["legacy"])))
     if lines_of["line"] or lines_of["session"]:
-        session_of = next(candidate.session_of for candidate in programs() if candidate.session_of is not None)
+        session_of = next(candidate.notation.session_of for candidate in programs() if candidate.notation.session_of is not None)
         whole = session_of(lines_of["line"], lines_of["session"], whole)
     archive = archive_in(lines_of["archive"], whole.format)
     # Of a program with several versions: the one that the case names.

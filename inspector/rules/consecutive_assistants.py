@@ -25,7 +25,7 @@ def neighbors(messages: tuple[Message, ...]) -> Iterator[list[Message]]:
 def check(case: Case) -> Iterator[Match]:
     parted = {message.chunks[0].key for message in case.reading.messages if message.synthetic}
     together = answered_together(case)
-    for run in neighbors(tuple(case.program.sendable(case))):
+    for run in neighbors(tuple(case.program.calls.sendable(case))):
         seqs = queries.span_text([chunk.seq for message in run for chunk in message.chunks])
         if together and all(chunk.key in together for message in run[1:] for chunk in message.chunks):
             # Parallel calls, a message for each: the provider makes the one answer of them that they were.

@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Match]:
             f"The result at seq {result.seq} {where}: it belongs directly after the message of its call (seq {answer.call.seq}).",
             evidence=(
                 ("call", f"{answer.call.tool_name[:60]} {answer.call.call_id[:60]!r} at seq {answer.call.seq}"),
-                *case.program.effects("displaced"),
+                *case.program.errors.effects("displaced"),
             ),
         )
 

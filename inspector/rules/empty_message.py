@@ -15,7 +15,7 @@ def _is_empty(chunk: Chunk) -> bool:
 def check(case: Case) -> Iterator[Match]:
     for message in case.messages:
         # Programs leave a failed answer out of requests, whatever is in it.
-        if case.program.has_failed(message):
+        if case.program.calls.has_failed(message):
             continue
         if message.role in ("user", "assistant") and all(_is_empty(chunk) for chunk in message.chunks):
             first = message.chunks[0]

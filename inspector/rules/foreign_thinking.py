@@ -9,8 +9,8 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    if case.program.converted_thinking is not None:
-        yield from (Match(chunks, text) for chunks, text in case.program.converted_thinking(case))
+    if case.program.providers.converted_thinking is not None:
+        yield from (Match(chunks, text) for chunks, text in case.program.providers.converted_thinking(case))
         return
     for message in case.messages:
         foreign = [chunk for chunk in message.chunks if _is_item(chunk)]

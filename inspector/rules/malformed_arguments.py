@@ -19,7 +19,7 @@ def check(case: Case) -> Iterator[Match]:
             text = f"The arguments of {chunk.tool_name} at seq {chunk.seq} are text that is {problem.reason}."
             yield Match((chunk,), text, evidence=(("arguments", value[:200]),))
         else:
-            text = f"The arguments of {chunk.tool_name} at seq {chunk.seq} are stored as a string of JSON; {case.program.consequences.get(RULE.name, 'the converter parses it')}."
+            text = f"The arguments of {chunk.tool_name} at seq {chunk.seq} are stored as a string of JSON; {case.program.errors.consequences.get(RULE.name, 'the converter parses it')}."
             yield Match((chunk,), text, severity=Severity.NOTE)
 
 

@@ -10,7 +10,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 def check(case: Case) -> Iterator[Match]:
     """Of the reading an error; where only synthetic results of the reader part the answers, what its versions without these send."""
-    if case.program.sent_to(case) not in ("anthropic", ""):
+    if case.program.providers.sent_to(case) not in ("anthropic", ""):
         return
     merged_messages = latest(case.reading.messages)
     stored = merged_messages or latest(case.messages)

@@ -19,27 +19,27 @@ def check(case: Case) -> Iterator[Match]:
     calls = {call.call_id: call for message in case.messages for call in queries.calls(message)}
     program, explained = case.program, _explained(case)
     unexplained = stored - explained
-    nameless = {result.key: owner for owner, result in program.nameless_results(case)}
+    nameless = {result.key: owner for owner, result in program.calls.nameless_results(case)}
     for chunk in (chunk for message in case.messages for chunk in message.chunks if chunk.key in unexplained):
         call = calls.get(chunk.call_id)
         if call is None and (owner := nameless.get(chunk.key)) is not None:
             text = f"The result at seq {chunk.seq} has no id; it follows the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
-            yield Match((chunk,), text, evidence=program.effects("orphan"))
+            yield Match((chunk,), text, evidence=program.errors.effects("orphan"))
             continue
         where = f"its call is at seq {call.seq}, not in the message before" if call else "no call has its id"
         yield Match(
             (chunk,),
             f"The result at seq {chunk.seq} answers no call of the message before it: {where}.",
-            evidence=program.effects("orphan"),
+            evidence=program.errors.effects("orphan"),
         )
     place_of = {chunk.key: index for index, message in enumerate(case.reading.messages) for chunk in message.chunks}
     for chunk in read:
-        if chunk.key in stored or chunk.key.startswith("synthesized:") or (program.explains_read_results and chunk.key in explained):
+        if chunk.key in stored or chunk.key.startswith("synthesized:") or (program.calls.explains_read_results and chunk.key in explained):
             continue
-        if not program.buries_calls:
+        if not program.calls.buries:
             continue
-        if cut := program.cut_result(case, chunk, calls.get(chunk.call_id)):
-            yield Match((chunk,), cut, evidence=program.effects("orphan"))
+        if cut := program.calls.cut_result(case, chunk, calls.get(chunk.call_id)):
+            yield Match((chunk,), cut, evidence=program.errors.effects("orphan"))
             continue
         yield Match((chunk,), _buried(case, chunk, calls.get(chunk.call_id), place_of), origin=Origin.READER)
 
@@ -49,7 +49,7 @@ def _explained(case: Case) -> set[str]:
     repeated = [chunk for chunks in superfluous(case) for chunk in chunks]
     several = [chunk for first_result, others in differing(case) for chunk in (first_result, *others)]
     chunks = [*repeated, *several, *(chunk for _, chunk in displaced(case))]
-    chunks += case.program.explained_results(case)
+    chunks += case.program.calls.explained_results(case)
     return {chunk.key for chunk in chunks}
 
 

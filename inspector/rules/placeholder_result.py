@@ -15,7 +15,7 @@ def check(case: Case) -> Iterator[Match]:
         for result in queries.results(message):
             if program := written_by(result):
                 by_program.setdefault(program, []).append(result)
-    yield from case.program.placeholders(case)
+    yield from case.program.synthetic.texts(case)
     for program, chunks in by_program.items():
         what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"
         yield Match(

@@ -28,13 +28,14 @@ def check(case: Case) -> Iterator[Match]:
             yield Match(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
         elif twice:
             yield Match(
-                twice, f"{_calls(twice)} the id {call_id[:60]!r} in one message: {case.program.consequences.get(IN_ONE_MESSAGE, _OF_ALL)}"
+                twice,
+                f"{_calls(twice)} the id {call_id[:60]!r} in one message: {case.program.errors.consequences.get(IN_ONE_MESSAGE, _OF_ALL)}",
             )
-        elif 0 < results[call_id] < len(chunks) and not case.running and not case.program.settles_calls:
+        elif 0 < results[call_id] < len(chunks) and not case.running and not case.program.calls.settles_ids:
             result_count = "one result" if results[call_id] == 1 else f"{results[call_id]} results"
             yield Match(
                 chunks,
-                f"{_calls(chunks)} the id {call_id[:60]!r}, which has {result_count}: {case.program.consequences.get(RULE.name, _THEN)}",
+                f"{_calls(chunks)} the id {call_id[:60]!r}, which has {result_count}: {case.program.errors.consequences.get(RULE.name, _THEN)}",
             )
 
 

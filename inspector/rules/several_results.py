@@ -45,7 +45,7 @@ def check(case: Case) -> Iterator[Match]:
             f"The call {kept_result.call_id[:60]!r} has {len(others) + 1} results that differ (seq {seqs}): providers take one and refuse the rest.{synthetic_note}",
             evidence=(
                 *((f"seq {chunk.seq}", _words(chunk)) for chunk in (kept_result, *others[:7])),
-                *case.program.effects("several"),
+                *case.program.errors.effects("several"),
             ),
         )
 

@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Match]:
                 and isinstance(signature, str)
                 and signature.strip()
                 and signature not in _FIELDS
-                and not case.program.has_failed(message)
+                and not case.program.calls.has_failed(message)
             ):
                 by_signature.setdefault(signature, []).append(chunk)
         for signature, chunks in by_signature.items():

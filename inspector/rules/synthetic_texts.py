@@ -19,7 +19,7 @@ def written_by(result: Chunk) -> str:
     text = result.text.strip()
     if text.startswith(_LITELLM):
         return "litellm"
-    return _LIBRARY_OF_TEXT.get(text) or next((name for program in programs() if (name := program.placeholder_author(result))), "")
+    return _LIBRARY_OF_TEXT.get(text) or next((name for program in programs() if (name := program.synthetic.author(result))), "")
 
 
 def is_placeholder(text: str) -> bool:

@@ -103,7 +103,7 @@ def check(case: Case) -> Iterator[Match]:
         evidence = (("text", chunk.text[:200]), ("call syntax", syntax[0]), ("taken for a call", syntax[1]))
         chunks = tuple({leak_chunk.key: leak_chunk for leak_chunk, _ in leaked_calls}.values())
         yield Match(
-            chunks, text, evidence=evidence, ruled_out=case.program.ruled_out(case), repaired_by=_repairs(ending(turn), leaked_calls)
+            chunks, text, evidence=evidence, ruled_out=case.program.errors.ruled_out(case), repaired_by=_repairs(ending(turn), leaked_calls)
         )
 
 

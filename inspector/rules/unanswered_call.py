@@ -20,8 +20,8 @@ def check(case: Case) -> Iterator[Match]:
         yield Match(
             chunks,
             f"{'A call' if len(chunks) == 1 else f'{len(chunks)} calls'} of {names} at seq {queries.span_text([call.seq for call in chunks])} "
-            f"{'has' if len(chunks) == 1 else 'have'} no result, and later messages follow. {case.program.consequences.get(RULE.name, _THEN)}",
-            evidence=case.program.effects("missing"),
+            f"{'has' if len(chunks) == 1 else 'have'} no result, and later messages follow. {case.program.errors.consequences.get(RULE.name, _THEN)}",
+            evidence=case.program.errors.effects("missing"),
         )
 
 

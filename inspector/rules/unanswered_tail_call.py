@@ -22,13 +22,13 @@ def check(case: Case) -> Iterator[Match]:
     chunks = [call for index, call in unanswered(case) if is_tail(case, index)]
     if chunks:
         text = f"The conversation ends with {_count(len(chunks))} without a result: {_then(case)}"
-        yield Match(chunks, text, severity=Severity.NOTE if case.running else None, evidence=case.program.effects("missing"))
+        yield Match(chunks, text, severity=Severity.NOTE if case.running else None, evidence=case.program.errors.effects("missing"))
 
 
 def _then(case: Case) -> str:
     if case.running:
         return "the turn may still run. Times in this store name no zone, so that half a day must pass before it counts as interrupted."
-    return case.program.consequences.get(RULE.name, "providers want its result before anything else is said.")
+    return case.program.errors.consequences.get(RULE.name, "providers want its result before anything else is said.")
 
 
 def _count(number: int) -> str:

@@ -16,13 +16,13 @@ def check(case: Case) -> Iterator[Match]:
         if (
             unsigned
             and message.role == "assistant"
-            and case.program.answered_by(case, message) == "anthropic"
-            and not case.program.has_failed(message)
+            and case.program.providers.answered_by(case, message) == "anthropic"
+            and not case.program.calls.has_failed(message)
         ):
             yield Match(
                 unsigned,
                 f"Thinking at seq {span_text([chunk.seq for chunk in unsigned])} has no signature: "
-                + case.program.consequences.get(RULE.name, _THEN),
+                + case.program.errors.consequences.get(RULE.name, _THEN),
             )
 
 

@@ -76,8 +76,8 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
         final = apply(cleared.conversation, inserted(cleared, [(after, (chunk,)) for after, chunk in results]))
         yield from between(base, final)
         return
-    if case.program.place_results is not None:
-        yield from case.program.place_results(case, results, without)
+    if case.program.repairs.place_results is not None:
+        yield from case.program.repairs.place_results(case, results, without)
         return
     wire = wire_of(case.conversation.format)
     results_after: dict[str, list[Chunk]] = {}

@@ -18,8 +18,8 @@ PLAIN_WORDS = SyntheticResult(OURS)
 
 def propose(case: Case) -> Iterator[Edit]:
     """After the results that its message already has, in call order."""
-    if case.program.synthetic_chunk is None:
-        return with_results(case, case.program.synthetic_results.get(case.conversation.format, PLAIN_WORDS))
+    if case.program.synthetic.chunk is None:
+        return with_results(case, case.program.synthetic.words.get(case.conversation.format, PLAIN_WORDS))
     return inserted(
         case,
         [(end_of_results(case, index), (interrupted(case, call),)) for index, call in queries.unanswered_calls(case.messages)],
@@ -28,9 +28,9 @@ def propose(case: Case) -> Iterator[Edit]:
 
 def interrupted(case: Case, call: Chunk) -> Chunk:
     """The result of one call in the words of the program that keeps the store."""
-    if case.program.synthetic_chunk is not None:
-        return replace(case.program.synthetic_chunk(call), key=f"new:{call.key}")
-    return _result(call, case.program.synthetic_results.get(case.conversation.format, PLAIN_WORDS))
+    if case.program.synthetic.chunk is not None:
+        return replace(case.program.synthetic.chunk(call), key=f"new:{call.key}")
+    return _result(call, case.program.synthetic.words.get(case.conversation.format, PLAIN_WORDS))
 
 
 def with_results(case: Case, words: SyntheticResult) -> Iterator[Edit]:
@@ -41,14 +41,14 @@ def with_results(case: Case, words: SyntheticResult) -> Iterator[Edit]:
     if by_message(case):
         return
     unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if is_tree(case) else set()
-    settled = set(case.program.settled_calls(case))
+    settled = set(case.program.calls.settled(case))
     open_calls = [
         answer
         for answer in answered(case)
         if not answer.results
         and answer.call.key not in settled
         and answer.call.key not in unsent
-        and not case.program.has_failed(case.messages[answer.message])
+        and not case.program.calls.has_failed(case.messages[answer.message])
     ]
     fit = not_mistaken(case, {answer.call.key for answer in open_calls})
     yield from placed(case, [(answer.batch_end, _result(answer.call, words)) for answer in open_calls if answer.call.key in fit], {})

@@ -33,13 +33,13 @@ def propose(case: Case) -> Iterator[Edit]:
             chunk.msg_idx is None
             or chunk.msg_idx < 0
             or role not in ("system", "user", "assistant")
-            or case.program.has_failed(Message(role, (chunk,)))
+            or case.program.calls.has_failed(Message(role, (chunk,)))
         ):
             before = None
             chunks += [*aside, chunk]
             aside = []
             continue
-        kind = (role, chunk.key in read, case.program.model_of(chunk) if role == "assistant" else None)
+        kind = (role, chunk.key in read, case.program.providers.model_of(chunk) if role == "assistant" else None)
         if kind != before:
             before, own, joined = kind, chunk.msg_idx, chunk.msg_idx
             chunks += aside

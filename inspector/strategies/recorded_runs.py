@@ -42,12 +42,12 @@ class RecordedRuns:
         for run in self._case.conversation.ledger:
             if run.message_idx != chunk.msg_idx or run.call_id in self._used_ids:
                 continue
-            result = self._case.program.ledger_result(chunk, run)
+            result = self._case.program.repairs.ledger_result(chunk, run)
             if result is not None and isinstance(run.input, dict) and _key(run.tool_name, run.input) == key:
                 yield canonical([run.status, run.output, run.error]), RecordedRun(run.call_id, partial(self._result, run))
 
     def _result(self, run: Execution, call: Chunk) -> Chunk:
-        chunk_of_run = self._case.program.ledger_result(call, run)
+        chunk_of_run = self._case.program.repairs.ledger_result(call, run)
         assert chunk_of_run is not None, "it had ended"
         return chunk_of_run
 

@@ -155,7 +155,7 @@ def _anchor(analysis: Analysis, number: int) -> tuple[str, int | None]:
 def _page(row: Conversation, choice: Choice, analysis: Analysis) -> ConversationPage:
     chunks = analysis.case.conversation.chunks
     prompt_body, request_body = _bodies(choice, analysis)
-    runs = analysis.case.program.ledger_lane(analysis.case)
+    runs = analysis.case.program.panels.ledger_lane(analysis.case)
     steps = _steps(analysis)
     selected = _selected(row, choice, analysis)
     finding_seqs = {seq for _, finding in analysis.findings for seq in finding.seqs}
@@ -181,7 +181,7 @@ def _page(row: Conversation, choice: Choice, analysis: Analysis) -> Conversation
         row=row,
         choice=choice,
         analysis=analysis,
-        timeline=analysis.case.program.with_ledger(
+        timeline=analysis.case.program.panels.with_ledger(
             of_tree(timeline(analysis.columns, window, highlighted, is_end), analysis.case.tree, analysis.branches), runs
         ),
         selected=selected,
@@ -227,7 +227,7 @@ def _page(row: Conversation, choice: Choice, analysis: Analysis) -> Conversation
         if analysis.branches
         else None,
         ledger=runs,
-        job=analysis.case.program.job_lines(analysis.case.conversation, analysis.case.taken_at),
+        job=analysis.case.program.panels.job_lines(analysis.case.conversation, analysis.case.taken_at),
         stages=tuple(stage for stage in STAGES if stage != LEDGER or runs),
         about_session=session_facts(analysis.case.tree) if analysis.case.tree else (),
     )
@@ -284,7 +284,7 @@ def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
     if analysis.branches:
         report["tree"] = tree_report(analysis.branches, analysis.own_leaves)
     report["read"] = show.messages_report(analysis.case.reading)
-    if job := analysis.case.program.job_lines(analysis.case.conversation, analysis.case.taken_at):
+    if job := analysis.case.program.panels.job_lines(analysis.case.conversation, analysis.case.taken_at):
         report["job"] = {line.name: line.text for line in job}
         report["ledger_lines"] = [notation.dump_execution(run) for run in analysis.case.conversation.ledger]
     report["chunk_lines"] = [notation.dump_chunk(chunk) for chunk in analysis.case.conversation.chunks]

@@ -47,18 +47,18 @@ LINKED_BY = {
 def crash_links(row: Conversation, conversation: Core, taken_at: int | None) -> CrashLinks | None:
     """None for a conversation of any other program."""
     program = program_or_default(conversation.format)
-    if program.aligned is None or program.ending is None:
+    if program.panels.aligned is None or program.panels.ending is None:
         return None
     if row.is_crash:
         crash = _crash(row, conversation)
         linked_by = LINKED_BY.get(conversation.fact("linkedBy") or "", "")
-        alignment = program.aligned(loading.stored(crash.session).conversation, conversation) if crash.session else None
+        alignment = program.panels.aligned(loading.stored(crash.session).conversation, conversation) if crash.session else None
         return CrashLinks(crash, linked_by, alignment, (), None)
     names = [visible(name) for name in (conversation.fact("crashes") or "").split(", ") if name]
     crashes_by_id = {crash_row.native_id: crash_row for crash_row in row.source.conversations.filter(native_id__in=names)}
     rows = tuple(crashes_by_id[name] for name in names if name in crashes_by_id)
     newest = tuple(Crash(crash_row, loading.stored(crash_row).conversation.fact("error") or "", row) for crash_row in rows[:SHOWN])
-    return CrashLinks(None, "", None, rows, program.ending(conversation, taken_at), newest)
+    return CrashLinks(None, "", None, rows, program.panels.ending(conversation, taken_at), newest)
 
 
 def crash_files() -> QuerySet[Conversation]:

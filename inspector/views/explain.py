@@ -227,12 +227,12 @@ def _named(error: str) -> tuple[Conversation, ...]:
 
 
 def _jobs() -> list[str]:
-    return [of.name for program in programs() if program.job_by_call for of in program.formats]
+    return [of.name for program in programs() if program.errors.job_by_call for of in program.formats]
 
 
 def _crash(error: str, row: Conversation | None) -> CrashMatch | None:
     """By the crash that is the target, or the newest one of the session whose error names the same place."""
-    aligned = program_or_default(row.source.format).aligned if row else None
+    aligned = program_or_default(row.source.format).panels.aligned if row else None
     if row is None or aligned is None:
         return None
     conversation = loading.stored(row).conversation

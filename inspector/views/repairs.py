@@ -248,7 +248,7 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
         mode_summary=mode_summary(loading.format_of(source), repair.mode),
         statements=STATEMENTS,
         statement=statement_of(repair),
-        remains=program_or_default(part.preview.after.case.conversation.format).after_repair(part.preview.after.case.conversation)
+        remains=program_or_default(part.preview.after.case.conversation.format).repairs.follow_up(part.preview.after.case.conversation)
         if part is not None
         else (),
         interrupted=_open(repair, interrupted),

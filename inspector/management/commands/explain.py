@@ -293,7 +293,7 @@ def _subject(options: dict[str, Any], text: str, candidates: Sequence[Candidate]
     session = next((candidate for candidate in everything if candidate.conversation.native_id == session_id), None)
     if session is None:
         return ErrorSubject(crash, None, crash=crash)
-    aligned = program_or_default(named.format).aligned
+    aligned = program_or_default(named.format).panels.aligned
     assert aligned is not None, "a program with crash files aligns them"
     alignment = aligned(session.conversation, crash.conversation)
     if name or not alignment.pieces:

@@ -142,7 +142,7 @@ class Command(AnsweringCommand):
             )
 
     def _say_applied(self, chosen: Chosen, applied: Applied, as_json: bool) -> None:
-        remains = program_or_default(applied.preview.after.case.conversation.format).after_repair(applied.preview.after.case.conversation)
+        remains = program_or_default(applied.preview.after.case.conversation.format).repairs.follow_up(applied.preview.after.case.conversation)
         report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
         report |= {"remains": list(remains)} if remains else {}
         if as_json:
@@ -271,7 +271,7 @@ def _recommended(chosen: Chosen, reader_name: str, goal: str, leaf: str) -> list
     case = at_leaf(chosen.case(reader_name), leaf)
     recommendation = sequence(case, findings(case, RULES), goal, chosen.projection)
     names = [recommended.name for recommended in recommendation.candidate.strategies]
-    if recommendation.why_not and (not names or not case.program.rules_first):
+    if recommendation.why_not and (not names or not case.program.repairs.rules_first):
         partly = f" What repairs the rest: --strategy {' '.join(names)}." if names else ""
         raise NothingToRepair(f"{recommendation.why_not}{partly}")
     if not names:

@@ -65,12 +65,12 @@ def _recorded(case: Case, where: str, seq: int | None, step: str, text: str, fin
     known_meaning = meaning(text)
     if known_meaning is None:
         return Recorded(where, seq, step, text, NOT_RECOGNISED)
-    rules = case.program.error_rules.get(known_meaning.provider_rule, ())
+    rules = case.program.errors.rules.get(known_meaning.provider_rule, ())
     rules = rules or ((known_meaning.rule,) if known_meaning.rule else ())
     fires = [finding for finding in findings if finding.code in rules]
     seqs = sorted({seq for finding in fires for seq in finding.seqs})
     rule = next((code for code in rules if any(finding.code == code for finding in fires)), rules[0] if rules else "")
-    if known_meaning.provider_rule in case.program.error_rules:
+    if known_meaning.provider_rule in case.program.errors.rules:
         seqs = _named(case, text, seqs)
     return Recorded(
         where, seq, step, text, known_meaning.means, rule, known_meaning.provider_rule, f"seq {span_text(seqs, 4)}" if seqs else ""
@@ -110,7 +110,7 @@ def _rows(case: Case) -> Iterator[_RawError]:
 
 def _noted(case: Case) -> Iterator[_RawError]:
     """The error that a job of gbrain records as its end; the newest crash file of a session of rollouts."""
-    for name, where in case.program.error_facts:
+    for name, where in case.program.errors.facts:
         if (text := case.conversation.fact(name)) and text.strip():
             yield where, None, "", text
     if crash := case.conversation.fact("crashError"):

@@ -1,6 +1,6 @@
 """pi and OpenClaw: sessions that are trees, in JSONL files that both share, and in OpenClaw's SQLite store."""
 
-from inspector.programs.base import Numbering, Program, Trait
+from inspector.programs.base import Calls, Errors, Numbering, Program, Providers, SyntheticResults, Trait
 from inspector.programs.pi_openclaw import openclaw_sqlite
 from inspector.programs.pi_openclaw.numbering import after_the_file
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
@@ -35,34 +35,42 @@ PROGRAM = Program(
         frozenset({Trait.NEIGHBORS, Trait.EMPTY_MESSAGES, Trait.SIGNED_THINKING, Trait.SIGNATURES, Trait.PLACEHOLDERS}),
     ),
     numbering=Numbering(after_the_file, by_place=True),
-    synthetic_results={PI.name: PI_WORDS, OPENCLAW.name: OPENCLAW_WORDS, OPENCLAW_SQLITE.name: OPENCLAW_WORDS},
-    placeholder_author=placeholder_author,
-    model_of=model_of,
-    names_provider=True,
     places={OPENCLAW_SQLITE.name: ("event", 0)},
     neighbor_files=frozenset({OPENCLAW.name}),
-    consequences={
-        "unanswered-tail-call": (
-            "the turn was interrupted, or still runs. The programs add a synthetic result once something follows, pi since 0.69 also before that."
-        ),
-        "unanswered-call": (
-            "No branch of the file holds a real one. The programs add a synthetic one to each request; a client that sends the path as it is stored is refused."
-        ),
-        "unsigned-thinking": "pi sends it as text, and leaves it out where it is blank; a client that sends it as thinking is refused.",
-        "malformed-arguments": "OpenClaw sends it on as it is",
-    },
-    effects=effects,
-    unanswered=session_calls.unanswered,
-    settles_calls=True,
-    has_failed=session_calls.has_failed,
-    sendable=session_calls.read_messages,
-    explained_results=lambda case: [*results_of_failed(case), *cut_results(case)],
-    explains_read_results=True,
-    nameless_results=session_calls.without_id,
-    cut_result=cut_result,
-    answered_by=lambda case, message: str(mapping(message.chunks[0].payload.get("entry")).get("provider") or ""),
-    placeholders=placeholders,
     never_sent=lambda chunk: is_mirror(mapping(chunk.payload.get("entry"))),
     read_only={openclaw_sqlite.NAME: openclaw_sqlite.NEVER_IN_PLACE},
     new_file_as={openclaw_sqlite.NAME: OPENCLAW},
+    synthetic=SyntheticResults(
+        words={PI.name: PI_WORDS, OPENCLAW.name: OPENCLAW_WORDS, OPENCLAW_SQLITE.name: OPENCLAW_WORDS},
+        author=placeholder_author,
+        texts=placeholders,
+    ),
+    calls=Calls(
+        unanswered=session_calls.unanswered,
+        settles_ids=True,
+        has_failed=session_calls.has_failed,
+        sendable=session_calls.read_messages,
+        explained_results=lambda case: [*results_of_failed(case), *cut_results(case)],
+        explains_read_results=True,
+        nameless_results=session_calls.without_id,
+        cut_result=cut_result,
+    ),
+    providers=Providers(
+        model_of=model_of,
+        are_named=True,
+        answered_by=lambda case, message: str(mapping(message.chunks[0].payload.get("entry")).get("provider") or ""),
+    ),
+    errors=Errors(
+        consequences={
+            "unanswered-tail-call": (
+                "the turn was interrupted, or still runs. The programs add a synthetic result once something follows, pi since 0.69 also before that."
+            ),
+            "unanswered-call": (
+                "No branch of the file holds a real one. The programs add a synthetic one to each request; a client that sends the path as it is stored is refused."
+            ),
+            "unsigned-thinking": "pi sends it as text, and leaves it out where it is blank; a client that sends it as thinking is refused.",
+            "malformed-arguments": "OpenClaw sends it on as it is",
+        },
+        effects=effects,
+    ),
 )

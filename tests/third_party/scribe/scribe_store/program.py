@@ -2,7 +2,7 @@
 
 from inspector.conversation import queries
 from inspector.conversation.model import Conversation, Reading
-from inspector.programs.base import Program, SyntheticResult
+from inspector.programs.base import Errors, Program, SyntheticResult, SyntheticResults
 from inspector.readers.base import Reader
 from scribe_store.format import SCRIBE
 
@@ -21,7 +21,11 @@ PROGRAM = Program(
     formats=(SCRIBE,),
     readers=(Reader("scribe", "scribe", "Scribe 1.0", "Sends every line as it is stored.", "its source, which we invented", read),),
     readers_of={"scribe": ("scribe",)},
-    synthetic_results={"scribe": SyntheticResult(NO_ANSWER)},
-    placeholder_author=lambda result: "Scribe" if result.text == NO_ANSWER else "",
-    consequences={"unanswered-call": "Scribe sends the call as it is, and the provider refuses it."},
+    synthetic=SyntheticResults(
+        words={"scribe": SyntheticResult(NO_ANSWER)},
+        author=lambda result: "Scribe" if result.text == NO_ANSWER else "",
+    ),
+    errors=Errors(
+        consequences={"unanswered-call": "Scribe sends the call as it is, and the provider refuses it."},
+    ),
 )
