@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
@@ -29,7 +30,7 @@ from inspector.programs.formats import Stored
 from inspector.rules.base import Finding as RuleFinding
 from inspector.rules.base import Severity, findings, stored_messages
 from inspector.rules.catalogue import RULES
-from inspector.sources import places, reading
+from inspector.sources import folders, places, reading
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.places import place
@@ -99,8 +100,14 @@ def import_targets(
     for path in paths:
         refuse_own_database(place(path))
     # A format that is named is that of the stores: traces are what they are.
+    stamps = {path: folders.stamp(where) for path in paths if isinstance(where := place(path), Path)}
     contents = [
-        _one_of(where, format_name, only) if only and isinstance(where, Dsn) else read(where, None if path in as_traces else format_name)
+        (None if path in as_traces else _as_it_was(where, format_name, stamps.get(path, "")))
+        or (
+            _one_of(where, format_name, only)
+            if only and isinstance(where, Dsn)
+            else read(where, None if path in as_traces else format_name)
+        )
         for path in paths
         for where in (place(path),)
     ]
@@ -110,6 +117,10 @@ def import_targets(
     ready = [import_streams.prepared(content) if isinstance(content, Captures) else content for content in contents]
     with one_writer():
         done = [_imported(content, demo, only) for content in ready]
+        for path, imported in zip(paths, done, strict=True):
+            if imported.source.stamp != (stamp := "" if imported.source.is_trace else stamps.get(path, "")):
+                imported.source.stamp = stamp
+                imported.source.save(update_fields=["stamp"])
         if came_from is not None:
             origin = visible(" ".join(came_from.split()))[:FROM_KEPT]
             for imported in done:
@@ -137,7 +148,20 @@ def import_targets(
     return done
 
 
-def _imported(content: Store | Traces | PreparedCaptures, demo: bool, only: str) -> Imported:
+def _as_it_was(path: Place, format_name: str | None, stamp: str) -> Source | None:
+    """The source, where its files are those of its last import and this version judged them: they are not read again."""
+    source = Source.objects.filter(oid=Source.oid_of(visible(places.real(path)))).exclude(format=bundle.NAME).first() if stamp else None
+    if source is None or source.stamp != stamp or format_name not in (None, source.format):
+        return None
+    return None if source.conversations.filter(is_gone=False).exclude(judged_by=inspector.__version__).exists() else source
+
+
+def _imported(content: Store | Traces | PreparedCaptures | Source, demo: bool, only: str) -> Imported:
+    if isinstance(content, Source):
+        source = _source(place(content.path), content.format, False, demo)
+        source.save()
+        present = source.conversations.filter(is_gone=False).aggregate(count=Count("pk"), chunks=Sum("chunk_count"))
+        return Imported(source, present["count"], present["chunks"] or 0, present["count"], problems=len(source.problems))
     if isinstance(content, Store):
         return _import_store(content, demo, only)
     if isinstance(content, Traces):

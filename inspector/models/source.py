@@ -31,6 +31,8 @@ class Source(models.Model):
     sealed = models.TextField(blank=True)
     """Where the conversation of an evidence bundle was taken and by what; empty for anything else."""
     problems = JsonText(default=list)
+    stamp = models.CharField(max_length=64, blank=True)
+    """Of the files at the last import (`folders.stamp`): files that have it still are not read again; "" where they have to be."""
     traces = models.ManyToManyField("self", symmetrical=False, related_name="stores", blank=True)
 
     class Meta:

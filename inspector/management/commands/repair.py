@@ -142,7 +142,9 @@ class Command(AnsweringCommand):
             )
 
     def _say_applied(self, chosen: Chosen, applied: Applied, as_json: bool) -> None:
-        remains = program_or_default(applied.preview.after.case.conversation.format).repairs.follow_up(applied.preview.after.case.conversation)
+        remains = program_or_default(applied.preview.after.case.conversation.format).repairs.follow_up(
+            applied.preview.after.case.conversation
+        )
         report = plan_report(applied.conversation.oid, applied.preview) | {"repair": applied.oid, "state": applied.state}
         report |= {"remains": list(remains)} if remains else {}
         if as_json:
