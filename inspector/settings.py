@@ -43,6 +43,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "inspector.middleware.answer_plainly",
     "django.middleware.security.SecurityMiddleware",
+    # Before whatever writes a body. Django adds a random length to what it compresses, against guesses at secrets by size (BREACH).
+    "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

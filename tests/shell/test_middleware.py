@@ -1,5 +1,6 @@
 """Who a request is from, and what it is told when that is nobody."""
 
+import gzip
 from collections.abc import Callable
 from typing import Any
 
@@ -131,3 +132,13 @@ def test_the_request_that_views_get_is_the_one_that_came(ask: Ask) -> None:
     request.user = AnonymousUser()
     name_the_operator(lambda request: seen.append(request) or HttpResponse())(request)  # type: ignore[func-returns-value]
     assert seen == [request]
+
+
+def test_a_page_is_compressed_for_whom_asks_and_never_twice_alike(client: Client, db: None) -> None:
+    """Equal pages of different lengths: nobody learns a secret next to their own words from a size (BREACH)."""
+    plain = client.get("/rules/")
+    packed = [client.get("/rules/", headers={"accept-encoding": "gzip"}) for _ in range(5)]
+    assert "Content-Encoding" not in plain.headers and plain.headers["Vary"].count("Accept-Encoding") == 1
+    assert all(answer.headers["Content-Encoding"] == "gzip" and len(answer.content) * 4 < len(plain.content) for answer in packed)
+    assert all(b"<h1>" in gzip.decompress(answer.content) for answer in packed)
+    assert len({len(answer.content) for answer in packed}) > 1
