@@ -52,7 +52,7 @@ def _recorded(recorded: Sequence[Json]) -> str:
             f"- {code(error['where'])}: {prose(error['text'][:300].rstrip().removesuffix('.'))}. Means: {prose(error['means'])}{belongs}."
         )
     more = [f"- and {len(recorded) - RECORDED_SHOWN} more"] if len(recorded) > RECORDED_SHOWN else []
-    return "What was recorded:\n\n" + "\n".join([*rows, *more]) if rows else ""
+    return "Recorded errors:\n\n" + "\n".join([*rows, *more]) if rows else ""
 
 
 def _repairs(findings: Sequence[Json]) -> str:

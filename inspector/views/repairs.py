@@ -272,7 +272,7 @@ def _reach(repair: Repair, native: str, is_listed: bool) -> str:
         opened = (
             "the program lists it, and its users can continue there"
             if is_listed
-            else "what its program needs to open it is under What remains"
+            else "what its program needs to open it is under Follow-up"
         )
         return f"The repaired history is a conversation of its own, {what}: {opened}. The original stays as it is."
     return ""

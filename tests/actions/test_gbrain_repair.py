@@ -248,7 +248,7 @@ def test_what_is_recommended_is_written_or_refused_in_one_sentence(database: str
 def test_what_is_left_to_the_operator_is_said_at_the_keyboard(store: str) -> None:
     ran = repair(store, *LEDGER, "--apply")
     assert ran.status == 0
-    said = [line.strip() for line in ran.out.partition("What remains:\n")[2].splitlines()]
+    said = [line.strip() for line in ran.out.partition("Follow-up:\n")[2].splitlines()]
     assert "never puts a job back into the queue" in said[0] and "3 of 3 attempts" in said[0]
     assert said[1:] == [f"{version.name} runs no tool again and asks the model for the next turn at index 7." for version in VERSIONS]
 

@@ -143,5 +143,5 @@ def test_a_copy_for_an_issue_tells_what_was_recorded_without_its_markup() -> Non
     found = findings(looked_at, RULES)
     prompt = projection("dispatch-openai").project(looked_at.reading.messages)
     text = conversation_md(conversation_report("x", looked_at, found, {}, "It is.", prompt), [], {})
-    assert "What was recorded:" in text and "does not offer this model" in text and "MSG201, found at seq 2" in text
+    assert "Recorded errors:" in text and "does not offer this model" in text and "MSG201, found at seq 2" in text
     assert "@all" not in text and "<b>" not in text

@@ -20,7 +20,7 @@ def test_a_recorded_error_is_explained_beside_the_findings(client: Client, tmp_p
     assert "HTTP 401: model not supported" in section and "does not offer this model" in section
     assert 'href="/rules/MSG201/"' in section and "is found at seq 2" in section
     assert client.get(f"/conversations/{row.oid}.json").json()["recorded"][0]["rule"] == "MSG201"
-    assert "What was recorded:" in client.get(f"/conversations/{row.oid}.md").content.decode()
+    assert "Recorded errors:" in client.get(f"/conversations/{row.oid}.md").content.decode()
 
 
 def test_where_nothing_was_recorded_there_is_no_section(client: Client, tmp_path: Path) -> None:

@@ -451,7 +451,7 @@ def test_a_finding_that_the_repair_itself_makes_is_not_called_still_found(client
     conversation = imported(path, broken())
     Source.objects.update(write_enabled=True)
     page = post(approved(conversation, "insert-interrupted-result"), "apply")
-    remains = page.split("<h2>What remains</h2>", 1)[1].split("</section>", 1)[0]
+    remains = page.split("<h2>Follow-up</h2>", 1)[1].split("</section>", 1)[0]
     assert "synthetic-result: 1 new, made by this repair." in remains and "synthetic-result: 1 still found" not in remains
 
 

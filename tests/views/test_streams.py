@@ -73,12 +73,12 @@ def test_the_premature_terminal_is_the_first_thing_on_the_page(client: Client, c
 
 def test_the_same_stream_after_the_fix_has_nothing(client: Client, captured: Mapping[str, Stream]) -> None:
     page = get(client, f"/streams/{captured[REPAIRED].oid}/")
-    assert "Nothing is wrong here" in page and 'class="badge error"' not in page and "Correct a copy" not in page
+    assert "No findings" in page and 'class="badge error"' not in page and "Correct a copy" not in page
 
 
 def test_one_side_alone_says_what_it_cannot_show(client: Client, captured: Mapping[str, Stream]) -> None:
     said = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
-    assert "client side only" in said and "What one side alone cannot show" in said and "premature_terminal" in said
+    assert "client side only" in said and "Not visible from one side" in said and "premature_terminal" in said
     assert "STREAM126" in said and "thinking: a tool call, written as text" in said
     assert "What one side alone" not in get(client, f"/streams/{captured[PREMATURE].oid}/")
 

@@ -1,4 +1,4 @@
-"""If a loader fix ships: counts a reader, rows a conversation, and the facts of the incident on the page."""
+"""Compare readers: counts a reader, rows a conversation, and the facts of the incident on the page."""
 
 import html
 import re

@@ -153,7 +153,7 @@ class Command(AnsweringCommand):
         self._print(chosen, applied.preview)
         self.say(applied.sentence)
         if remains:
-            self.say("What remains:")
+            self.say("Follow-up:")
         for sentence in remains:
             self.say(f"  {sentence}")
 
