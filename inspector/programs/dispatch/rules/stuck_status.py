@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text.durations import duration
 
 
 def check(case: Case) -> Iterator[Match]:
@@ -12,16 +13,8 @@ def check(case: Case) -> Iterator[Match]:
     traced = "no turn is open in the trace" if case.trace is not None else "no trace was imported that would show an open turn"
     yield Match(
         case.conversation.chunks[-1:],
-        f"The status says active, but nothing was written for {_long(case.taken_at - last)} before the store was read, and {traced}: the server went down inside a turn.",
+        f"The status says active, but nothing was written for {duration(case.taken_at - last)} before the store was read, and {traced}: the server went down inside a turn.",
     )
-
-
-def _long(milliseconds: int) -> str:
-    minutes = milliseconds // 60_000
-    for size, name in ((24 * 60, "days"), (60, "hours")):
-        if minutes >= 2 * size:
-            return f"{minutes // size:,} {name}"
-    return f"{minutes} minutes"
 
 
 RULE = Rule(

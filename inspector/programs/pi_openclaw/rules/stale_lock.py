@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from inspector.programs.pi_openclaw.entries import moment
 from inspector.programs.pi_openclaw.rules.session_tree import whole
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text.durations import duration
 
 STALE_MS = 30 * 60 * 1000
 _SINCE = re.compile(r"since (\S+)")
@@ -28,17 +29,9 @@ def check(case: Case) -> Iterator[Match]:
     if age >= STALE_MS:
         yield Match(
             (),
-            f"The session is locked: {lock[:120]}, {_long(age)} before it was read. OpenClaw takes a lock for stale after 30 minutes, or when that process is gone.",
-            evidence=(("process", pid[:20]), ("age", _long(age))),
+            f"The session is locked: {lock[:120]}, {duration(age)} before it was read. OpenClaw takes a lock for stale after 30 minutes, or when that process is gone.",
+            evidence=(("process", pid[:20]), ("age", duration(age))),
         )
-
-
-def _long(milliseconds: int) -> str:
-    minutes = milliseconds // 60_000
-    for size, name in ((24 * 60, "days"), (60, "hours")):
-        if minutes >= 2 * size:
-            return f"{minutes // size:,} {name}"
-    return f"{minutes} minutes"
 
 
 RULE = Rule(
