@@ -230,7 +230,7 @@ def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
             if conversation.judged_by != inspector.__version__:
                 imported.rejudged[oid] = stored
             continue
-        _summarise(conversation, stored)
+        _summarize(conversation, stored)
         fresh.append((conversation, stored))
     imported.fresh = {conversation.oid: stored for conversation, stored in fresh}
     write_revisions(fresh)
@@ -273,7 +273,7 @@ def _name(native_id: str, oid: str, used_names: set[str]) -> str:
     return name
 
 
-def _summarise(conversation: Conversation, stored: Stored) -> None:
+def _summarize(conversation: Conversation, stored: Stored) -> None:
     content = stored.conversation
     conversation.title = visible(content.title)[:300]
     conversation.model = visible(content.fact("model") or "")[:200]

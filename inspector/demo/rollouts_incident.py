@@ -109,7 +109,7 @@ def messages() -> list[Stored]:
 def refused() -> list[Stored]:
     """The request's list as the code of that day made it of these lines: merged, no synthetic results, orphaned calls included."""
     lines = [Message(chunks[0].role, tuple(chunks)) for chunks in (_chunks(index, message) for index, message in enumerate(messages()))]
-    sent, _ = transformed(lines, RequestTarget("anthropic", "anthropic-messages"), Passes(synthesises=False, filters=False))
+    sent, _ = transformed(lines, RequestTarget("anthropic", "anthropic-messages"), Passes(synthesizes=False, filters=False))
     return convert(sent).values
 
 

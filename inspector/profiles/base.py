@@ -179,7 +179,7 @@ class Profile:
     def _notes(self, model: str | None) -> tuple[str, ...]:
         if model is None or not self.models or any(part.startswith(self.models) for part in (model, *model.split("/"))):
             return ()
-        return (f"the endpoint of {model} is not modelled, judged as {self.name}",)
+        return (f"the endpoint of {model} is not modeled, judged as {self.name}",)
 
 
 def _seqs(sources: Mapping[str, list[int]], path: str) -> list[int]:

@@ -40,7 +40,7 @@ _ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Messages that form one message of the wire. `role` is what they are labelled with; a tool run inside another message takes its role."""
+    """Messages that form one message of the wire. `role` is what they are labeled with; a tool run inside another message takes its role."""
 
     role: str
     messages: tuple[Message, ...]

@@ -31,7 +31,7 @@ _NAMED, _LOOKED_AT = 5, 50
 
 
 @dataclass(eq=False)
-class NotRecognised(SourceProblem):
+class NotRecognized(SourceProblem):
     """A file that is none of the shapes we know."""
 
     tables: tuple[str, ...] = ()
@@ -200,7 +200,7 @@ def read_one(path: Place, format_: Format, native_id: str) -> Stored | None:
 
 
 def format_of(path: Dsn, format_name: str | None = None) -> Format:
-    """The format of what a server holds. Raises NotRecognised, UnknownFormat and other SourceProblem."""
+    """The format of what a server holds. Raises NotRecognized, UnknownFormat and other SourceProblem."""
     if format_name is not None:
         return format_named(format_name)
     shape = stores.identify(path)
@@ -214,7 +214,7 @@ def _strange(path: Dsn, shape: Shape) -> SourceProblem:
     """What to say of a database in which a plain name finds no table that we know."""
     table_names = {relation.name for format_ in FORMATS if isinstance(format_, InRelations) for relation in format_.relations}
     schemas = postgres.schemas_with(path, table_names)
-    return OffSearchPath(path, schemas) if schemas else NotRecognised(path, tuple(shape.tables))
+    return OffSearchPath(path, schemas) if schemas else NotRecognized(path, tuple(shape.tables))
 
 
 def streamed(path: Dsn, format_: Format, native_id: str | None = None) -> Generator[Stored]:
@@ -275,7 +275,7 @@ def _may_be_a_request(shape: Shape) -> bool:
 
 
 def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
-    """Raises NotReadYet, NotRecognised, NoRequest and other SourceProblem."""
+    """Raises NotReadYet, NotRecognized, NoRequest and other SourceProblem."""
     if names := _captures_within(path, shape):
         raise FolderOfCaptures(path, names)
     if what := not_read.of_shape(shape):
@@ -284,11 +284,11 @@ def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
         if isinstance(format_, LeavesFiles) and (kinds := format_.copies(shape.files)):
             raise OnlyCopies(path, kinds)
     if shape.tables or shape.files:
-        raise NotRecognised(path, tuple(shape.tables))
+        raise NotRecognized(path, tuple(shape.tables))
     kind = captures.kind_of(captures.of_path(path), path.name)
     if not _may_be_a_request(shape):
         if kind is None:
-            raise NotRecognised(path, tuple(shape.tables))
+            raise NotRecognized(path, tuple(shape.tables))
         return kind
     if kind is not None and files.status(path).st_size > request_layout.LIMIT:
         return kind

@@ -33,7 +33,7 @@ from inspector.rules.base import case_of
 from inspector.sources import reading
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
-from inspector.sources.reading import NotRecognised
+from inspector.sources.reading import NotRecognized
 from inspector.strategies.catalogue import strategy
 
 WHO = "kit"
@@ -108,7 +108,7 @@ def gives_every_conversation_an_id(sample: Sample, folder: Path) -> None:
     path = Path(address)
     session = path if path.is_file() else next(file for file in sorted(path.rglob("*")) if file.is_file())
     shutil.copyfile(session, session.with_name(f"copy-{session.name}"))
-    with suppress(NotRecognised):
+    with suppress(NotRecognized):
         store = reading.read_store(place(str(folder if path.is_file() else path)))
         ids = [stored.conversation.native_id for stored in store.conversations]
         assert len(set(ids)) == len(ids), f"two sessions have one id: {ids}"

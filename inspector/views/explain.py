@@ -24,7 +24,7 @@ from inspector.presentation.explain.answer import (
     same_refusal,
     sentence,
 )
-from inspector.presentation.explain.meanings import Meaning, unrecognised_meaning
+from inspector.presentation.explain.meanings import Meaning, unrecognized_meaning
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE
@@ -175,7 +175,7 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     """`reader`: "" = a crash file as it is, and a session as its source reads it."""
     candidates = recognized(error) if error.strip() else ()
     if not candidates or row is None:
-        return Lookup(explained_in(candidates, None, ""), unrecognised_meaning(error) if error.strip() and not candidates else None)
+        return Lookup(explained_in(candidates, None, ""), unrecognized_meaning(error) if error.strip() and not candidates else None)
     crash = _crash(error, row)
     case = loading.case(row, reader or row.source.reader)
     repairable = None if row.is_crash else row

@@ -11,7 +11,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source
 from inspector.models.comparing import difference, differences
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.whatif.differences import Difference, Summary, candidates, client, compared_formats, summarise
+from inspector.presentation.whatif.differences import Difference, Summary, candidates, client, compared_formats, summarize
 from inspector.presentation.whatif.report import difference_report, summary_report
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
@@ -153,7 +153,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     compared = differences(conversations[:MOST], [choice.a, *others], choice.profile)
     place = others.index(choice.b)
     lines = tuple(
-        ClientLine(summarise(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), _query(name))
+        ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), _query(name))
         for at, name in enumerate(others)
     )
     shown = [(oid, by_client[place]) for oid, by_client in compared if _is_shown(by_client[place], choice.show)]

@@ -72,7 +72,7 @@ def test_an_error_that_nothing_recorded_is_before_all_the_same(tmp_path: Path) -
     assert report["recommended"]["before"]["observed"].endswith("(AN-1), as the error text says")
 
 
-def test_the_seqs_of_the_crash_file_and_of_the_session_are_labelled(rollouts: Path) -> None:
+def test_the_seqs_of_the_crash_file_and_of_the_session_are_labeled(rollouts: Path) -> None:
     told = run("explain", THINKING, "--target", rollouts).out
     assert "messages.5.content.3: seq 29 of the crash file (" in told and "messages.5.content.3: seq 30 of the session (" in told
     report = run("explain", THINKING, "--target", rollouts, "--json").json

@@ -34,7 +34,7 @@ def wrapped(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_every_text_of_every_table_is_recognised_however_it_is_wrapped(rule: ProviderRule) -> None:
+def test_every_text_of_every_table_is_recognized_however_it_is_wrapped(rule: ProviderRule) -> None:
     for text in texts(rule):
         for how, pasted in wrapped(text).items():
             assert any(found.rule.id == rule.id or found.rule.text == rule.text for found in recognized(pasted)), f"{how}: {pasted[:300]}"
@@ -78,7 +78,7 @@ def test_a_block_that_the_history_does_not_have_is_said() -> None:
     assert "only 3" in found.places[0].why
 
 
-def test_an_alias_of_a_client_is_recognised() -> None:
+def test_an_alias_of_a_client_is_recognized() -> None:
     said = recognized("API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation.")
     assert {found.rule.id for found in said} >= {"AN-1"}
 

@@ -123,7 +123,7 @@ def test_a_request_that_says_nothing_is_not_listed(attributes: dict[str, object]
 
 def test_what_is_not_recognised_is_listed_as_that() -> None:
     (found,) = recorded_errors(case("1 user 0.0 text go\n2 assistant 0.0 error flux capacitor"))
-    assert (found.is_recognised, found.means, found.text) == (False, "not recognized", "flux capacitor")
+    assert (found.is_recognized, found.means, found.text) == (False, "not recognized", "flux capacitor")
 
 
 def test_the_same_error_at_one_place_is_counted_and_the_list_is_bounded() -> None:

@@ -51,12 +51,12 @@ def noted(case: Case) -> Recorded:
 def test_it_is_explained_and_points_to_its_calls(number: str, error: str, rule: str, theirs: str, fires: str) -> None:
     found = noted(job(number, error))
     assert (found.where, found.seq, found.step, found.text) == ("the job's error_text", None, "", error)
-    assert found.is_recognised
+    assert found.is_recognized
     assert (found.rule, found.provider_rule, found.fires) == (rule, theirs, fires)
 
 
 def test_words_that_nobody_knows_are_shown_and_an_empty_text_is_not() -> None:
-    assert not noted(job("1", "worker lost")).is_recognised
+    assert not noted(job("1", "worker lost")).is_recognized
     assert recorded_errors(job("1", " ")) == ()
 
 
@@ -74,7 +74,7 @@ def test_scan_says_it_as_json() -> None:
 
 
 @pytest.mark.parametrize(("text", "tool"), [(PENDING, "head"), (LIVE, "head"), (GONE, "nosuch")])
-def test_what_gbrain_throws_is_recognised_and_names_the_tool(text: str, tool: str) -> None:
+def test_what_gbrain_throws_is_recognized_and_names_the_tool(text: str, tool: str) -> None:
     (found,) = recognized(f"job 7 failed: {text}")
     assert found.values["tool"] == tool
     assert found.rule.unjudged

@@ -4,7 +4,7 @@ import pytest
 
 from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.provenance import age, provenance
-from inspector.presentation.whatif.differences import Difference, candidates, client, compare_cases, compared_formats, summarise
+from inspector.presentation.whatif.differences import Difference, candidates, client, compare_cases, compared_formats, summarize
 from inspector.programs.dispatch.format import chunk_key
 from inspector.programs.formats import Cell, Record
 from inspector.programs.pi_openclaw.pi import PI
@@ -178,7 +178,7 @@ def test_what_every_reader_reads_alike_differs_in_nothing() -> None:
 def test_a_summary_counts_and_names_the_first_few(incident: Conversation) -> None:
     well = appended([U("hi"), A("there")]).conversation()
     named = [(f"c{number}", beside(incident, "exact")) for number in range(5)] + [("well", beside(well, "exact"))]
-    found = summarise(NOW, "exact", named)
+    found = summarize(NOW, "exact", named)
     assert (found.conversations, found.differ.count, found.become_sendable.count, found.better.count) == (6, 5, 5, 5)
     assert (found.worse.count, found.merged.count, found.refused.count) == (0, 0, 0)
     assert found.differ.examples == ("c0", "c1", "c2") and found.worse.examples == ()

@@ -152,7 +152,7 @@ def test_texts_are_recognised(rule: ProviderRule) -> None:
     assert_knows_its_text(rule)
 
 
-def test_the_wording_of_vertex_is_recognised_too() -> None:
+def test_the_wording_of_vertex_is_recognized_too() -> None:
     text = "Unable to submit request because function call `read_file` in the 4. content block is missing a `thought_signature`."
     assert any(match.group("n") == "4" for pattern in RULES_3[7].patterns() if (match := pattern.search(text)))
 

@@ -93,7 +93,7 @@ def test_local_mode_is_not_served_to_other_machines(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
-def test_loopback_is_recognised(host: str) -> None:
+def test_loopback_is_recognized(host: str) -> None:
     assert is_loopback(host)
 
 

@@ -49,7 +49,7 @@ def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Cl
     text = page(client, FIRST_SENTENCE, session.oid)
     assert "<h1>AN-16: " in text and "at messages.5.content.3, stored at seq 30</h1>" in text
     assert f'href="/conversations/{session.oid}/?at=30#seq-30"' in text and f'href="/conversations/{crash.oid}/"' in text
-    assert "serialisation is ruled out" in text
+    assert "serialization is ruled out" in text
     assert f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result"' in text
 
 
@@ -113,7 +113,7 @@ def test_a_posted_text_becomes_a_link_and_a_long_one_is_explained_without(client
     assert answer.status_code == 200 and "AN-16" in answer.content.decode() and "too long for a link" in answer.content.decode()
 
 
-def test_the_session_and_its_crash_file_are_labelled_where_both_number_a_block(client: Client, session: Conversation) -> None:
+def test_the_session_and_its_crash_file_are_labeled_where_both_number_a_block(client: Client, session: Conversation) -> None:
     text = words(page(client, FIRST_SENTENCE, session.oid))
     assert "seq 29 of the crash file" in text and "stored at seq 30 of the session" in text
 

@@ -165,7 +165,7 @@ def test_a_profile_that_refuses_offers_its_repair_or_says_why_there_is_none(
     assert f"/conversations/{crash.oid}/repairs/" not in prompt(client, crash, "?profile=mistral-strict"), "a crash file is never written"
 
 
-def test_roles_of_other_wire_shapes_keep_their_colours(client: Client, session: Conversation) -> None:
+def test_roles_of_other_wire_shapes_keep_their_colors(client: Client, session: Conversation) -> None:
     for profile in ("gemini", "openai-responses"):
         classes = set(re.findall(r'<td class="message (\w)"', prompt(client, session, f"?profile={profile}")))
         assert classes <= {"u", "a", "t", "s"} and "a" in classes, profile

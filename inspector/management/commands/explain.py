@@ -37,7 +37,7 @@ from inspector.presentation.explain.answer import (
     recognized,
     same_refusal,
 )
-from inspector.presentation.explain.meanings import Meaning, unrecognised_meaning
+from inspector.presentation.explain.meanings import Meaning, unrecognized_meaning
 from inspector.presentation.stream.report import rules_that_say
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE
@@ -137,7 +137,7 @@ class Command(AnsweringCommand):
                 subject = ErrorSubject()
         explanations = explained_in(candidates, subject.case, subject.pointed.projection if subject.pointed else "")
         explanations = tuple(sorted(explanations, key=lambda explanation: not explanation.fires))
-        meaning = None if explanations else unrecognised_meaning(text)
+        meaning = None if explanations else unrecognized_meaning(text)
         others = _other_readers(explanations, subject)
         advice = _advice(explanations, text, subject)
         matches = list(_matches(candidates, subject.several))

@@ -13,7 +13,7 @@ from inspector.management.target import add_target_arguments, load
 from inspector.models import Conversation, loading
 from inspector.models.comparing import difference
 from inspector.models.transactions import one_snapshot
-from inspector.presentation.whatif.differences import Difference, Summary, Tally, client, compare_cases, compared_formats, summarise
+from inspector.presentation.whatif.differences import Difference, Summary, Tally, client, compare_cases, compared_formats, summarize
 from inspector.presentation.whatif.report import difference_report, summary_report
 from inspector.profiles.catalogue import profile
 from inspector.sources.problems import shown
@@ -54,7 +54,7 @@ class Command(AnsweringCommand):
         # Of a path our database is not asked, and need not be there.
         with nullcontext() if options["target"] else one_snapshot():
             compared = list(self._compared(options))
-        summary = summarise(names[0], names[1], [(oid, change) for oid, _, change in compared])
+        summary = summarize(names[0], names[1], [(oid, change) for oid, _, change in compared])
         if options["json"]:
             self.say_json({**summary_report(summary), "differences": [difference_report(*row) for row in compared if row[2].differs]})
         else:

@@ -30,7 +30,7 @@ class Recorded:
     times: int = 1
 
     @property
-    def is_recognised(self) -> bool:
+    def is_recognized(self) -> bool:
         return self.means != NOT_RECOGNISED
 
 

@@ -20,7 +20,7 @@ SYNTHETIC_SHOWN = 200
 
 
 def role_of(message: WireMessage) -> str:
-    """What a message of the wire is labelled with; items of the Responses shape have a type where others have a role."""
+    """What a message of the wire is labeled with; items of the Responses shape have a type where others have a role."""
     name = message.value.get("role") or message.value.get("type") or ""
     return name if isinstance(name, str) else ""
 

@@ -89,7 +89,7 @@ def _first_sentences(rule: ProviderRule) -> Iterator[re.Pattern[str]]:
 
 
 def _plain(text: str) -> str:
-    """Without colours of a terminal, and with the escapes of JSON in which an error is wrapped once or twice undone."""
+    """Without colors of a terminal, and with the escapes of JSON in which an error is wrapped once or twice undone."""
     shown = _COLOURS.sub("", text if len(text) <= 2 * READ else text[:READ] + " " + text[-READ:])
     return shown.replace("\\\\", "\\").replace("\\n", "\n").replace("\\u0060", "`").replace("\\u0027", "'").replace('\\"', '"')
 

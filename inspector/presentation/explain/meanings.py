@@ -89,6 +89,6 @@ def meaning(text: str) -> Meaning | None:
     return particular or (matches[0] if matches else None)
 
 
-def unrecognised_meaning(text: str) -> Meaning | None:
+def unrecognized_meaning(text: str) -> Meaning | None:
     """Of a paste in which no rule of a provider is recognized: its start and its end are looked at, since the error of a log is in one of them."""
     return meaning(text[:READ]) or (meaning(text[-READ:]) if len(text) > READ else None)

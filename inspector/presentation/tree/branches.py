@@ -266,7 +266,7 @@ def _compacted(tree: Branches) -> None:
     node = tree.nodes[tree.path[at]]
     kept_id = node.about.get("firstKeptEntryId")
     first = next((place for place in range(at) if tree.nodes[tree.path[place]].id == kept_id), at) if isinstance(kept_id, str) else at
-    tree.summarised = frozenset(tree.path[:first])
+    tree.summarized = frozenset(tree.path[:first])
     if first == at and isinstance(kept_id, str) and kept_id != node.id:
         tree.mark(
             node.index, "stale pointer", f"it keeps entries from {short(kept_id)} on, which is not above it: nothing before it is kept"

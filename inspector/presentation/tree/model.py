@@ -70,7 +70,7 @@ class MissingResult:
 class Branches:
     """`up` and `link` say per node what it is drawn below (-1 = nothing) and how; `order` is depth first, the way on last; `path` from its root.
 
-    `heavy` is the child by which a node's lane goes on (-1 = none), `lane` counts from 0. `summarised` are path nodes that a compaction replaces.
+    `heavy` is the child by which a node's lane goes on (-1 = none), `lane` counts from 0. `summarized` are path nodes that a compaction replaces.
     """
 
     reader: str
@@ -86,7 +86,7 @@ class Branches:
     """Per node, its place in the order, and in `end` that of the last node below it: all between them is its branch."""
     end: list[int] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
-    summarised: frozenset[int] = frozenset()
+    summarized: frozenset[int] = frozenset()
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     missing: tuple[MissingResult, ...] = ()
     last_lost: int | None = None

@@ -75,7 +75,7 @@ class TreeRow:
     marks: tuple[PlacedMark, ...] = ()
     folded: int = 0
     last_line: int = 0
-    is_summarised: bool = False
+    is_summarized: bool = False
     is_leaf: bool = False
     leaves: int = 0
     """Of a whole branch that is folded."""
@@ -91,7 +91,7 @@ class TreeRow:
 
     @property
     def state_words(self) -> str:
-        return "after compaction" if self.is_summarised else "other branch" if self.state == "other" else self.state
+        return "after compaction" if self.is_summarized else "other branch" if self.state == "other" else self.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def _straight(tree: Branches, order: Sequence[int], unfolded: int | None) -> lis
         run.clear()
 
     for index in order:
-        if (not fold and index not in tree.summarised) or _is_distinct(tree, index):
+        if (not fold and index not in tree.summarized) or _is_distinct(tree, index):
             close()
             runs.append((index,))
             continue
@@ -234,7 +234,7 @@ def _straight(tree: Branches, order: Sequence[int], unfolded: int | None) -> lis
 
 
 def _looks(tree: Branches, index: int) -> tuple[str, bool]:
-    return tree.state[index], index in tree.summarised
+    return tree.state[index], index in tree.summarized
 
 
 def _is_distinct(tree: Branches, index: int) -> bool:
@@ -289,7 +289,7 @@ def _row(
     first = node.chunks[0]
     row = TreeRow(
         node, rails[index], state, letter(_role(first)), what(node), words(node), first.seq if state == LIVE else None,
-        visible(tree.nodes[run[-1]].key) if tree.ends(run[-1]) else "", first.at, marks=marks, is_summarised=index in tree.summarised,
+        visible(tree.nodes[run[-1]].key) if tree.ends(run[-1]) else "", first.at, marks=marks, is_summarized=index in tree.summarized,
         is_leaf=index == tree.leaf,
     )  # fmt: skip
     if len(run) == 1:

@@ -368,7 +368,7 @@ class Summary:
     refused: Tally
 
 
-def summarise(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
+def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
     """`named` are the differences with the ids of their conversations."""
 
     def tally(conditions: Iterable[bool]) -> Tally:

@@ -140,9 +140,9 @@ def _ruled_out(pieces: Sequence[AlignedBlock]) -> Iterable[str]:
     thinking = [piece for piece in pieces if piece.sent.kind is Kind.THINKING]
     if thinking and all(piece.is_equal and piece.stored is not None for piece in thinking):
         yield (
-            f"All {len(thinking)} thinking blocks of the request equal the stored ones byte for byte, signatures included: serialisation is ruled out."
+            f"All {len(thinking)} thinking blocks of the request equal the stored ones byte for byte, signatures included: serialization is ruled out."
             if len(thinking) > 1
-            else "The one thinking block of the request equals the stored one byte for byte, signature included: serialisation is ruled out."
+            else "The one thinking block of the request equals the stored one byte for byte, signature included: serialization is ruled out."
         )
     if thinking and not _shared_signatures(thinking):
         yield "No two thinking blocks of the request share a signature: signatures of several blocks run together while streaming are ruled out."

@@ -31,7 +31,7 @@ class RequestTarget:
 class Passes:
     """Which of the passes after the first a version has: synthetic results are added since cd8a0c9 (2025-12-23)."""
 
-    synthesises: bool = True
+    synthesizes: bool = True
     filters: bool = True
 
 
@@ -61,14 +61,14 @@ VERSIONS = (
     RolloutsVersion(
         "rollouts-before-cd8a0c9+filter",
         "rollouts before cd8a0c9, with the filter of orphaned calls",
-        Passes(synthesises=False),
+        Passes(synthesizes=False),
         "without synthetic results, orphaned calls filtered out",
         "Makes up no results: the responses before and after an interrupted call become one assistant turn, without the call.",
     ),
     RolloutsVersion(
         "rollouts-before-cd8a0c9",
         "rollouts before cd8a0c9 (2025-12-23)",
-        Passes(synthesises=False, filters=False),
+        Passes(synthesizes=False, filters=False),
         "merged as stored, without synthetic results and with orphaned calls",
         "Makes up no results and filters nothing: the responses before and after an interrupted call become one assistant turn. Replays the request "
         "of the published incident.",
@@ -178,7 +178,7 @@ def without_orphans(messages: Sequence[Message]) -> tuple[list[Message], list[Ch
 def transformed(messages: Sequence[Message], target: RequestTarget, passes: Passes = HEAD) -> tuple[tuple[Message, ...], list[Chunk]]:
     """The messages that the provider's converter gets, and the calls that were left out."""
     current = converted(messages, target)
-    if passes.synthesises:
+    if passes.synthesizes:
         current = with_results(current)
     result, dropped = without_orphans(current) if passes.filters else (current, [])
     return tuple(result), dropped

@@ -154,7 +154,7 @@ def neighbor(random: Random, server: Server, values: dict[str, str]) -> None:
     server.store.append(Said("user", (tx("somebody else"),)), to="C1")
 
 
-def synthesised(random: Random, server: Server, values: dict[str, str]) -> None:
+def synthesized(random: Random, server: Server, values: dict[str, str]) -> None:
     key = random.choice(holding(server, "tool-result"))
     row = json.loads(values[key])
     text = "interrupted: tool execution did not complete"
@@ -245,7 +245,7 @@ DAMAGES = (
     Damage("call id repeated", one("TOOL205"), value(repeat_call_id), frozenset({"TOOL202"})),
     Damage("arguments garbled", one("TOOL301"), payload("tool-call", lambda chunk: {"input": '{"path": "/'})),
     Damage("result huge", one("TOOL501"), payload("tool-result", lambda chunk: {"content": "x" * 60_000})),
-    Damage("result made up", one("TOOL401"), value(synthesised)),
+    Damage("result made up", one("TOOL401"), value(synthesized)),
     Damage("meta row gone", one("STORE304"), value(meta)),
     Damage("index entry gone", one("STORE304"), value(unlist)),
     Damage("status left active", one("STORE305"), value(active)),

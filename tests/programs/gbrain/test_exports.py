@@ -613,7 +613,7 @@ def test_more_bytes_than_are_read_are_refused_before_they_are_read(tmp_path: Pat
         ("a.dump", "PGDMP"),
     ],
 )
-def test_an_export_is_recognised_by_its_beginning(name: str, head: str) -> None:
+def test_an_export_is_recognized_by_its_beginning(name: str, head: str) -> None:
     scores = {found.name: found.sniff(Shape(head.encode(), {}, name)) for found in FORMATS}
     assert max(scores, key=lambda each: scores[each]) == "gbrain-export"
 

@@ -93,9 +93,9 @@ def test_the_named_block_is_found_in_the_store() -> None:
     assert all(each.stored is not None and each.is_equal for each in found.pieces)
 
 
-def test_serialisation_is_ruled_out_where_every_thinking_block_is_equal() -> None:
+def test_serialization_is_ruled_out_where_every_thinking_block_is_equal() -> None:
     assert aligned(*held()).ruled_out[0] == (
-        "All 4 thinking blocks of the request equal the stored ones byte for byte, signatures included: serialisation is ruled out."
+        "All 4 thinking blocks of the request equal the stored ones byte for byte, signatures included: serialization is ruled out."
     )
 
 
@@ -105,7 +105,7 @@ def test_one_changed_byte_rules_nothing_out(name: str) -> None:
     block = crash["messages"][5]["content"][3]
     block[name] = block[name][:-1] + ("~" if name == "thinking" else "+")
     found = aligned(*held(messages=crash["messages"]))
-    assert not any("serialisation" in sentence for sentence in found.ruled_out)
+    assert not any("serialization" in sentence for sentence in found.ruled_out)
     assert any("messages.5.content.3" in sentence and "altered" in sentence for sentence in found.says)
 
 

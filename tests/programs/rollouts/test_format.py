@@ -200,7 +200,7 @@ def test_era_a_is_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("below", ["", "sessions", f"sessions/{ID}"])
-def test_a_folder_of_any_level_is_recognised(tmp_path: Path, below: str) -> None:
+def test_a_folder_of_any_level_is_recognized(tmp_path: Path, below: str) -> None:
     root = write(
         tmp_path,
         {f"sessions/{ID}/session.json": GOLDEN_SESSION.encode(), f"sessions/{ID}/messages.jsonl": lines(u()), "feedback/all.jsonl": b"{}"},

@@ -13,22 +13,22 @@ _DERIVED = ("derived from load() of Dispatch store.ts 71c635f",)
 
 
 _CONSEQUENCES = {
-    "user": ". The model's own answers of seq {seqs} are labelled as the {role}'s.",
+    "user": ". The model's own answers of seq {seqs} are labeled as the {role}'s.",
     "assistant": ": seq {seqs} is presented as the model's own words. The request stays valid, so nothing errors.",
     "system": ": seq {seqs} gets the authority of the system prompt.",
 }
 """By role of the merged message; any other role is reported as a user's."""
 
 
-def _relabelled(reported_as: str, case: Case) -> Iterator[Match]:
+def _relabeled(reported_as: str, case: Case) -> Iterator[Match]:
     for message, merged in merges(case):
-        relabelled = foreign(message, merged)
+        relabeled = foreign(message, merged)
         role = message.role if message.role in _CONSEQUENCES else "user"
-        if role != reported_as or not relabelled:
+        if role != reported_as or not relabeled:
             continue
         turn_count = len([turn for turn in turns(merged) if turn[0].role == "user"])
         of_turns = "" if role != "user" else " of one turn" if turn_count < 2 else f" of {turn_count} turns"
-        consequence = _CONSEQUENCES[role].format(seqs=span_text([chunk.seq for chunk in relabelled]), role=message.role)
+        consequence = _CONSEQUENCES[role].format(seqs=span_text([chunk.seq for chunk in relabeled]), role=message.role)
         text = f"{len(merged)} messages{of_turns} share msgIdx {indexes(merged)} and are read as one {message.role} message{consequence}"
         yield Match(message.chunks, text, evidence=listing(merged), ruled_out=() if role == "system" else ruled_out(case))
 
@@ -81,7 +81,7 @@ RULE = (
         "words and its tool calls not at all (a user message is converted to its texts only), so that results have lost their calls. "
         "Nothing errors until a result is sent without its call.",
         "1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye",
-        partial(_relabelled, "user"),
+        partial(_relabeled, "user"),
         references=(
             "Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",
             "Dispatch commits 44e2717 (chunk rows) and 519b799 (an append per step)",
@@ -95,7 +95,7 @@ RULE = (
         "After a tool result the loader starts an assistant message and swallows everything up to the next tool result, the user's messages "
         "included. The request is valid and keeps its tool calls, so no provider refuses it: the user's instructions silently become something that the model said.",
         '1 user 0.0 text look\n2 assistant 0.0 tool-call a ls {}\n3 tool 1.0 tool-result a "f" name=ls\n4 assistant 0.0 text done\n5 user 0.0 text thanks',
-        partial(_relabelled, "assistant"),
+        partial(_relabeled, "assistant"),
     ),
     _rule(
         "MSG103",
@@ -103,7 +103,7 @@ RULE = (
         "what user and model said is read as system text",
         "A stored system row with msgIdx 0 takes in all rows after it that carry msgIdx 0. What a user typed, or a model wrote, is obeyed as the operator's instruction.",
         "1 system 0.0 system rules\n2 user 0.0 text hello\n3 assistant 0.0 text hi",
-        partial(_relabelled, "system"),
+        partial(_relabeled, "system"),
     ),
     _rule(
         "MSG104",

@@ -9,7 +9,7 @@ from inspector.programs.pi_openclaw.readers.context import Rules, context_of
 from inspector.programs.pi_openclaw.readers.openclaw_passes import as_text, nothing
 from inspector.programs.pi_openclaw.readers.pairing_pi import pi_pairing
 from inspector.programs.pi_openclaw.readers.paths import pi_path
-from inspector.programs.pi_openclaw.readers.pi_ids import normalised
+from inspector.programs.pi_openclaw.readers.pi_ids import normalized
 from inspector.programs.pi_openclaw.readers.rows import PI, PathRow, model_of, rows, stored_name, target_of
 from inspector.programs.pi_openclaw.readers.walk import closes, empty_though, few, header_problem, warnings_of
 from inspector.readers.base import Reader
@@ -49,7 +49,7 @@ def read_as(version: PiVersion, path: Conversation) -> Reading:
         failure = f"TypeError: the content of an answer (seq {null.chunks[0].seq}) is null, which pi reads as none only since 0.80.6: every request fails"
         return Reading(version.name, grouped, (), (Dropped(path.chunks, failure),), failure=failure)
     messages, lost = _own_thinking(context.sent, path_rows, version.foreign)
-    paired = pi_pairing(version.at_end, version.system)(normalised(messages, target_of(path_rows)))
+    paired = pi_pairing(version.at_end, version.system)(normalized(messages, target_of(path_rows)))
     above = [*warnings_of(path_rows, path.fact("id")), *few(_unread_ids(context.sent))]
     if path_rows and not path_rows[-1].id and path_rows[-1].about:
         above.append("the last line has no id: pi's path begins and ends there, and what comes before it is hidden")

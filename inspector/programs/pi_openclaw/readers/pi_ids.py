@@ -16,7 +16,7 @@ _APIS = ("anthropic-messages", "bedrock-converse-stream")
 _GOOGLE = ("google-generative-ai", "google-gemini-cli", "google-vertex")
 
 
-def normalised(messages: Sequence[Message], target: tuple[object, object, object]) -> list[Message]:
+def normalized(messages: Sequence[Message], target: tuple[object, object, object]) -> list[Message]:
     """Calls of other models than `target` (provider, model, api) without their thought signature and under a new id, and the results that follow."""
     renamed: dict[str, str] = {}
     is_ruled = target[2] in _APIS or (target[2] in _GOOGLE and str(target[1]).startswith(("claude-", "gpt-oss-")))

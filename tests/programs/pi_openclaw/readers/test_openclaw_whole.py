@@ -118,7 +118,7 @@ def test_what_was_once_written_over_is_left_out_today(values: list[dict[str, Any
     assert told(turns.with_content(history(*values)).messages) == expected
 
 
-# The append guard's table, as far as a reader of what was appended answers it; the guard itself writes, and is not modelled.
+# The append guard's table, as far as a reader of what was appended answers it; the guard itself writes, and is not modeled.
 
 GUARD: list[tuple[str, list[dict[str, Any]], str]] = [
     ("a call, then a user", chain("U A(c1) U"), "U A(c1) R(c1=SYN) U"),
