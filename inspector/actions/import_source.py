@@ -1,9 +1,12 @@
 """Loads stores and traces into the models. A source is read to its end before the first row is written, so nothing is half-imported."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
 from inspector.programs.formats import Stored
+from inspector.programs.registry import programs
 from inspector.rules.base import Finding as RuleFinding
 from inspector.rules.base import Severity, findings, stored_messages
 from inspector.rules.catalogue import RULES
@@ -100,9 +104,9 @@ def import_targets(
     for path in paths:
         refuse_own_database(place(path))
     # A format that is named is that of the stores: traces are what they are.
-    stamps = {path: folders.stamp(where) for path in paths if isinstance(where := place(path), Path)}
+    stamps = {path: _stamp(where, format_name) for path in paths if isinstance(where := place(path), Path)}
     contents = [
-        (None if path in as_traces else _as_it_was(where, format_name, stamps.get(path, "")))
+        (None if path in as_traces else _as_it_was(where, stamps.get(path, "")))
         or (
             _one_of(where, format_name, only)
             if only and isinstance(where, Dsn)
@@ -148,17 +152,43 @@ def import_targets(
     return done
 
 
-def _as_it_was(path: Place, format_name: str | None, stamp: str) -> Source | None:
-    """The source, where its files are those of its last import and this version judged them: they are not read again."""
-    source = Source.objects.filter(oid=Source.oid_of(visible(places.real(path)))).exclude(format=bundle.NAME).first() if stamp else None
-    if source is None or source.stamp != stamp or format_name not in (None, source.format):
+@dataclass(frozen=True)
+class Unchanged:
+    """A source whose files are those of its last import."""
+
+    source: Source
+    path: Path
+
+
+@cache
+def _code_stamp() -> str:
+    """Of every module of Inspector and of the programs of other packages: another code may read the same bytes differently."""
+    folders_of_code = {Path(inspector.__file__).parent}
+    folders_of_code |= {Path(folder) for program in programs() for folder in import_module(program.package).__path__}
+    modules = sorted({module for folder in folders_of_code for module in folder.rglob("*.py")})
+    stamps = [(str(module), status.st_size, status.st_mtime_ns) for module in modules for status in (module.stat(),)]
+    return hashlib.sha256(repr(stamps).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _stamp(path: Path, format_name: str | None) -> str:
+    """Of the files, of how they are to be read, and of the code that reads them; "" where that cannot be known."""
+    files = folders.stamp(path)
+    return hashlib.sha256(f"{_code_stamp()} {format_name or ''} {files}".encode()).hexdigest() if files else ""
+
+
+def _as_it_was(path: Place, stamp: str) -> Unchanged | None:
+    """Where its files are those of its last import, and this code read and judged them: they are not read again."""
+    if not stamp or isinstance(path, Dsn):
         return None
-    return None if source.conversations.filter(is_gone=False).exclude(judged_by=inspector.__version__).exists() else source
+    source = Source.objects.filter(oid=Source.oid_of(visible(places.real(path))), stamp=stamp).exclude(format=bundle.NAME).first()
+    if source is None or source.conversations.filter(is_gone=False).exclude(judged_by=inspector.__version__).exists():
+        return None
+    return Unchanged(source, path)
 
 
-def _imported(content: Store | Traces | PreparedCaptures | Source, demo: bool, only: str) -> Imported:
-    if isinstance(content, Source):
-        source = _source(place(content.path), content.format, False, demo)
+def _imported(content: Store | Traces | PreparedCaptures | Unchanged, demo: bool, only: str) -> Imported:
+    if isinstance(content, Unchanged):
+        source = _source(content.path, content.source.format, False, demo)
         source.save()
         present = source.conversations.filter(is_gone=False).aggregate(count=Count("pk"), chunks=Sum("chunk_count"))
         return Imported(source, present["count"], present["chunks"] or 0, present["count"], problems=len(source.problems))

@@ -134,9 +134,11 @@ def stamp(path: Path) -> str:
             status = (root(path) / name).stat()
         except OSError:
             return ""
-        if time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < SETTLED_NS:
+        if time_ns() - (status.st_mtime_ns if name in logs else max(status.st_mtime_ns, status.st_ctime_ns)) < SETTLED_NS:
             return ""
-        stamps.append((_key(name), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+        # SQLite sets the owner of a log whenever somebody reads as root.
+        changed = 0 if name in logs else status.st_ctime_ns
+        stamps.append((_key(name), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, changed))
     return hashlib.sha256(repr(stamps).encode("utf-8", "surrogateescape")).hexdigest() if stamps else ""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector.actions import import_source
 from inspector.actions.import_source import Imported, import_targets
 from inspector.demo.branch_incident import pi_files
 from inspector.demo.creation import write_dispatch_store
@@ -86,13 +87,37 @@ def test_a_new_file_and_a_lost_one_are_seen(tmp_path: Path) -> None:
     assert back.conversations == first.conversations and not Conversation.objects.filter(is_gone=True).exists()
 
 
-def test_another_format_and_rules_of_another_version_read_again(store: Path) -> None:
-    first, _ = opened(store)
+def test_rules_of_another_version_read_again(store: Path) -> None:
+    opened(store)
     Conversation.objects.update(judged_by="0")
     assert opened(store)[1]
+
+
+def test_a_format_that_is_named_now_or_was_named_then_reads_again(store: Path) -> None:
+    first, _ = opened(store)
     with watched() as names:
         import_targets([str(store)], "tester", first.source.format)
-    assert store.is_dir() or str(store) not in names
+    assert below(names, store.parent)
+    assert opened(store)[1], "what was named then is detected now"
+
+
+def test_another_code_reads_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A correction of a reader must show without a touch of the store."""
+    opened(store)
+    other = store.parent / "inspector"
+    write_files(other, {"__init__.py": b""})
+    monkeypatch.setattr(import_source.inspector, "__file__", str(other / "__init__.py"))
+    import_source._code_stamp.cache_clear()
+    read = opened(store)[1]
+    import_source._code_stamp.cache_clear()
+    assert read
+
+
+def test_a_name_with_hidden_characters_keeps_its_time(tmp_path: Path) -> None:
+    folder = write_files(tmp_path / "pi\u200bx", pi_files())
+    first = import_targets([str(folder)], "tester")[0].source.written_at
+    (again,) = import_targets([str(folder)], "tester")
+    assert again.unchanged == again.conversations and again.source.written_at == first is not None
 
 
 def test_what_was_written_a_moment_ago_is_read_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

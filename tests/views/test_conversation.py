@@ -258,6 +258,12 @@ def test_unreadable_rows_stand_in_their_place_with_the_reason(get: Get, tmp_path
     assert 'class="gate">dispatch-legacy: load throws' in page
 
 
+def test_a_number_that_a_row_never_had_is_a_dash_in_the_diff(client: Client, tmp_path: Path) -> None:
+    row = imported(tmp_path / "a.db", {**merged().values, chunk_key(2): "{broken"})
+    page = client.get(f"/conversations/{row.oid}/repairs/new/?strategy=replace-unreadable-row").content.decode()
+    assert "msgIdx <s>–</s>" in page and ">None<" not in page
+
+
 # Hostile text
 
 NASTY = "<script>alert(1)</script></td></table>\u202etxt.exe\x1b[31mred\x00\ud800\u2028{{ 7|add:7 }}"

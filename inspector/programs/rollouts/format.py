@@ -78,7 +78,10 @@ class Rollouts(Format):
                 folders.setdefault(place, _Session(place)).records[name] = record
         used_ids: set[str] = set()
         sessions = [_read(session, used_ids) for session in folders.values()]
-        evidence = [rollouts_crash.read_crash(record, NAME) for record in sorted(crashes, key=lambda record: record.key, reverse=True)]
+        names: set[str] = set()
+        # The folder's own crash file keeps its name; a copy of it in a folder below has its path as well.
+        own = {record.key: _crash(record, names) for record in sorted(crashes, key=lambda record: (record.key.count("/"), record.key))}
+        evidence = [own[key] for key in sorted(own, reverse=True)]
         yield from _tied(sessions, evidence)
 
     def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
@@ -160,6 +163,15 @@ def _native(name: str, folder: str, used_ids: set[str]) -> str:
     native = name if name not in used_ids else folder
     used_ids.add(native)
     return native
+
+
+def _crash(record: Record, used_ids: set[str]) -> Stored:
+    stored = rollouts_crash.read_crash(record, NAME)
+    native = stored.conversation.native_id
+    if native in used_ids:
+        return replace(stored, conversation=replace(stored.conversation, native_id=f"{native} {record.key}"))
+    used_ids.add(native)
+    return stored
 
 
 def _era_a(session: _Session, name: str, used_ids: set[str]) -> Stored:

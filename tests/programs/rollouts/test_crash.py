@@ -173,3 +173,13 @@ def test_results_stand_behind_their_calls() -> None:
     crash = held(messages=[{"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "n", "input": {}}]},
                            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "x"}, {"type": "text", "text": "y"}]}])[1]  # fmt: skip
     assert [(chunk.role, chunk.msg_idx) for chunk in crash.chunks[:-1]] == [("assistant", 0), ("tool", 1), ("user", 1)]
+
+
+def test_a_copy_of_the_folder_in_itself_hides_no_session_and_no_crash() -> None:
+    """`cp -r rollouts rollouts/backup`: two crash files with one name were one conversation, and then the whole folder was refused."""
+    keys = [f"rollouts/{below}{key}" for below in ("", "backup/rollouts/") for key in FILES]
+    records = [Record(key, Cell(FILES[key.rpartition("rollouts/")[2]], "file")) for key in sorted(keys)]
+    ids = [stored.conversation.native_id for stored in ROLLOUTS.read(records)]
+    assert len(ids) == len(set(ids)) == 4
+    own, copy = sorted(name for name in ids if name.startswith("crash:"))
+    assert own == f"crash:{CRASH}" and copy == f"{own} rollouts/backup/rollouts/{CRASH_KEY}"
