@@ -1,12 +1,9 @@
 """Loads stores and traces into the models. A source is read to its end before the first row is written, so nothing is half-imported."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +31,7 @@ from inspector.programs.registry import programs
 from inspector.rules.base import Finding as RuleFinding
 from inspector.rules.base import Severity, findings, stored_messages
 from inspector.rules.catalogue import RULES
-from inspector.sources import folders, places, reading
+from inspector.sources import places, reading, unchanged
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.places import place
@@ -103,17 +100,12 @@ def import_targets(
     """
     for path in paths:
         refuse_own_database(place(path))
-    # A format that is named is that of the stores: traces are what they are.
-    stamps = {path: _stamp(where, format_name) for path in paths if isinstance(where := place(path), Path)}
+    packages = ("inspector", *(program.package for program in programs()))
+    stamps = {path: unchanged.stamp(where, format_name, packages) for path in paths if isinstance(where := place(path), Path)}
     contents = [
-        (None if path in as_traces else _as_it_was(where, stamps.get(path, "")))
-        or (
-            _one_of(where, format_name, only)
-            if only and isinstance(where, Dsn)
-            else read(where, None if path in as_traces else format_name)
-        )
+        # A format that is named is that of the stores: traces are what they are.
+        read(place(path), None) if path in as_traces else _content(place(path), format_name, only, stamps.get(path, ""))
         for path in paths
-        for where in (place(path),)
     ]
     for path, content in zip(paths, contents, strict=True):
         if path in as_traces and isinstance(content, Store):
@@ -157,33 +149,21 @@ class Unchanged:
     """A source whose files are those of its last import."""
 
     source: Source
-    path: Path
+    path: Place
 
 
-@cache
-def _code_stamp() -> str:
-    """Of every module of Inspector and of the programs of other packages: another code may read the same bytes differently."""
-    folders_of_code = {Path(inspector.__file__).parent}
-    folders_of_code |= {Path(folder) for program in programs() for folder in import_module(program.package).__path__}
-    modules = sorted({module for folder in folders_of_code for module in folder.rglob("*.py")})
-    stamps = [(str(module), status.st_size, status.st_mtime_ns) for module in modules for status in (module.stat(),)]
-    return hashlib.sha256(repr(stamps).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _stamp(path: Path, format_name: str | None) -> str:
-    """Of the files, of how they are to be read, and of the code that reads them; "" where that cannot be known."""
-    files = folders.stamp(path)
-    return hashlib.sha256(f"{_code_stamp()} {format_name or ''} {files}".encode()).hexdigest() if files else ""
-
-
-def _as_it_was(path: Place, stamp: str) -> Unchanged | None:
-    """Where its files are those of its last import, and this code read and judged them: they are not read again."""
-    if not stamp or isinstance(path, Dsn):
-        return None
-    source = Source.objects.filter(oid=Source.oid_of(visible(places.real(path))), stamp=stamp).exclude(format=bundle.NAME).first()
-    if source is None or source.conversations.filter(is_gone=False).exclude(judged_by=inspector.__version__).exists():
-        return None
-    return Unchanged(source, path)
+def _content(where: Place, format_name: str | None, only: str, stamp: str) -> Store | Traces | Captures | Unchanged:
+    """What a place holds, read only where its files, the code and the format that is named are not those of its last import."""
+    if only and isinstance(where, Dsn):
+        return _one_of(where, format_name, only)
+    source = Source.objects.filter(oid=Source.oid_of(visible(places.real(where))), stamp=stamp).first() if stamp else None
+    if (
+        source is None
+        or source.format == bundle.NAME
+        or source.conversations.filter(is_gone=False).exclude(judged_by=inspector.__version__).exists()
+    ):
+        return read(where, format_name)
+    return Unchanged(source, where)
 
 
 def _imported(content: Store | Traces | PreparedCaptures | Unchanged, demo: bool, only: str) -> Imported:
@@ -197,8 +177,8 @@ def _imported(content: Store | Traces | PreparedCaptures | Unchanged, demo: bool
     if isinstance(content, Traces):
         return _import_traces(content, demo)
     source = _source(content.captures.path, content.captures.kind, True, demo)
-    streams, unchanged, gone_count = import_streams.write(source, content)
-    return Imported(source, streams=streams, unchanged=unchanged, gone=gone_count, problems=len(content.captures.problems))
+    streams, same_count, gone_count = import_streams.write(source, content)
+    return Imported(source, streams=streams, unchanged=same_count, gone=gone_count, problems=len(content.captures.problems))
 
 
 def _one_of(where: Dsn, format_name: str | None, native_id: str) -> Store:

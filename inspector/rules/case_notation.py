@@ -110,7 +110,7 @@ def _entries(chunks: Iterable[Chunk], entry_words: Iterable[tuple[dict[str, str]
         yield replace(chunk, key=f"{key}.{chunk.chunk_idx or 0}", payload={**chunk.payload, "entry": entry}, parent=entry["parentId"])
 
 
-def archive_in(lines: Iterable[str], format_name: str = "dispatch") -> Conversation | None:
+def archive_in(lines: Iterable[str], format_name: str) -> Conversation | None:
     text = "\n".join(lines)
     return notation.load(text, native_id="archive", format_name=format_name)[0] if text else None
 

@@ -1,4 +1,4 @@
-"""Every rule, in the order of its code. Codes are never reused; retired ones stay listed here."""
+"""Every rule, in the order of its code. The code of a rule that is gone is never given to another one."""
 
 from inspector.programs.registry import registered
 from inspector.rules.base import Rule

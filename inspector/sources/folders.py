@@ -3,14 +3,13 @@
 A record's key is its path below the folder that holds the source, with slashes: `request.json`, `.rollouts/sessions/ID/session.json`.
 """
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from time import perf_counter, time_ns
+from time import perf_counter
 
 from inspector.programs.formats import Cell, Change, InFiles, Record, Shape
 from inspector.sources import elements, files, lock_files, reach
@@ -34,10 +33,6 @@ from inspector.sources.replacing import fill, is_regular, place_of, prepared, pu
 MOST = 200_000
 DEPTH = 6
 TRIES = 4
-SETTLED_NS = 1_000_000_000
-"""Times of files have a grain: within it a file can be written twice and show one time."""
-LOGS = ("-wal", "-journal")
-"""Files next to an SQLite database that hold a part of it."""
 HEADS, HEAD = 8, 4096
 """Files of a folder whose first bytes are read to detect its format, and how many bytes."""
 
@@ -119,27 +114,6 @@ def cells(path: Path, keys: Iterable[str]) -> dict[str, Cell | None]:
 def size(path: Path, format_: InFiles) -> int:
     """Bytes of all files that the format wants. Raises TooMany."""
     return sum(stamp[1] for name in names(path) if format_.wants(name) and (stamp := _stamp(root(path) / name)))
-
-
-def stamp(path: Path) -> str:
-    """SHA-256 (hex) over name, inode, size and times of every file of the source: equal before and after, nothing of it was written.
-
-    "" where that cannot be known: a file that was written less than a second ago may be written again without another time.
-    """
-    stamps = []
-    keys = names(path)
-    logs = [f"{key}{end}" for key in keys[:1] for end in LOGS if not is_folder(path) and files.exists(root(path) / f"{key}{end}")]
-    for name in (*keys, *logs):
-        try:
-            status = (root(path) / name).stat()
-        except OSError:
-            return ""
-        if time_ns() - (status.st_mtime_ns if name in logs else max(status.st_mtime_ns, status.st_ctime_ns)) < SETTLED_NS:
-            return ""
-        # SQLite sets the owner of a log whenever somebody reads as root.
-        changed = 0 if name in logs else status.st_ctime_ns
-        stamps.append((_key(name), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, changed))
-    return hashlib.sha256(repr(stamps).encode("utf-8", "surrogateescape")).hexdigest() if stamps else ""
 
 
 def _key(name: str) -> str:

@@ -44,6 +44,5 @@ STRATEGY = Strategy(
     write_kind="W3",
     propose=propose,
     manual_only=True,
-    beyond_dispatch=True,
     order=490,
 )

@@ -28,8 +28,6 @@ class Strategy:
     formats: tuple[str, ...] = ()
     """Formats of the program in whose folder it is, filled in when it is registered; () for a generic strategy."""
     manual_only: bool = False
-    beyond_dispatch: bool = False
-    """It changes nothing in Dispatch, whose messages are distinguished by other numbers."""
 
     def edits(self, case: Case) -> Iterator[Edit]:
         """What it would change; nothing in conversations of other programs."""

@@ -94,7 +94,6 @@ def result_strategy(name: str, words: SyntheticResult, summary: str, pros: str, 
         write_kind="W3",
         propose=lambda case: with_results(case, words),
         manual_only=True,
-        beyond_dispatch=True,
         order=order,
     )
 

@@ -68,6 +68,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     manual_only=True,
-    beyond_dispatch=True,
     order=530,
 )

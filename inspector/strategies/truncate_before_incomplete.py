@@ -97,6 +97,5 @@ STRATEGY = Strategy(
     write_kind="W2",
     propose=propose,
     manual_only=True,
-    beyond_dispatch=True,
     order=380,
 )

@@ -13,10 +13,26 @@ from inspector.traces.log_record import KINDS, UNREADABLE, record_of
 from inspector.traces.model import Problem, Report, TraceRecord, complainer
 from inspector.traces.record_id import record_id
 
-__all__ = ["JOURNAL", "NAME", "Body", "DatabaseRows", "Problem", "decompress", "read_database", "read_journal", "sniff", "sniff_journal"]
+__all__ = [
+    "JOURNAL",
+    "NAME",
+    "TITLES",
+    "Body",
+    "DatabaseRows",
+    "Problem",
+    "decompress",
+    "read_database",
+    "read_journal",
+    "sniff",
+    "sniff_journal",
+]
 
 NAME = "dispatch-traces"
 JOURNAL = "dispatch-journal"
+TITLES = {
+    NAME: "Dispatch trace database (traces.db, both of its schemas)",
+    JOURNAL: "Dispatch journal (NDJSON, one record a line; the generation before it, FILE.1, is read along)",
+}
 
 ObservedRecord = tuple[TraceRecord, Body | None]
 """A record, and its body if no earlier record of this source brought it already: `TraceRecord.body` is always `Body.name`."""

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from inspector.actions import import_source
+import inspector
 from inspector.actions.import_source import Imported, import_targets
 from inspector.demo.branch_incident import pi_files
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.dispatch_incident import store_rows
 from inspector.models import Conversation, Source
-from inspector.sources import folders
+from inspector.sources import unchanged
 from tests.views.reaching import below, watched, write_files
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def times_without_grain(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests write once, and need not wait until a second write would show another time."""
-    monkeypatch.setattr(folders, "SETTLED_NS", -(10**18))
+    monkeypatch.setattr(unchanged, "SETTLED_NS", -(10**18))
 
 
 @pytest.fixture(params=["sessions", "session", "database"])
@@ -101,16 +101,18 @@ def test_a_format_that_is_named_now_or_was_named_then_reads_again(store: Path) -
     assert opened(store)[1], "what was named then is detected now"
 
 
-def test_another_code_reads_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_code_reads_again(store: Path) -> None:
     """A correction of a reader must show without a touch of the store."""
     opened(store)
-    other = store.parent / "inspector"
-    write_files(other, {"__init__.py": b""})
-    monkeypatch.setattr(import_source.inspector, "__file__", str(other / "__init__.py"))
-    import_source._code_stamp.cache_clear()
-    read = opened(store)[1]
-    import_source._code_stamp.cache_clear()
-    assert read
+    module = Path(inspector.__file__).parent / "installation.py"
+    times = module.stat()
+    os.utime(module, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
+    unchanged.code.cache_clear()
+    try:
+        assert opened(store)[1]
+    finally:
+        os.utime(module, ns=(times.st_atime_ns, times.st_mtime_ns))
+        unchanged.code.cache_clear()
 
 
 def test_a_name_with_hidden_characters_keeps_its_time(tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ def test_a_name_with_hidden_characters_keeps_its_time(tmp_path: Path) -> None:
 
 def test_what_was_written_a_moment_ago_is_read_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the grain of its times a file may be written once more and show none of it."""
-    monkeypatch.setattr(folders, "SETTLED_NS", 10**12)
+    monkeypatch.setattr(unchanged, "SETTLED_NS", 10**12)
     opened(store)
     assert Source.objects.get().stamp == ""
     assert opened(store)[1]

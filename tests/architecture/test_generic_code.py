@@ -16,7 +16,6 @@ OWN = ("inspector/programs/", "inspector/wires/", "inspector/profiles/", "inspec
 OWN_FILES = {
     "inspector/bundle.py": "it defines the format of Inspector's own bundles",
     "inspector/conversation/notation.py": "the notation of cases needs no @format line for the oldest of them",
-    "inspector/rules/case_notation.py": "the same",
     "inspector/management/commands/demo.py": "it writes the demo",
 }
 COMPARED = re.compile(r"""[=!]= ?["']([a-z0-9-]+)["']|["']([a-z0-9-]+)["'] (?:not )?in """)

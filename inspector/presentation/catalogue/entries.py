@@ -6,19 +6,14 @@ from inspector.programs.catalogue import FORMATS
 from inspector.programs.formats import Format, WriteMode
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import all_readers
-from inspector.rules import catalogue as detectors
+from inspector.rules import catalogue as rule_catalogue
 from inspector.rules.base import Rule
-from inspector.strategies import catalogue as repairs
+from inspector.strategies import catalogue as strategy_catalogue
 from inspector.strategies.base import Strategy
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.violations import ALL_STREAM_RULES, STREAM_RULES, StreamRule
 from inspector.traces import dispatch as dispatch_traces
-
-_TRACES = (
-    (dispatch_traces.NAME, "Dispatch trace database (traces.db, both of its schemas)"),
-    (dispatch_traces.JOURNAL, "Dispatch journal (NDJSON, one record a line; the generation before it, FILE.1, is read along)"),
-)
 
 
 def formats() -> list[Json]:
@@ -33,7 +28,7 @@ def formats() -> list[Json]:
         for row in FORMATS
     ]
     none = {"reader": "", "projection": "", "profile": "", "modes": []}
-    traces = [{"name": name, "title": title, "holds": "traces", **none} for name, title in _TRACES]
+    traces = [{"name": name, "title": title, "holds": "traces", **none} for name, title in dispatch_traces.TITLES.items()]
     return stores + traces + [{"name": kind.name, "title": kind.title, "holds": "streams", **none} for kind in KINDS]
 
 
@@ -64,7 +59,7 @@ def profiles() -> list[Json]:
 
 
 def rules() -> list[Json]:
-    return [rule_report(rule) for rule in detectors.RULES]
+    return [rule_report(rule) for rule in rule_catalogue.RULES]
 
 
 def stream_rules() -> list[Json]:
@@ -75,12 +70,12 @@ def stream_rules() -> list[Json]:
 def rule_named(code: str) -> Rule | StreamRule:
     """By code or name, of conversations or of streams. Raises UnknownRule."""
     of_streams = (rule for rule in ALL_STREAM_RULES if code.upper() == rule.code or code.lower() == rule.name)
-    return next(of_streams, None) or detectors.rule(code)
+    return next(of_streams, None) or rule_catalogue.rule(code)
 
 
 def strategies() -> list[Json]:
     """In the order in which a repair composes them."""
-    return [strategy_report(strategy) for strategy in repairs.STRATEGIES]
+    return [strategy_report(strategy) for strategy in strategy_catalogue.STRATEGIES]
 
 
 def stream_strategies() -> list[Json]:
@@ -90,7 +85,7 @@ def stream_strategies() -> list[Json]:
 
 def strategy_named(name: str) -> Strategy | StreamStrategy:
     """Of conversations or of streams. Raises UnknownStrategy."""
-    return next((strategy for strategy in STREAM_STRATEGIES if strategy.name == name), None) or repairs.strategy(name)
+    return next((strategy for strategy in STREAM_STRATEGIES if strategy.name == name), None) or strategy_catalogue.strategy(name)
 
 
 def written(strategy: Strategy) -> list[Json]:
@@ -130,7 +125,7 @@ def strategy_report(strategy: Strategy | StreamStrategy, *, with_modes: bool = F
         codes = [rule.code for rule in STREAM_RULES if rule.name in strategy.rules]
     else:
         own = json_fields(strategy, "user_visible_effect pros cons write_kind")
-        codes = [rule.code for rule in detectors.RULES if strategy.name in rule.repaired_by]
+        codes = [rule.code for rule in rule_catalogue.RULES if strategy.name in rule.repaired_by]
     if with_modes:
         own["modes"] = [] if isinstance(strategy, StreamStrategy) else written(strategy)
     return json_fields(strategy, "name safety summary cost") | {"repairs": codes} | own

@@ -100,12 +100,14 @@ def _nothing() -> Iterator[Read | End]:
 
 def analysed(exchange: Exchange) -> StreamAnalysis:
     """Reads the capture two to four times; raises nothing on any bytes."""
-    judgment = judged(exchange)
+    judged_exchange = judged(exchange)
     request = request_facts(exchange.request)
     tools = None if request.open else request.tools
-    violations = (_finding(side, evidence) for side, evidence in judgment.by_side())
-    every = tuple(sorted((*violations, *_of_answer(judgment, tools)), key=_danger))
-    return StreamAnalysis(exchange, judgment, every, _verdict(judgment, every), tuple(dict.fromkeys(_remarks(exchange, judgment))))
+    violations = (_finding(side, evidence) for side, evidence in judged_exchange.by_side())
+    every = tuple(sorted((*violations, *_of_answer(judged_exchange, tools)), key=_danger))
+    return StreamAnalysis(
+        exchange, judged_exchange, every, _verdict(judged_exchange, every), tuple(dict.fromkeys(_remarks(exchange, judged_exchange)))
+    )
 
 
 def protocol_of(side: OneSide) -> str:
@@ -127,12 +129,12 @@ def _finding_of(
     )
 
 
-def _of_answer(judgment: Judged, tools: Tools) -> Iterator[StreamFinding]:
+def _of_answer(judged_exchange: Judged, tools: Tools) -> Iterator[StreamFinding]:
     """What the rules of conversations say of the message that the events assemble to."""
-    side = Side.CLIENT if Side.CLIENT in judgment.alone else next(iter(judgment.alone), None)
-    if side is None or not judgment.alone[side].answers:
+    side = Side.CLIENT if Side.CLIENT in judged_exchange.alone else next(iter(judged_exchange.alone), None)
+    if side is None or not judged_exchange.alone[side].answers:
         return
-    answers = judgment.alone[side].answers
+    answers = judged_exchange.alone[side].answers
     # Choices are alternatives: each is the only answer of a conversation of its own.
     for several in (answers, *((other,) for answer in answers for other in answer.others)):
         messages = conversation(several, "stream", tools=tools)
@@ -157,15 +159,15 @@ def _danger(finding: StreamFinding) -> tuple[object, ...]:
     return _RANK[finding.severity], not (row and row.two_sided), not finding.silent, finding.code, finding.side
 
 
-def _verdict(judgment: Judged, findings_of: Sequence[StreamFinding]) -> str:
-    if not judgment.alone:
+def _verdict(judged_exchange: Judged, findings_of: Sequence[StreamFinding]) -> str:
+    if not judged_exchange.alone:
         return "Nothing was captured of this exchange."
-    main = judgment.alone.get(Side.CLIENT) or judgment.alone[Side.BACKEND]
+    main = judged_exchange.alone.get(Side.CLIENT) or judged_exchange.alone[Side.BACKEND]
     serious = [finding for finding in findings_of if finding.severity is not Severity.NOTE]
     if serious:
         more = len(serious) - 1
         return f"{serious[0].message.removesuffix('.')}" + (f"; {more} more {'finding' if more == 1 else 'findings'}." if more else ".")
-    if all(side.unsupported for side in judgment.alone.values()):
+    if all(side.unsupported for side in judged_exchange.alone.values()):
         return f"Not judged: {'its protocol' if protocol_of(main) == UNKNOWN else protocol_of(main)} is not read here."
     if not main.events:
         return f"Nothing of the {main.side.value} side was captured."
@@ -173,17 +175,17 @@ def _verdict(judgment: Judged, findings_of: Sequence[StreamFinding]) -> str:
     whole = "it ended as it should" if main.assembled.ended else "nothing says that it ended wrongly"
     choices = len(main.assembled.others) + 1
     count = _count(main.events, "event") + (f", {_count(choices, 'choice')}" if choices > 1 else "")
-    shows = "what both sides show" if len(judgment.alone) > 1 else f"what the {main.side.value} side alone can show"
+    shows = "what both sides show" if len(judged_exchange.alone) > 1 else f"what the {main.side.value} side alone can show"
     return f"{title}, {count}: {whole}, and nothing is wrong by {shows}."
 
 
-def _remarks(exchange: Exchange, judgment: Judged) -> Iterator[str]:
+def _remarks(exchange: Exchange, judged_exchange: Judged) -> Iterator[str]:
     yield from exchange.problems
-    for side in judgment.alone.values():
+    for side in judged_exchange.alone.values():
         yield from side.problems
-    yield from judgment.sides.remarks if judgment.sides else ()
-    if len(judgment.alone) == 1 and not exchange.problems:
-        yield from (ONE_SIDED[only] for only in judgment.alone)
+    yield from judged_exchange.sides.remarks if judged_exchange.sides else ()
+    if len(judged_exchange.alone) == 1 and not exchange.problems:
+        yield from (ONE_SIDED[only] for only in judged_exchange.alone)
 
 
 def stream_report(oid: str, analysis: StreamAnalysis, stored: Sequence[StreamFinding] = ()) -> Json:

@@ -17,7 +17,6 @@ _LABELS = {
     "archives": "archives, which are not read",
     "pendingInputs": "pending inputs",
 }
-_COLD = "To look at it here, open the session once in OpenClaw, which puts the events back into the store, and read the store again."
 _COPY = "Any of them can be looked at by its own path, as a source of its own."
 _ALONE = "not known: this file was read alone. Read the folder that holds it, and the lock, sessions.json and copies next to it are looked at too."
 
@@ -30,7 +29,7 @@ def session_facts(tree: Conversation) -> tuple[tuple[str, str], ...]:
 def _rows(tree: Conversation) -> Iterator[tuple[str, str]]:
     for name, label in _LABELS.items():
         if value := tree.fact(name):
-            more = f". {_COLD}" if name == "coldArchive" else f". {_COPY}" if name.startswith("recovery") else ""
+            more = f". {_COPY}" if name.startswith("recovery") else ""
             yield label, f"{value}{more}"
     lines = tree.facts.get("lines")
     # The key of a file that was named alone has no folder in it.

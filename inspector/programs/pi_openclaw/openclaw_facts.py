@@ -152,7 +152,10 @@ def _of_archives(session: SessionRows) -> Iterator[Fact]:
         row, record = cold
         place = "inside the store" if row.get("storage") == "sqlite" else "in the folder sessions/cold next to it"
         count = whole(row.get("event_count"))
-        archive = f"{jsontext.shown(row.get('archive_name'))}, {'' if count is None else f'{count:,} events '}{place}: OpenClaw unpacks it when it is opened there"
+        archive = f"{jsontext.shown(row.get('archive_name'))}, {'' if count is None else f'{count:,} events '}{place}. "
+        archive += (
+            "To look at it here, open the session once in OpenClaw, which puts the events back into the store, and read the store again."
+        )
         yield Fact("coldArchive", archive, record.key)
     if rows := session.of(tables.ARCHIVES):
         names = [f"{jsontext.shown(row.get('archive_name'))} ({jsontext.shown(row.get('reason'))})" for row, _ in rows]

@@ -12,7 +12,7 @@ from inspector.programs.formats import Stored
 from inspector.projections.catalogue import projection
 from inspector.readers.catalogue import reader
 from inspector.rules.base import case_of
-from inspector.strategies.catalogue import strategy
+from inspector.strategies.catalogue import STRATEGIES, strategy
 
 Shown = list[tuple[str, tuple[int, ...]]]
 OPTIONS = {"fork_id": "new-id", "now": "5", "title": "Repaired"}
@@ -24,6 +24,19 @@ FOR_A_PROVIDER = {
     *("drop-unsigned-thinking", "thinking-to-text", "strip-old-thinking", "strip-thinking", "add-empty-thinking", "drop-empty-blocks"),
     *("adopt-results", "sanitize-tool-names"),
     *("order-blocks", "merge-same-role-messages", "system-first", "start-with-user", "answer-before-user", "end-with-user"),
+}
+
+
+# Generic ones whose rule or whose place is in no store of Dispatch: messages of one role in a row, blocks of an answer, the request alone.
+ELSEWHERE = {strategy.name for strategy in STRATEGIES if strategy.formats and DISPATCH.name not in strategy.formats} | {
+    *(
+        "add-empty-thinking",
+        "insert-plain-result",
+        "merge-same-role-messages",
+        "order-blocks",
+        "system-first",
+        "truncate-before-incomplete",
+    ),
 }
 
 

@@ -20,7 +20,7 @@ from inspector.strategies.catalogue import STRATEGIES
 from inspector.text import jsontext
 from tests.programs.dispatch import random_histories as histories
 from tests.programs.dispatch.appended_stores import A, S, Store, T, U, er, tx
-from tests.programs.dispatch.previews import FOR_A_PROVIDER, plan_for, preview_of, read, shown
+from tests.programs.dispatch.previews import ELSEWHERE, FOR_A_PROVIDER, plan_for, preview_of, read, shown
 
 COUNT = int(os.environ.get("INSPECTOR_HISTORIES", "300"))
 READERS = ("dispatch-legacy", "dispatch-role-split", "exact")
@@ -33,7 +33,6 @@ EVIDENCE = {
     "recover-result-from-trace",
     "insert-lost-steering",
 }
-ELSEWHERE = {strategy.name for strategy in STRATEGIES if strategy.beyond_dispatch}
 # It does what another one does, and more: in choices that one stands for both.
 TWIN = {"promote-guessed-call"}
 NAMES = [name for name in ALL if name not in EVIDENCE | FOR_A_PROVIDER | ELSEWHERE | TWIN]

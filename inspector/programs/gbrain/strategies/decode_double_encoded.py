@@ -30,6 +30,5 @@ STRATEGY = Strategy(
     cons="gbrain's own repair does the same for the whole table. A message that really is the text of a list in brackets would be taken for one.",
     write_kind="content",
     propose=propose,
-    beyond_dispatch=True,
     order=50,
 )

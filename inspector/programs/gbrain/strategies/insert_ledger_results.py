@@ -60,6 +60,5 @@ STRATEGY = Strategy(
     cons="gbrain does the same by itself since #2820 when it takes the job up: where that version runs, a retry is enough.",
     write_kind="W3",
     propose=propose,
-    beyond_dispatch=True,
     order=190,
 )

@@ -24,6 +24,5 @@ STRATEGY = Strategy(
     cons="Whoever put the words there may have meant another place for them, and the model will now read them.",
     write_kind="content",
     propose=propose,
-    beyond_dispatch=True,
     order=60,
 )

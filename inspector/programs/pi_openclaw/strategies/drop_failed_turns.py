@@ -46,6 +46,5 @@ STRATEGY = Strategy(
     write_kind="W2",
     propose=propose,
     manual_only=True,
-    beyond_dispatch=True,
     order=310,
 )

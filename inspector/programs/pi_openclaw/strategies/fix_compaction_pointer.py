@@ -77,6 +77,5 @@ STRATEGY = Strategy(
     ),
     write_kind="W3",
     propose=propose,
-    beyond_dispatch=True,
     order=320,
 )

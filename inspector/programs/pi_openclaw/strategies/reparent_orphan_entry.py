@@ -60,6 +60,5 @@ STRATEGY = Strategy(
     cons="With several branches the line before may belong to another one: a script that chained entries so made one session worse. Look at the tree first.",
     write_kind="W3",
     propose=propose,
-    beyond_dispatch=True,
     order=70,
 )

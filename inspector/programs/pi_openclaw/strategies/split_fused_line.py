@@ -27,6 +27,5 @@ STRATEGY = Strategy(
     cons="What was said after the loss was said without these messages. Where the program went on from an older entry they are a branch of their own, and are left there.",
     write_kind="W3",
     propose=propose,
-    beyond_dispatch=True,
     order=40,
 )

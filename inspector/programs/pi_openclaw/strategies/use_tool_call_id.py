@@ -30,6 +30,5 @@ STRATEGY = Strategy(
     write_kind="content",
     propose=propose,
     manual_only=True,
-    beyond_dispatch=True,
     order=210,
 )

@@ -26,6 +26,5 @@ STRATEGY = Strategy(
     cons="What was torn may hold words that are nowhere else: read its bytes first. A crash file of the same moment may hold the message.",
     write_kind="W2",
     propose=propose,
-    beyond_dispatch=True,
     order=30,
 )

@@ -62,6 +62,5 @@ STRATEGY = Strategy(
     cons="A newer version of the program may read the block as it is: where there is one, use that first.",
     write_kind="content",
     propose=propose,
-    beyond_dispatch=True,
     order=90,
 )

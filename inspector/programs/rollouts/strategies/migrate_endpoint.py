@@ -74,6 +74,5 @@ STRATEGY = Strategy(
     cons="What an unknown key meant is not known here: a newer version of the program may read it as it is.",
     write_kind="content",
     propose=propose,
-    beyond_dispatch=True,
     order=100,
 )

@@ -69,6 +69,5 @@ STRATEGY = Strategy(
     cons="What was said in the child after the doctor had been there was said without the results. A summary that an emptied child held is not in the parent.",
     write_kind="W3",
     propose=propose,
-    beyond_dispatch=True,
     order=170,
 )

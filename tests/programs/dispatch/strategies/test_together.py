@@ -5,7 +5,7 @@ from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
 from tests.programs.dispatch.appended_stores import A, T, tc, th, tr
-from tests.programs.dispatch.previews import FOR_A_PROVIDER, plan_for
+from tests.programs.dispatch.previews import ELSEWHERE, FOR_A_PROVIDER, plan_for
 from tests.programs.dispatch.strategies.repaired_rows import CALL, FORK, codes, leaking, repaired, with_rows
 
 
@@ -19,7 +19,7 @@ def test_what_a_person_must_choose_is_not_recommended() -> None:
 
 def test_a_plan_of_all_of_them_mends_all_of_it() -> None:
     store = with_rows(leaking(th(CALL)), {1: "{broken"}).append(A(tc("b", input="{x")), T(tr("b")), T(tr("b")))
-    names = [of.name for of in STRATEGIES if of.name not in {"rename-in-fork", *FOR_A_PROVIDER} and not of.beyond_dispatch]
+    names = [of.name for of in STRATEGIES if of.name not in {"rename-in-fork", *FOR_A_PROVIDER, *ELSEWHERE}]
     plan = plan_for(store.stored(), FORK, names)
     assert plan.edits
     left = set(codes(repaired(store, *names, mode=FORK)))
