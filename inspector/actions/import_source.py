@@ -1,6 +1,6 @@
 """Loads stores and traces into the models. A source is read to its end before the first row is written, so nothing is half-imported."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -14,23 +14,18 @@ from django.utils import timezone
 import inspector
 from inspector import bundle
 from inspector.actions import audit, import_streams
+from inspector.actions.examining import examine
 from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
 from inspector.actions.revisions import BATCH, shared_facts, write_revisions
 from inspector.actions.seal_bundle import known_judges
-from inspector.models import Conversation, Finding, Payload, Revision, Source, TraceRecord, loading
-from inspector.models.identity import LONGEST, indexed, short_id
+from inspector.models import Conversation, Payload, Revision, Source, TraceRecord, loading
+from inspector.models.identity import LONGEST, indexed
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
-from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.visible import visible
-from inspector.profiles.answering import own_judges
-from inspector.profiles.judging import judged
 from inspector.programs.formats import Stored
 from inspector.programs.registry import programs
-from inspector.rules.base import Finding as RuleFinding
-from inspector.rules.base import Severity, findings, stored_messages
-from inspector.rules.catalogue import RULES
 from inspector.sources import places, reading, unchanged
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
@@ -351,57 +346,3 @@ def _native_ids(source: Source) -> set[str]:
     ids = set(source.trace_records.exclude(conversation_id="").values_list("conversation_id", flat=True))
     long = Conversation.objects.annotate(length=Length("native_id")).filter(length__gt=LONGEST // 4).values_list("native_id", flat=True)
     return ids | {native_id for native_id in long if indexed(native_id) in ids}
-
-
-def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> list[RuleFinding]:
-    """Judges the newest revision with the reader and provider of its source, and keeps findings and verdict for the lists."""
-    source = conversation.source
-    stored = stored or loading.stored(conversation)
-    case = loading.case_around(conversation, stored.conversation, source.reader, ids)
-    results = findings(case, RULES)
-    conversation.projection, conversation.profile = own_judges(stored.conversation, source.projection, source.profile)
-    _, judgement = judged(case.reading, stored.conversation, conversation.profile, conversation.projection)
-    conversation.message_count = len(stored_messages(case.conversation))
-    conversation.read_count = len(case.reading.messages)
-    conversation.verdict = visible(verdict(case, results, judgement))
-    conversation.worst = results[0].severity.value if results else ""
-    conversation.has_silent = any(finding.silent and finding.severity is not Severity.NOTE for finding in results)
-    conversation.refused = not judgement.sendable or bool(case.reading.failure)
-    conversation.judged_by = inspector.__version__
-    conversation.save(
-        update_fields=["message_count", "read_count", "verdict", "worst", "has_silent", "refused", "judged_by", "projection", "profile"]
-    )
-    conversation.findings.filter(is_open=True).update(is_open=False)
-    rows = [_finding(conversation, finding, oid) for oid, finding in finding_ids(conversation.oid, results)]
-    Finding.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=["oid"], update_fields=_OF_FINDING)
-    return results
-
-
-_OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.name not in ("id", "oid", "conversation")]
-
-
-def finding_ids(conversation_oid: str, results: Iterable[RuleFinding]) -> Iterator[tuple[str, RuleFinding]]:
-    """Each finding with its id, which stays over re-imports: it is anchored to its rule and its chunk."""
-    counts: dict[tuple[str, str], int] = {}
-    for finding in results:
-        anchor = (finding.code, finding.key)
-        counts[anchor] = counts.get(anchor, 0) + 1
-        yield short_id("finding", conversation_oid, *anchor, str(counts[anchor])), finding
-
-
-def _finding(conversation: Conversation, finding: RuleFinding, oid: str) -> Finding:
-    return Finding(
-        oid=oid,
-        conversation=conversation,
-        revision=conversation.revision,
-        reader=conversation.source.reader,
-        code=finding.code,
-        rule=finding.rule,
-        severity=finding.severity.value,
-        silent=finding.silent,
-        origin=finding.origin.value,
-        message=visible(finding.message),
-        seqs=list(finding.seqs),
-        total=finding.total,
-        key=visible(finding.key),
-    )

@@ -1,7 +1,7 @@
 """Says which client's loading code is deployed on a source; every conversation of it is then judged again with that reader."""
 
 from inspector.actions import audit
-from inspector.actions.import_source import examine
+from inspector.actions.examining import examine
 from inspector.actions.planning import reader_named
 from inspector.actions.problems import Refused
 from inspector.models import Source, loading

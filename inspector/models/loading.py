@@ -14,12 +14,13 @@ from inspector.models.identity import indexed
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamPart
 from inspector.models.trace import TraceRecord
+from inspector.presentation.conversation.examined import Surroundings, case_in
 from inspector.presentation.stream.report import StreamAnalysis, analysed
 from inspector.presentation.tree.branches import with_leaf
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Stored
 from inspector.programs.formats import Record as StoredRecord
-from inspector.rules.base import Case, case_of
+from inspector.rules.base import Case
 from inspector.sources import captures
 from inspector.streams.captures import own
 from inspector.streams.model import Exchange
@@ -101,10 +102,15 @@ def case(conversation: Conversation, reader: str, revision: int | None = None, l
 
 def case_around(conversation: Conversation, content: Core, reader: str, ids: Iterable[str] | None = None) -> Case:
     """`content`, with what our database holds around it; `ids` are those of its source, where the caller has them. Raises UnknownReader."""
+    return case_in(content, reader, surroundings(conversation, content, ids))
+
+
+def surroundings(conversation: Conversation, content: Core, ids: Iterable[str] | None = None) -> Surroundings:
+    """What our database holds around `content`; `ids` as above."""
     source = conversation.source
     bleeding = bundle.bleeding(content) or format_of(source).bleeding(content.native_id, ids_of(source) if ids is None else ids)
     taken_at = int(source.read_at.timestamp() * 1000)
-    return case_of(content, reader, trace(conversation, content.native_id), taken_at, archive(source, content), bleeding)
+    return Surroundings(taken_at, trace(conversation, content.native_id), archive(source, content), bleeding)
 
 
 def ids_of(source: Source) -> list[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from inspector.actions.import_source import finding_ids
+from inspector.actions.examining import finding_ids
 from inspector.conversation.model import Chunk, Dropped
 from inspector.models import Conversation, loading
 from inspector.planning.recommend import without_waiting

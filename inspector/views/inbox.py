@@ -7,7 +7,7 @@ from django.db.models import Count, F, Max, Min, Sum, Window
 from django.db.models.functions import RowNumber
 from django.http import HttpResponse
 
-from inspector.actions.import_source import finding_ids
+from inspector.actions.examining import finding_ids
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk

@@ -1,0 +1,67 @@
+"""The judgement of conversations as rows: findings, verdict and what lists show. `examined` makes it, without a database; here it is written."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import inspector
+from inspector.models import Conversation, Finding, loading
+from inspector.models.identity import short_id
+from inspector.presentation.conversation.examined import Examined, Judges, examined
+from inspector.presentation.visible import visible
+from inspector.programs.formats import Stored
+from inspector.rules.base import Finding as RuleFinding
+
+_SUMMARY = ("projection", "profile", "message_count", "read_count", "verdict", "worst", "has_silent", "refused")
+_OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.name not in ("id", "oid", "conversation")]
+
+
+def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> Examined:
+    """Judges the newest revision with the reader and provider of its source, and keeps findings and verdict for the lists."""
+    source = conversation.source
+    content = (stored or loading.stored(conversation)).conversation
+    judges = Judges(source.reader, source.projection, source.profile)
+    result = examined(content, judges, loading.surroundings(conversation, content, ids))
+    write_examined([(conversation, result)])
+    return result
+
+
+def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
+    """Writes what was judged of the newest revision of each conversation. Findings that are no longer found stay, closed, for their links."""
+    for conversation, result in batch:
+        for name in _SUMMARY:
+            setattr(conversation, name, getattr(result, name))
+        conversation.judged_by = inspector.__version__
+    Conversation.objects.bulk_update([conversation for conversation, _ in batch], [*_SUMMARY, "judged_by"], batch_size=200)
+    Finding.objects.filter(conversation__in=[conversation.pk for conversation, _ in batch], is_open=True).update(is_open=False)
+    rows = [
+        _finding(conversation, finding, oid)
+        for conversation, result in batch
+        for oid, finding in finding_ids(conversation.oid, result.findings)
+    ]
+    Finding.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=["oid"], update_fields=_OF_FINDING)
+
+
+def finding_ids(conversation_oid: str, results: Iterable[RuleFinding]) -> Iterator[tuple[str, RuleFinding]]:
+    """Each finding with its id, which stays over re-imports: it is anchored to its rule and its chunk."""
+    counts: dict[tuple[str, str], int] = {}
+    for finding in results:
+        anchor = (finding.code, finding.key)
+        counts[anchor] = counts.get(anchor, 0) + 1
+        yield short_id("finding", conversation_oid, *anchor, str(counts[anchor])), finding
+
+
+def _finding(conversation: Conversation, finding: RuleFinding, oid: str) -> Finding:
+    return Finding(
+        oid=oid,
+        conversation=conversation,
+        revision=conversation.revision,
+        reader=conversation.source.reader,
+        code=finding.code,
+        rule=finding.rule,
+        severity=finding.severity.value,
+        silent=finding.silent,
+        origin=finding.origin.value,
+        message=visible(finding.message),
+        seqs=list(finding.seqs),
+        total=finding.total,
+        key=visible(finding.key),
+    )

@@ -1,0 +1,70 @@
+"""What the rules and the provider's profile say of a conversation, as plain values: nothing here reads or writes a database, so that any process can do it."""
+
+from dataclasses import dataclass
+
+from inspector.conversation.model import Conversation
+from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.visible import visible
+from inspector.profiles.answering import own_judges
+from inspector.profiles.judging import judged
+from inspector.rules.base import Case, Finding, Severity, case_of, findings, stored_messages
+from inspector.rules.catalogue import RULES
+from inspector.traces.model import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """By whom a source has its conversations judged. `profile` is the usual one: a conversation may name another provider."""
+
+    reader: str
+    projection: str
+    profile: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known around the content of a conversation; see Case."""
+
+    taken_at: int | None = None
+    trace: Trace | None = None
+    archive: Conversation | None = None
+    bleeding: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The findings, most dangerous first, and what lists show of a conversation. `projection` and `profile` are those that judged it."""
+
+    findings: tuple[Finding, ...]
+    projection: str
+    profile: str
+    message_count: int
+    read_count: int
+    verdict: str
+    worst: str
+    has_silent: bool
+    refused: bool
+
+
+def case_in(content: Conversation, reader: str, surroundings: Surroundings) -> Case:
+    """Raises UnknownReader."""
+    return case_of(content, reader, surroundings.trace, surroundings.taken_at, surroundings.archive, surroundings.bleeding)
+
+
+def examined(content: Conversation, judges: Judges, surroundings: Surroundings) -> Examined:
+    """Raises UnknownReader, UnknownProjection, UnknownProfile."""
+    case = case_in(content, judges.reader, surroundings)
+    results = findings(case, RULES)
+    projection, profile = own_judges(content, judges.projection, judges.profile)
+    _, judgement = judged(case.reading, content, profile, projection)
+    return Examined(
+        findings=tuple(results),
+        projection=projection,
+        profile=profile,
+        message_count=len(stored_messages(case.conversation)),
+        read_count=len(case.reading.messages),
+        verdict=visible(verdict(case, results, judgement)),
+        worst=results[0].severity.value if results else "",
+        has_silent=any(finding.silent and finding.severity is not Severity.NOTE for finding in results),
+        refused=not judgement.sendable or bool(case.reading.failure),
+    )
