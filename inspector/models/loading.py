@@ -9,6 +9,8 @@ from inspector import bundle
 from inspector.conversation import model
 from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Fact
+from inspector.models import cached
+from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.models.conversation import Conversation, Payload, Record, Revision
 from inspector.models.identity import indexed
 from inspector.models.source import Source
@@ -38,7 +40,12 @@ def stored(conversation: Conversation, revision: int | None = None) -> Stored:
     return _stored(conversation.pk, conversation.source.format, revision or conversation.revision)
 
 
-@lru_cache(maxsize=16)
+def _size_of_stored(stored: Stored) -> int:
+    """A record's bytes are there as they are, as text and as what was parsed; a chunk has about 2,000 bytes of its own (measured with tracemalloc)."""
+    return 3 * sum(len(record.value.data) for record in stored.records) + 2_000 * len(stored.conversation.chunks)
+
+
+@bounded_cache(96 * MEGABYTE, _size_of_stored)
 def _stored(conversation_id: int, format_name: str, number: int) -> Stored:
     revision = Revision.objects.get(conversation_id=conversation_id, number=number)
     # As plain values, for two model objects a row take longer than the reading; and in no order, for SQLite would copy every payload to sort them.
@@ -68,7 +75,15 @@ def trace(conversation: Conversation, native_id: str) -> traces.Trace | None:
     return _trace(tuple(sources), native_id) if sources else None
 
 
-@lru_cache(maxsize=16)
+def _size_of_trace(trace: traces.Trace) -> int:
+    """A span has its open and its close record; bodies are kept elsewhere (`body`)."""
+    steps = trace.steps()
+    spans = len(trace.lane) + sum(len(turn.other) + 1 for turn in trace.turns)
+    spans += sum(2 + len(step.requests) + len(step.tool_calls) for step in steps)
+    return 3_000 * (2 * spans + len(trace.logs) + 1)
+
+
+@bounded_cache(32 * MEGABYTE, _size_of_trace)
 def _trace(sources: tuple[tuple[int, object], ...], native_id: str) -> traces.Trace:
     """`sources` carry when they were read, so that a re-import is seen."""
     rows = TraceRecord.objects.filter(source_id__in=[pk for pk, _ in sources], conversation_id=indexed(native_id))
@@ -86,7 +101,11 @@ def _trace(sources: tuple[tuple[int, object], ...], native_id: str) -> traces.Tr
     return build(native_id, records, body)
 
 
-@lru_cache(maxsize=32)
+def _size_of_body(data: bytes | None) -> int:
+    return len(data or b"")
+
+
+@bounded_cache(32 * MEGABYTE, _size_of_body)
 def body(name: str) -> bytes | None:
     """The content of a body, unpacked; None where it is not in the database."""
     payload = Payload.objects.filter(digest=name).first()
@@ -178,5 +197,5 @@ def _analysis(stream_id: int, digest: str) -> StreamAnalysis:
 
 def forget() -> None:
     """Drops what is cached: in another database the same row ids are other rows."""
-    for cached in (_stored, _trace, body, _analysis):
-        cached.cache_clear()
+    cached.forget()
+    _analysis.cache_clear()

@@ -49,7 +49,7 @@ class Change:
         return Change(self.key, self.after, self.before, self.element)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Stored:
     """One conversation with the records it was read from, in store order: what a plan is computed on."""
 

@@ -127,7 +127,7 @@ class Turn:
     """Spans of the turn that hang under no step."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Trace:
     """All that was observed of one conversation: turns in order, and the lane of spans and logs that belong to no turn."""
 
