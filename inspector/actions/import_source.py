@@ -17,12 +17,13 @@ from inspector.actions import audit, import_streams
 from inspector.actions.examining import examine
 from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
-from inspector.actions.revisions import BATCH, shared_facts, write_revisions
+from inspector.actions.revisions import BATCH, write_revisions
 from inspector.actions.seal_bundle import known_judges
 from inspector.models import Conversation, Payload, Revision, Source, TraceRecord, loading
 from inspector.models.identity import LONGEST, indexed
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
+from inspector.presentation.conversation.revision_content import RevisionContent, revision_content, shared_facts
 from inspector.presentation.visible import visible
 from inspector.programs.formats import Stored
 from inspector.programs.registry import programs
@@ -34,7 +35,6 @@ from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import Store, Traces, read
 from inspector.traces import model as traces
 from inspector.traces.bodies import Body
-from inspector.traces.log_record import LATEST
 
 PROBLEMS_KEPT = 50
 FROM_KEPT = 200
@@ -221,7 +221,7 @@ def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
         source.is_demo = False
         source.save(update_fields=["is_demo"])
     last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__in=rows).order_by("number")}
-    fresh: list[tuple[Conversation, Stored]] = []
+    fresh: list[tuple[Conversation, RevisionContent]] = []
     for stored in store.conversations:
         content = stored.conversation
         imported.conversations += 1
@@ -229,15 +229,14 @@ def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
         oid = Conversation.oid_of(source, content.native_id)
         conversation = remaining.pop(oid, None) or Conversation(oid=oid, source=source, native_id=_name(content.native_id, oid, names))
         revision = last.get(conversation.pk) if conversation.pk else None
-        shared = shared_facts(stored)
-        if revision and revision.digest == digest(stored) and revision.shared_facts == shared and not conversation.is_gone:
+        is_same = revision and revision.digest == digest(stored) and revision.shared_facts == shared_facts(stored)
+        if is_same and not conversation.is_gone:
             imported.unchanged += 1
             if conversation.judged_by != inspector.__version__:
                 imported.rejudged[oid] = stored
             continue
-        _summarize(conversation, stored)
-        fresh.append((conversation, stored))
-    imported.fresh = {conversation.oid: stored for conversation, stored in fresh}
+        fresh.append((conversation, revision_content(stored)))
+        imported.fresh[oid] = stored
     write_revisions(fresh)
     imported.gone = Conversation.objects.filter(pk__in=[conversation.pk for conversation in remaining.values()], is_gone=False).update(
         is_gone=True
@@ -276,19 +275,6 @@ def _name(native_id: str, oid: str, used_names: set[str]) -> str:
     name = f"{shown} ({oid})" if shown in used_names else shown
     used_names.add(name)
     return name
-
-
-def _summarize(conversation: Conversation, stored: Stored) -> None:
-    content = stored.conversation
-    conversation.title = visible(content.title)[:300]
-    conversation.model = visible(content.fact("model") or "")[:200]
-    conversation.status = visible(content.fact("status") or "")[:20]
-    last = content.fact("lastActivityAt")
-    conversation.last_activity = int(last) if last and last.isdecimal() and len(last) < 16 and int(last) <= LATEST else None
-    conversation.chunk_count = len(content.chunks)
-    conversation.revision += 1
-    conversation.is_gone = False
-    conversation.verdict = ""
 
 
 def _import_traces(content: Traces, demo: bool) -> Imported:

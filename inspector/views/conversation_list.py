@@ -9,9 +9,9 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 from django.db.models.functions import Length
 from django.http import HttpResponse
 
-from inspector.actions.revisions import RECORD_TEXT_KEPT, TEXT_KEPT
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Finding, Record, Source
+from inspector.presentation.conversation.revision_content import RECORD_TEXT_KEPT, TEXT_KEPT
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
