@@ -47,7 +47,7 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "inspector.static_files.serve_static_files",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Before CommonMiddleware, whose answer to a foreign host name is a page without a next step.
@@ -104,9 +104,10 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [] if INSTALLED else [BASE_DIR / "static"]
-# The app serves its own files out of the packages: no collectstatic, no second server.
-WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "inspector.static_files.HashedNames"},
+}
 
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
