@@ -2,14 +2,17 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -78,6 +81,83 @@ def test_a_taken_port_is_told_and_the_next_one_serves(environ: dict[str, str]) -
             process.terminate()
             assert process.wait(SECONDS) == 0
             assert process.stderr and process.stderr.read() == f"Port {port} is taken; serving on {url} instead.\n"
+
+
+@contextmanager
+def connections(url: object, requests: list[bytes]) -> Iterator[None]:
+    """One open connection for each of `requests`, which is sent and whose answer is not read."""
+    port = int(str(url).rstrip("/").rpartition(":")[2])
+    with ExitStack() as stack:
+        for request in requests:
+            opened = stack.enter_context(socket.socket())
+            # So small that the answer has to wait in the server.
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            opened.settimeout(SECONDS)
+            opened.connect(("127.0.0.1", port))
+            opened.sendall(request)
+        yield
+
+
+def session_with_long_text(path: Path, size: int) -> Path:
+    """A session file whose second entry has `size` characters."""
+    head = {"type": "session", "version": 3, "id": "long", "timestamp": "2026-07-01T10:00:00.000Z", "cwd": "/w"}
+    message = {"role": "user", "content": [{"type": "text", "text": "long words " * (size // 11)}], "timestamp": 1782900000000}
+    entry = {"type": "message", "id": "aaaaaaaa", "parentId": None, "timestamp": "2026-07-01T10:00:00.000Z", "message": message}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (head, entry)))
+    return path
+
+
+@pytest.mark.slow
+def test_clients_that_send_and_read_slowly_keep_nobody_waiting(environ: dict[str, str], tmp_path: Path) -> None:
+    """Silent, half a request, half a body: none of them takes a thread. Nor do two answers of 20 MB that nobody reads."""
+    subprocess.run(manage("migrate", "--verbosity", "0"), env=environ, check=True, timeout=SECONDS)
+    store = session_with_long_text(tmp_path / "2026-07-01T10-00-00-000Z_long.jsonl", 20_000_000)
+    subprocess.run(manage("import_source", str(store)), env=environ, check=True, timeout=SECONDS, capture_output=True)
+    half_open = [
+        *[b""] * 70,
+        *[b"GET /rules/ HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: "] * 70,
+        *[b"POST /check/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nhalf"] * 70,
+    ]
+    with serving(environ, "--port", "0") as (process, told):
+        url = str(told["url"])
+        oid = json.loads(fetch(url + "conversations.json")[1])["conversations"][0]["id"]
+        download = f"/conversations/{oid}/chunks/0/raw/"
+        assert len(fetch(url + download.removeprefix("/"))[1]) > 20_000_000
+        slow = [f"GET {download} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode() * 2] * 24
+        with connections(url, half_open), connections(url, slow):
+            assert fetch(url + "explain/")[0] == 200
+            process.terminate()
+            assert process.wait(SECONDS) == 0
+
+
+@pytest.mark.slow
+def test_a_request_that_runs_when_serve_is_stopped_is_answered(environ: dict[str, str], tmp_path: Path) -> None:
+    subprocess.run(manage("migrate", "--verbosity", "0"), env=environ, check=True, timeout=SECONDS)
+    store = session_with_long_text(tmp_path / "2026-07-01T10-00-00-000Z_long.jsonl", 20_000_000)
+    subprocess.run(manage("import_source", str(store)), env=environ, check=True, timeout=SECONDS, capture_output=True)
+    with serving(environ, "--port", "0") as (process, told):
+        url = str(told["url"])
+        oid = json.loads(fetch(url + "conversations.json")[1])["conversations"][0]["id"]
+        with ThreadPoolExecutor() as pool:
+            running = pool.submit(fetch, f"{url}conversations/{oid}/chunks/0/")
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            assert running.result(SECONDS)[0] == 200
+        assert process.wait(SECONDS) == 0
+
+
+def test_as_many_connections_as_this_process_may_have_files_for() -> None:
+    """In a process of its own: the limit is that of the whole process."""
+    code = (
+        "import resource, django\ndjango.setup()\nfrom inspector.management.commands.serve import connection_limit\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (1024, {hard}))\nprint(connection_limit())"
+    )
+    environ = {**os.environ, "DJANGO_SETTINGS_MODULE": "inspector.settings"}
+    for hard, connections in (("hard", 4_000), ("1024", 384)):
+        asked = [sys.executable, "-c", code.format(hard=hard)]
+        ran = subprocess.run(asked, env=environ, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=SECONDS, check=True)
+        assert int(ran.stdout) == connections
 
 
 def test_an_unmigrated_database_is_refused(environ: dict[str, str]) -> None:

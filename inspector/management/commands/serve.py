@@ -3,9 +3,11 @@
 import errno
 import ipaddress
 import json
+import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
 from typing import Any
 
 import waitress  # type: ignore[import-untyped]
@@ -22,6 +24,19 @@ from inspector.installation import program
 from inspector.presentation.visible import visible
 
 PORTS_TO_TRY = 50
+THREADS = 64
+"""Requests that are answered at once. Most wait: an open event stream keeps its thread, and so does a client that reads more than SPOOLED bytes slowly."""
+CONNECTIONS = 4_000
+"""Open at once, however slow: a connection takes a thread only after its whole request is here."""
+IDLE_SECONDS = 30
+"""After which a connection that neither sends nor reads is closed."""
+SPOOLED = 64 * 2**20
+"""Bytes of an answer that wait, in a temporary file, for a client that reads slowly, while the thread goes on to the next request."""
+IN_MEMORY = 64 * 2**10
+"""Bytes of a request or an answer that wait in memory; more of them go to a temporary file."""
+FILES_OF_A_CONNECTION = 2
+"""Its socket, and the temporary file of what waits for it."""
+OTHER_FILES = 256
 
 
 class Command(BaseCommand):
@@ -113,12 +128,19 @@ def who_may_use_it(operator: str | None) -> str:
 
 
 def run(listening: socket.socket) -> None:
-    """Serves until SIGINT or SIGTERM."""
+    """Serves until SIGINT or SIGTERM; requests that are running then have five seconds to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     server = waitress.create_server(
         get_internal_wsgi_application(),
         sockets=[listening],
-        threads=8,
+        threads=THREADS,
+        connection_limit=connection_limit(),
+        # select() cannot wait for more than 1,024 files.
+        asyncore_use_poll=True,
+        channel_timeout=IDLE_SECONDS,
+        outbuf_high_watermark=SPOOLED,
+        outbuf_overflow=IN_MEMORY,
+        inbuf_overflow=IN_MEMORY,
         ident=None,
         # Removed, they would make a request that a proxy passes on look like one of the person at this machine.
         clear_untrusted_proxy_headers=False,
@@ -127,6 +149,21 @@ def run(listening: socket.socket) -> None:
         server.run()
     finally:
         listening.close()
+
+
+def connection_limit() -> int:
+    """CONNECTIONS, or as many as this process may have files for; raises its own limit of open files as far as it may."""
+    wanted = CONNECTIONS * FILES_OF_A_CONNECTION + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        # macOS reports no limit and refuses more than its own.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return CONNECTIONS
+    return max(1, min(CONNECTIONS, (soft - OTHER_FILES) // FILES_OF_A_CONNECTION))
 
 
 def _listen_at(unbound: socket.socket, address: Any) -> socket.socket:
