@@ -159,7 +159,8 @@ def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, re
 
 def shown_digest(preview: Preview) -> str:
     """SHA-256 (hex) over the plan, and the reader and judges that its preview shows it by, which the plan's own digest does not cover."""
-    parts = (preview.digest, preview.before.case.reading.reader, preview.before.prompt.projection, preview.before.judgement.profile)
+    before = preview.before
+    parts = (preview.digest, before.case.reading.reader, before.shape.name, before.profile)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

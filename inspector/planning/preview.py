@@ -4,6 +4,7 @@ import difflib
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from inspector.conversation import notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
@@ -12,13 +13,14 @@ from inspector.conversation.tree import LEAF, spoken
 from inspector.profiles import templates
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES, profile
-from inspector.profiles.judging import judged, judgement_of
+from inspector.profiles.judging import judged_case, judgement_of
 from inspector.programs.formats import Change, DetectedByContent, Format, Lists, Stored, WriteRefused, after
 from inspector.programs.registry import program_or_default
-from inspector.projections.base import Prompt
+from inspector.projections.base import Projection, Prompt
+from inspector.projections.catalogue import for_wire
 from inspector.readers.catalogue import reader
-from inspector.rules.base import Case, Finding, Severity, at_least, findings
-from inspector.rules.catalogue import RULES
+from inspector.rules.base import Case, Finding, Severity, at_least
+from inspector.rules.catalogue import all_findings
 from inspector.strategies.base import Strategy
 from inspector.strategies.promote_leaked_call import names, promoted_calls
 from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
@@ -56,28 +58,46 @@ def compose(case: Case, strategies: Sequence[Strategy]) -> tuple[Edit, ...]:
 
 def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple[Edit, ...], tuple[Strategy, ...]]:
     """The edits of `compose`, and those of the strategies that change something after the ones before them: only these have a cost and a safety mark here."""
-    current, effective = case, []
+    current, final, effective = case, case.conversation, []
     for strategy in strategies:
+        # Only a strategy after one that changed something needs the case after it, which is a whole reading.
+        if final is not current.conversation:
+            current = current.with_conversation(final)
+            final = current.conversation
         later = apply(current.conversation, strategy.edits(current))
         if later != current.conversation:
             effective.append(strategy)
-        current = current.with_conversation(later)
-    return between(case.conversation, current.conversation), tuple(effective)
+            final = later
+    return between(case.conversation, final), tuple(effective)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PreviewSide:
-    """One side of a preview: the case with what rules and provider say of it."""
+    """One side of a preview: the case with what rules and provider say of it, worked out when it is asked for. Who only writes a plan asks for neither."""
 
     case: Case
-    findings: tuple[Finding, ...]
-    prompt: Prompt
-    judgement: Judgement
+    shape: Projection
+    profile: str
+    own_projection: str
+    """The one deployed for the source; `shape` is that by which the profile judges."""
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        return all_findings(self.case)
+
+    @property
+    def prompt(self) -> Prompt:
+        return judged_case(self.case, self.profile, self.own_projection)[0]
+
+    @property
+    def judgement(self) -> Judgement:
+        return judged_case(self.case, self.profile, self.own_projection)[1]
 
 
 def look(case: Case, projection_name: str, profile_name: str) -> PreviewSide:
-    prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
-    return PreviewSide(case, tuple(findings(case, RULES)), prompt, judgement)
+    """Raises UnknownProfile, UnknownProjection."""
+    judge = profile(profile_name)
+    return PreviewSide(case, for_wire(judge.wire, projection_name, judge.projection), profile_name, projection_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +117,7 @@ class Cost:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Preview:
     plan: Plan
     changes: tuple[Change, ...]
@@ -106,7 +126,12 @@ class Preview:
     after: PreviewSide
     rows: tuple[DiffRow, ...]
     costs: tuple[Cost, ...]
-    warnings: tuple[str, ...]
+    warned: Callable[["Preview"], Iterator[str]]
+    """Works the warnings out, which takes the rules and every profile of the wire shape."""
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(self.warned(self))
 
     @property
     def cost(self) -> tuple[str, ...]:
@@ -187,15 +212,20 @@ def preview(
             *(Cost(strategy.name, strategy.cost) for strategy in strategies),
             *(Cost("", sentence) for sentence in _other_path(case, target == stored.conversation.native_id)),
         ),
-        (
-            *_idle(plan, strategies),
-            *(format_.follow_up(plan, stored) if isinstance(format_, Lists) else ()),
-            *_warnings(before, later, plan, case.reading.reader),
-            *_unsettled(rows, stored.conversation),
-            *_worse_elsewhere(before, later, projection_name),
-            *([hidden] if isinstance(format_, DetectedByContent) and (hidden := format_.warning(changes)) else []),
-        ),
+        lambda preview: _warnings(preview, stored, format_, strategies),
     )
+
+
+def _warnings(preview: Preview, stored: Stored, format_: Format, strategies: Sequence[Strategy]) -> Iterator[str]:
+    """What the plan leaves, makes worse or asks for, as sentences."""
+    plan, before, later = preview.plan, preview.before, preview.after
+    yield from _idle(plan, strategies)
+    yield from format_.follow_up(plan, stored) if isinstance(format_, Lists) else ()
+    yield from _remaining(before, later, plan, before.case.reading.reader)
+    yield from _unsettled(preview.rows, stored.conversation)
+    yield from _worse_elsewhere(before, later)
+    if isinstance(format_, DetectedByContent) and (hidden := format_.warning(preview.changes)):
+        yield hidden
 
 
 def _idle(plan: Plan, effective: Sequence[Strategy]) -> Iterator[str]:
@@ -282,28 +312,28 @@ def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool
     return (before.before.msg_idx == row.before.msg_idx) != (before.after.msg_idx == row.after.msg_idx)
 
 
-def _worse_elsewhere(before: PreviewSide, later: PreviewSide, projection_name: str) -> Iterator[str]:
+def _worse_elsewhere(before: PreviewSide, later: PreviewSide) -> Iterator[str]:
     """Of the profiles of one wire shape, those other than the chosen one that refuse the result and took what was before.
 
     Not chat templates, of which each refuses much that its neighbor takes: who runs one chooses its profile.
     """
-    judge = profile(before.judgement.profile)
+    judge = profile(before.profile)
     for other in PROFILES:
         if other.wire != judge.wire or other.name == judge.name or other in templates.OFFERED:
             continue
-        refused = _verdict(later, judge, other, projection_name).violations
-        if refused and _verdict(before, judge, other, projection_name).sendable:
+        refused = _verdict(later, judge, other).violations
+        if refused and _verdict(before, judge, other).sendable:
             yield f"{other.name} would refuse the result, and does not refuse what is stored: {refused[0].text}"
 
 
-def _verdict(side: PreviewSide, judge: Profile, other: Profile, projection_name: str) -> Judgement:
+def _verdict(side: PreviewSide, judge: Profile, other: Profile) -> Judgement:
     """On the prompt that is there already, where both profiles want the same one."""
     if other.projection == judge.projection:
         return judgement_of(side.prompt, side.case.conversation, other.name)
-    return judged(side.case.reading, side.case.conversation, other.name, projection_name)[1]
+    return judged_case(side.case, other.name, side.own_projection)[1]
 
 
-def _warnings(before: PreviewSide, later: PreviewSide, plan: Plan, reader: str) -> list[str]:
+def _remaining(before: PreviewSide, later: PreviewSide, plan: Plan, reader: str) -> list[str]:
     """What stays broken, what gets worse, and what the next turn on an unfixed server does."""
     warnings = []
     for call, is_recorded in promoted_calls(before.case.conversation, later.case.conversation) if names(plan.strategies) else ():

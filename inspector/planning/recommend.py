@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import cast
 
 from inspector.conversation.edits import EditMismatch, apply
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.numbering import is_stored
 from inspector.profiles.base import Judgement, ProviderRule
 from inspector.profiles.catalogue import profile
-from inspector.profiles.judging import judged
+from inspector.profiles.judging import judged_case
 from inspector.programs.base import FROM_LEDGER
 from inspector.programs.formats import WriteRefused
 from inspector.programs.registry import program_or_default
-from inspector.rules.base import Case, Finding, Origin, Severity, at_least, findings
-from inspector.rules.catalogue import RULES
+from inspector.rules.base import Case, Finding, Origin, Severity, at_least
+from inspector.rules.catalogue import all_findings
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
@@ -45,7 +46,7 @@ def recommended(case: Case, reported: Sequence[Finding]) -> tuple[Strategy, ...]
     named = _named(reported)
     while True:
         strategies, current = composed(case, named)
-        more = _named(findings(current, RULES)) - named if strategies else frozenset()
+        more = _named(all_findings(current)) - named if strategies else frozenset()
         if not more:
             return strategies
         named |= more
@@ -120,7 +121,7 @@ def _with_errors_repaired(
     strategies, repaired = composed(
         case, [strategy.name for strategy in (*recommended(case, errors), *recommendation.candidate.strategies)]
     )
-    judgement = judged(repaired.reading, repaired.conversation, profile_name, own_projection)[1]
+    judgement = judged_case(repaired, profile_name, own_projection)[1]
     candidate = RepairCandidate(strategies, repaired, judgement, cost_of(case.conversation, repaired.conversation, len(strategies)))
     loses_more = (candidate.cost.results_lost, candidate.cost.content_lost) > (
         recommendation.candidate.cost.results_lost,
@@ -163,7 +164,7 @@ class Recommendation:
 
 def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommendation:
     """The cheapest sequence whose result no rule of the profile refuses and the store can keep, found by trying. Raises UnknownProfile, UnknownProjection."""
-    start = RepairCandidate((), case, judged(case.reading, case.conversation, profile_name, own_projection)[1], HistoryCost(0, 0, 0, 0, 0))
+    start = RepairCandidate((), case, judged_case(case, profile_name, own_projection)[1], HistoryCost(0, 0, 0, 0, 0))
     rules = {rule.id: rule for rule in profile(profile_name).rules}
     beam, best, satisfying = [start], start, [start] if _satisfied(start) else []
     tried_names: set[frozenset[str]] = set()
@@ -196,7 +197,7 @@ def for_profile(case: Case, profile_name: str, own_projection: str) -> Recommend
 def _preference(candidate: RepairCandidate) -> tuple[int, int, int, HistoryCost]:
     """Of candidates that a provider accepts, one that leaves damage in the store costs more than one that adds a synthetic word."""
     remaining_errors = sum(
-        finding.severity is Severity.ERROR and finding.origin is Origin.STORE for finding in findings(candidate.case, RULES)
+        finding.severity is Severity.ERROR and finding.origin is Origin.STORE for finding in all_findings(candidate.case)
     )
     return candidate.cost.results_lost, candidate.cost.content_lost, remaining_errors, candidate.cost
 
@@ -225,7 +226,7 @@ def _next(
         strategies, case = _longer(base, candidate, name)
         if len(strategies) < len(names):
             continue
-        judgement = judged(case.reading, case.conversation, profile_name, own_projection)[1]
+        judgement = judged_case(case, profile_name, own_projection)[1]
         yield RepairCandidate(strategies, case, judgement, cost_of(base.conversation, case.conversation, len(strategies)))
 
 
@@ -246,16 +247,22 @@ def _of_the_store(base: Case, rule: ProviderRule) -> list[str]:
     return list(dict.fromkeys(name for name_of_rule in rule.repaired_by for name in _OFF_THE_PATH.get(name_of_rule, ())))
 
 
-def composed(case: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Case]:
+def composed(base: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Case]:
     """The strategies of these names that change something, in the catalogue's order as pages and commands compose them, and the case after them."""
-    chosen_names = set(names)
-    used: list[Strategy] = []
+    chosen_names = frozenset(names)
+    # What is recommended is composed to see what it leaves, whether the store can keep it, and once more to be offered: one after the other.
+    last_names, last = base.cached.get(composed, (None, ((), base)))
+    if last_names == chosen_names:
+        return cast(tuple[tuple[Strategy, ...], Case], last)
+    case, used = base, list[Strategy]()
     for strategy in STRATEGIES:
         edits = list(strategy.edits(case)) if strategy.name in chosen_names else []
         # A store that holds a key twice can be edited by nobody: which of the two rows would it be?
         with suppress(EditMismatch):
             case = case.with_conversation(apply(case.conversation, edits)) if edits else case
             used += [strategy] if edits else []
+    if used:
+        base.cached[composed] = chosen_names, (tuple(used), case)
     return tuple(used), case
 
 

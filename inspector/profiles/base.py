@@ -168,11 +168,13 @@ class Profile:
 
     def judge(self, prompt: Prompt, model: str | None = None, thinking: bool | None = None, continued: bool = False) -> Judgement:
         """One pass over the prompt; seqs are filled in from its source map, of the message where a block has none of its own."""
-        sources = prompt.sources()
         request = Request(prompt.values, prompt.system, model, thinking, continued)
+        violated = list(self.check(request))
+        # Most requests violate nothing, and the source map is as long as the request.
+        sources = prompt.sources() if violated else {}
         violations = tuple(
             Violation(violation.id, violation.path, tuple(_seqs(sources, violation.path)), violation.text, violation.open_ended)
-            for violation in self.check(request)
+            for violation in violated
         )
         return Judgement(self.name, violations, self._notes(model))
 

@@ -1,6 +1,8 @@
 """The verdict of a profile on a reading: in the wire shape that the profile's provider speaks."""
 
+from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any, Protocol
 
 from inspector.conversation.masks import masked_thinking
 from inspector.conversation.model import Conversation, Reading
@@ -22,6 +24,26 @@ def judged(reading: Reading, conversation: Conversation, profile_name: str, own_
     judge = profile(profile_name)
     prompt = for_wire(judge.wire, own_projection, judge.projection).project(reading.messages)
     return prompt, judgement_of(prompt, conversation, profile_name)
+
+
+class Judgeable(Protocol):
+    """The part of a case that a verdict is about."""
+
+    @property
+    def conversation(self) -> Conversation: ...
+    @property
+    def reading(self) -> Reading: ...
+    @property
+    def cached(self) -> dict[Hashable, Any]: ...
+
+
+def judged_case(case: Judgeable, profile_name: str, own_projection: str) -> tuple[Prompt, Judgement]:
+    """As `judged`, once for a case however often it is asked. Raises UnknownProfile, UnknownProjection."""
+    key = (judged_case, profile_name, own_projection)
+    if key not in case.cached:
+        case.cached[key] = judged(case.reading, case.conversation, profile_name, own_projection)
+    verdict: tuple[Prompt, Judgement] = case.cached[key]
+    return verdict
 
 
 def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) -> Judgement:

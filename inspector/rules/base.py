@@ -1,6 +1,6 @@
 """What a rule is, what it yields, and the case that it looks at."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import wraps
@@ -57,8 +57,8 @@ class Case:
     bleeding: tuple[str, ...] = ()
     tree: Conversation | None = None
     """The whole file, where `conversation` is one path through a tree: where something missing may be."""
-    cached: dict[Callable[["Case"], Any], Any] = field(init=False, default_factory=dict, repr=False, compare=False)
-    """What `cached_per_case` keeps; another case starts with nothing."""
+    cached: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
+    """What was worked out of this case once; another case starts with nothing."""
 
     def with_conversation(self, conversation: Conversation, reader_name: str = "") -> "Case":
         """The same surroundings around another content of the conversation."""
