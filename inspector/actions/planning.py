@@ -182,13 +182,17 @@ def request_of(repair: Repair) -> RepairRequest:
 
 def preview_repair(repair: Repair) -> Preview:
     """The preview on the revision that the repair was proposed on: what was and is shown, whatever the store did since. Raises Refused."""
-    conversation = repair.conversation
     try:
-        case = loading.case(conversation, repair.reader, repair.revision)
+        case = loading.case(repair.conversation, repair.reader, repair.revision)
     except UnknownReader as problem:
         raise Refused(str(problem)) from None
-    stored = loading.stored(conversation, repair.revision)
-    return preview_of(case, stored, loading.format_of(conversation.source), conversation.source.path, request_of(repair))
+    return preview_on(repair.conversation, repair.revision, request_of(repair), case)
+
+
+def preview_on(conversation: Conversation, revision: int, request: RepairRequest, case: Case) -> Preview:
+    """The plan on a revision in our database, whose case `case` is, as `request.reader` has it. Raises Refused."""
+    stored = loading.stored(conversation, revision)
+    return preview_of(case, stored, loading.format_of(conversation.source), conversation.source.path, request)
 
 
 def current(conversation: Conversation, native_id: str | None = None) -> Stored | None:

@@ -5,7 +5,8 @@ import secrets
 from django.utils import timezone
 
 from inspector.actions.comparison import target_of
-from inspector.actions.planning import RepairRequest, current, moved, preview_of, shown_digest, stale
+from inspector.actions.kept_previews import kept_preview
+from inspector.actions.planning import RepairRequest, current, moved, shown_digest, stale
 from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
 from inspector.actions.rehearse import rehearse
@@ -14,7 +15,6 @@ from inspector.models import Conversation, Repair, loading
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
 from inspector.programs.catalogue import READ_ONLY
-from inspector.readers.catalogue import UnknownReader
 from inspector.sources.places import place
 
 
@@ -30,11 +30,7 @@ def propose_repair(conversation: Conversation, request: RepairRequest, operator:
     now = current(conversation)
     if now is None or digest(now) != digest(stored):
         raise stale(moved(stored, now))
-    try:
-        case = loading.case(conversation, request.reader)
-    except UnknownReader as problem:
-        raise Refused(str(problem)) from None
-    preview = preview_of(case, stored, format_, source.path, request)
+    preview = kept_preview(conversation, conversation.revision, request)
     if seen_digest not in (None, shown_digest(preview)):
         raise Refused(
             "Nothing is proposed yet: what is chosen now is another plan than the preview showed. This is its preview: read it, then propose it."

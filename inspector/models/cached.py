@@ -57,6 +57,10 @@ class BoundedCache(Generic[P, V]):
                 if users > 1:
                     self._at_work[key] = own, users - 1
 
+    def is_known(self, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Whether the result for these arguments is there now."""
+        return self._known((args, tuple(sorted(kwargs.items())))) is not None
+
     def cache_clear(self) -> None:
         with self._lock:
             self._kept.clear()

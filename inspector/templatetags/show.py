@@ -13,12 +13,11 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from inspector.conversation.model import Chunk, Reading
+from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.presentation import visible as text
 from inspector.presentation.clock import moment
-from inspector.presentation.conversation import row_words, timeline
-from inspector.presentation.prompt import wire_pieces
+from inspector.presentation.conversation import row_words
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.stream import words as stream_words
 from inspector.rules.base import Finding
@@ -26,8 +25,6 @@ from inspector.streams.model import How
 
 register = template.Library()
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
-register.filter("wire_role", timeline.role_of)
-register.filter("pieces", wire_pieces.pieces)
 register.filter("letter", row_words.letter)
 register.filter("bytesize", text.size)
 register.filter("moment", stream_words.when)
@@ -71,12 +68,6 @@ def chunk_words(chunk: Chunk | None) -> str:
 def synthetic(chunk: Chunk | None) -> str:
     """Why a stored result is not from a tool; "" for all others."""
     return row_words.synthetic(chunk) if chunk is not None else ""
-
-
-@register.filter
-def synthetic_results(reading: Reading) -> int:
-    """How many synthetic messages a reader inserts."""
-    return sum(message.synthetic for message in reading.messages)
 
 
 @register.filter

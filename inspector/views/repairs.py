@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -14,40 +15,32 @@ from django.views.decorators.http import require_POST
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of
+from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import (
-    RepairRequest,
-    at_leaf,
     mode_named,
-    preview_of,
-    preview_repair,
     reader_named,
     request_for,
-    shown_digest,
+    request_of,
     web_may_write,
 )
-from inspector.actions.problems import Refused
+from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
 from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
-from inspector.planning.recommend import LARGE, without_waiting
-from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair import plan
 from inspector.presentation.visible import visible
-from inspector.profiles.judging import judged
 from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
-from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names
-from inspector.rules.base import findings
-from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import absolute, as_json, as_markdown, page
-from inspector.views.preview_part import PreviewPart, preview_part
+from inspector.views.preview_part import PreviewPart
+from inspector.views.shown_previews import Shown, asked, held, offered, shown, shown_of
 
 _TIME = re.compile("[0-9]{1,14}")
 LINKABLE = 4000
@@ -109,8 +102,7 @@ class RepairPage:
     """What a write that was interrupted still needs; "" where nothing is open."""
 
 
-@dataclass(frozen=True, slots=True)
-class RepairChoice:
+class RepairChoice(NamedTuple):
     """What the query or the form asks for."""
 
     strategies: tuple[str, ...]
@@ -130,35 +122,24 @@ def _chosen(request: OperatorRequest, row: Conversation) -> RepairChoice:
 def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     choice = _chosen(request, row)
     format_ = loading.format_of(row.source)
-    part, problem, mode, reader, shown = None, "", choice.mode, row.source.reader, ""
-    case = loading.case(row, row.source.reader)
-    try:
-        case = at_leaf(case, choice.leaf)
-    except Refused as refusal:
-        problem = str(refusal)
-    case_findings = findings(case, RULES)
-    judgement = judged(case.reading, case.conversation, row.judges[1], row.judges[0])[1]
-    recommended = without_waiting(case, case_findings, judgement, row.judges[0]).candidate.strategies
-    if len(case.conversation.chunks) <= LARGE:
-        case_findings = list(suggested(case, case_findings, loading.stored(row)))
-    named = frozenset(name for finding in case_findings for name in finding.repaired_by)
+    base = held(row, choice.leaf)
+    offer = offered(row, choice.leaf)
+    mode, reader, preview = choice.mode, row.source.reader, Shown(None, "", offer.problem)
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
         if choice.strategies:
-            plan_request = _request(row, choice)
-            preview = preview_of(loading.case(row, reader), loading.stored(row), format_, row.source.path, plan_request)
-            part, shown = preview_part(preview), shown_digest(preview)
-            problem = ""
+            preview = shown(row, row.revision, asked(row, *choice))
     except Refused as refusal:
-        problem = str(refusal)
+        preview = Shown(None, "", str(refusal))
+    del base
     return NewRepairPage(
         row=row,
         chosen=choice.strategies,
         strategies=STRATEGIES,
-        named=named,
-        near=named | frozenset(choice.strategies),
-        recommended=tuple(strategy.name for strategy in recommended),
+        named=offer.named,
+        near=offer.named | frozenset(choice.strategies),
+        recommended=offer.recommended,
         mode=mode,
         modes=format_.modes,
         reader=reader,
@@ -166,15 +147,11 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         may_write=web_may_write(row.source),
         sealed=READ_ONLY.get(row.source.format, ""),
         is_scripted=isinstance(format_, Scripted),
-        part=part,
-        problem=problem,
-        seen=shown,
+        part=preview.part,
+        problem=preview.problem,
+        seen=preview.digest,
         leaf=choice.leaf,
     )
-
-
-def _request(row: Conversation, choice: RepairChoice, now: int | None = None) -> RepairRequest:
-    return request_for(row.source, loading.stored(row), choice.strategies, choice.mode, choice.reader, leaf=choice.leaf, now=now)
 
 
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -188,8 +165,11 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
     choice = _chosen(request, row)
     try:
         at = request.GET.get("at", "")
-        shown = _request(row, choice, int(at) if _TIME.fullmatch(at) else None)
-        repair = propose_repair(row, shown, request.operator, request.GET.get("seen", ""))
+        now = int(at) if _TIME.fullmatch(at) else None
+        plan_request = request_for(
+            row.source, loading.stored(row), choice.strategies, choice.mode, choice.reader, leaf=choice.leaf, now=now
+        )
+        repair = propose_repair(row, plan_request, request.operator, request.GET.get("seen", ""))
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
         parameters = {
@@ -205,22 +185,22 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
 
 def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
-    content = _new_page(request, row)
-    if content.part is None:
-        return as_json(
-            {"error": content.problem or "Name at least one strategy.", "strategies": [strategy.name for strategy in STRATEGIES]},
-            status=400,
-        )
-    return as_json(plan.plan_report(row.oid, content.part.preview))
+    choice = _chosen(request, row)
+    try:
+        mode_named(loading.format_of(row.source), choice.mode)
+        if not choice.strategies:
+            raise NothingToRepair("Name at least one strategy.")
+        preview = kept_preview(row, row.revision, asked(row, *choice))
+    except Refused as refusal:
+        return as_json({"error": str(refusal), "strategies": [strategy.name for strategy in STRATEGIES]}, status=400)
+    return as_json(plan.plan_report(row.oid, preview))
 
 
 def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPage:
     source = repair.conversation.source
-    part, problem, is_in_store, store_sentence, reach = None, "", False, "", ""
-    try:
-        part = preview_part(preview_repair(repair))
-    except Refused as refusal:
-        problem = str(refusal)
+    is_in_store, store_sentence, reach = False, "", ""
+    preview = shown_of(repair)
+    part, problem = preview.part, preview.problem
     try:
         if repair.state in UNDOABLE and not repair.intent:
             is_in_store, store_sentence = still_holds(repair)
@@ -228,10 +208,10 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
         store_sentence = str(refusal)
     target = ""
     if part is not None:
-        native = loading.format_of(source).target(part.preview.plan)
+        native = loading.format_of(source).target(part.plan)
         fork = loading.present_conversation(source, native)
         target = fork.oid if fork else ""
-        if native != part.preview.plan.conversation:
+        if native != part.plan.conversation:
             reach = _reach(repair, native, not isinstance(loading.format_of(source), Lists))
     return RepairPage(
         repair=repair,
@@ -248,9 +228,7 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
         mode_summary=mode_summary(loading.format_of(source), repair.mode),
         statements=STATEMENTS,
         statement=statement_of(repair),
-        remains=program_or_default(part.preview.after.case.conversation.format).repairs.follow_up(part.preview.after.case.conversation)
-        if part is not None
-        else (),
+        remains=part.remains if part is not None else (),
         interrupted=_open(repair, interrupted),
     )
 
@@ -303,7 +281,7 @@ def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     facts = {**_facts(row), "statement": statement_of(row)[0]}
     try:
-        return as_json({**plan.plan_report(row.conversation.oid, preview_repair(row)), **facts})
+        return as_json({**plan.plan_report(row.conversation.oid, kept_preview(row.conversation, row.revision, request_of(row))), **facts})
     except Refused as refusal:
         return as_json({"error": str(refusal), **facts}, status=409)
 
@@ -311,7 +289,7 @@ def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
 def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     try:
-        preview = preview_repair(row)
+        preview = kept_preview(row.conversation, row.revision, request_of(row))
     except Refused as refusal:
         return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
     facts = {**_facts(row), "strategies": ", then ".join(row.strategies), "rehearsal": row.rehearsal.get("sentence", "")}
