@@ -10,8 +10,9 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Revision, loading
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
+from inspector.views import facts
 from inspector.views.choice import choice_of
-from inspector.views.pages import page
+from inspector.views.pages import page, unless_unchanged
 
 TEXT_SHOWN = 200_000
 
@@ -28,6 +29,7 @@ class ChunkPage:
     raw: str
 
 
+@unless_unchanged(facts.of_revision)
 def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
     """One chunk whole: its text, its row as JSON, its bytes."""
     row, stored_chunk = _chunk(request, oid, position)
@@ -49,6 +51,7 @@ def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
     return page(request, "chunk.html", content)
 
 
+@unless_unchanged(facts.of_revision)
 def chunk_raw(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
     """The stored bytes as a download: content is hostile and never rendered."""
     _, stored_chunk = _chunk(request, oid, position)

@@ -32,11 +32,12 @@ from inspector.rules.base import Finding, Rule, Severity
 from inspector.rules.catalogue import rule
 from inspector.strategies.catalogue import strategy
 from inspector.traces import observe
+from inspector.views import facts
 from inspector.views.advice import RepairAdvice, advice
 from inspector.views.analysis import Analysis
 from inspector.views.choice import LEDGER, STAGES, Choice, analysed, looked_up
 from inspector.views.crashes import CrashLinks, crash_links
-from inspector.views.pages import Link, absolute, as_json, as_markdown, page
+from inspector.views.pages import Link, absolute, as_json, as_markdown, page, unless_unchanged
 
 WINDOW = 200
 
@@ -277,6 +278,7 @@ def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
     return page(request, "conversation.html", _page(row, choice, analysis), part="rows", twins=("json", "md"))
 
 
+@unless_unchanged(facts.of_analysis)
 def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, analysis = looked_up(request, oid)
     report = _report(row, choice, analysis)
@@ -291,6 +293,7 @@ def conversation_json(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_json(report)
 
 
+@unless_unchanged(facts.of_analysis)
 def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, analysis = looked_up(request, oid)
     if analysis.branches:

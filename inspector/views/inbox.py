@@ -23,9 +23,10 @@ from inspector.rules.base import Finding as RuleFinding
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
+from inspector.views import facts
 from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, ConversationRow, newest_first, open_findings, row_report, rows_of
 from inspector.views.crashes import Crash, newest_crashes
-from inspector.views.pages import absolute, as_json, as_markdown, page
+from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
 from inspector.views.streams import Worst, summary, worst
 
 RECENT = 12
@@ -205,6 +206,7 @@ def _fate(row: Finding) -> tuple[str, Repair | None]:
     return "No longer found: the rules of this version of Inspector do not report it.", None
 
 
+@unless_unchanged(facts.of_finding)
 def finding(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
     if content is None:
@@ -212,6 +214,7 @@ def finding(request: OperatorRequest, oid: str) -> HttpResponse:
     return page(request, "finding.html", content, twins=("json", "md"))
 
 
+@unless_unchanged(facts.of_finding)
 def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
     if content is None:
@@ -223,6 +226,7 @@ def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_json({"id": oid, "conversation": content.conversation.oid, **now, **scan.finding_report(finding), **more})
 
 
+@unless_unchanged(facts.of_finding)
 def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _finding(oid)
     if content is None:

@@ -1,17 +1,20 @@
 """What all pages share: rendering a page dataclass whole or as the named part, and the `.json` and `.md` twins."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
+from django.contrib.messages import get_messages
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.views import defaults
 
-from inspector.installation import program
+from inspector.installation import code_digest, program
 from inspector.presentation.json_text import json_text
 
 NAVIGATION = (
@@ -27,6 +30,10 @@ NAVIGATION = (
     ("Sources", "/sources/"),
     ("Audit", "/audit/"),
 )
+
+
+OF_HTMX = ("HX-Request", "HX-Boosted", "HX-History-Restore-Request")
+"""The headers by which `page` chooses between a page and its part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,59 @@ def twin(request: HttpRequest, ending: str) -> str:
     path = request.path.rstrip("/") or "/index"
     query = request.GET.urlencode()
     return f"{path}.{ending}" + (f"?{query}" if query else "")
+
+
+def unless_unchanged(facts_of: Callable[..., object]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Answers 304 without running the view where the browser already has what the view would answer.
+
+    `facts_of` gets what the view gets and returns, by a few small queries, all that the answer depends on in our database; None where that
+    cannot be known without the work. What every page depends on is added here: the code, the address, who asks, the settings, the form token.
+    The answer is for one person, and is asked for each time.
+    """
+
+    def decorate(view: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(view)
+        def answer(request: HttpRequest, *arguments: Any, **named: Any) -> Any:
+            facts = facts_of(request, *arguments, **named) if _may_be_unchanged(request) else None
+            if facts is None:
+                return view(request, *arguments, **named)
+            etag = _etag(request, facts)
+            unchanged = get_conditional_response(request, etag)
+            token = request.META.get("CSRF_COOKIE")
+            response = unchanged or view(request, *arguments, **named)
+            # A form that brings its first token is of use only with the cookie that comes with it.
+            is_first_token = token is None and "CSRF_COOKIE" in request.META
+            if response.status_code in (200, 304) and not is_first_token:
+                response["ETag"] = etag
+                response["Cache-Control"] = "private, no-cache"
+                patch_vary_headers(response, ["Cookie", *OF_HTMX])
+            return response
+
+        return answer
+
+    return decorate
+
+
+def _may_be_unchanged(request: HttpRequest) -> bool:
+    # In debug mode templates are read again at every request. A message is shown once: a page with it is what no other request gets.
+    return request.method in ("GET", "HEAD") and not settings.DEBUG and not len(get_messages(request))
+
+
+def _etag(request: HttpRequest, facts: object) -> str:
+    """Whoever makes a page depend on more about the request or the person adds it here."""
+    parts = (
+        code_digest(),
+        program(),
+        [(name, getattr(settings, name)) for name in sorted(dir(settings)) if name.startswith("INSPECTOR_")],
+        (request.scheme, request.get_host(), request.get_full_path()),
+        [request.headers.get(name) for name in OF_HTMX],
+        (request.operator, request.user.is_authenticated),  # type: ignore[attr-defined]
+        # The token in a form has another mask in each page, and every mask of one secret is accepted.
+        request.META.get("CSRF_COOKIE"),
+        [(write.repair.oid, write.sentence) for write in getattr(request, "interrupted", ())],
+        facts,
+    )
+    return f'"{hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]}"'
 
 
 def as_json(content: Any, status: int = 200) -> HttpResponse:

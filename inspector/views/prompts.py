@@ -22,10 +22,11 @@ from inspector.readers.catalogue import names
 from inspector.rules.base import Case
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.text import jsontext
+from inspector.views import facts
 from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.choice import Choice, looked_up
 from inspector.views.chunks import TEXT_SHOWN
-from inspector.views.pages import as_json, page
+from inspector.views.pages import as_json, page, unless_unchanged
 
 WINDOW = 200
 
@@ -134,11 +135,13 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     )
 
 
+@unless_unchanged(facts.of_analysis)
 def prompt(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, analysis = looked_up(request, oid)
     return page(request, "prompt.html", _page(request, row, choice, analysis), twins=("json",))
 
 
+@unless_unchanged(facts.of_analysis)
 def prompt_json(request: OperatorRequest, oid: str) -> HttpResponse:
     _, choice, analysis = looked_up(request, oid)
     return as_json(show.prompt_report(_look(request, choice, analysis).prompt))

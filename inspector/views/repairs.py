@@ -38,7 +38,8 @@ from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
 from inspector.readers.catalogue import names
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
-from inspector.views.pages import absolute, as_json, as_markdown, page
+from inspector.views import facts
+from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
 from inspector.views.preview_part import PreviewPart
 from inspector.views.shown_previews import Shown, asked, held, offered, shown, shown_of
 
@@ -267,6 +268,7 @@ def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
     return (*((name, "done") for name in order[:reached]), (state, "end"))
 
 
+@unless_unchanged(facts.of_ended_repair)
 def repair(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     return page(request, "repair.html", _repair_page(row, request.interrupted), twins=("json", "md"))
@@ -277,6 +279,7 @@ def _facts(repair: Repair) -> Json:
     return json_fields(repair, f"repair=oid state outcome strategies rehearsal {people} {times}")
 
 
+@unless_unchanged(facts.of_ended_repair)
 def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     facts = {**_facts(row), "statement": statement_of(row)[0]}
@@ -286,6 +289,7 @@ def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
         return as_json({"error": str(refusal), **facts}, status=409)
 
 
+@unless_unchanged(facts.of_ended_repair)
 def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
     try:

@@ -13,7 +13,8 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, Revision, loading
 from inspector.planning.preview import diff_rows
 from inspector.presentation.repair.plan import chunks_summary
-from inspector.views.pages import as_json, page
+from inspector.views import facts
+from inspector.views.pages import as_json, page, unless_unchanged
 from inspector.views.preview_part import DiffRun, diff_runs
 
 RUNS_SHOWN = 400
@@ -43,6 +44,7 @@ def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revisio
     return row, revisions[old], revisions[new], loading.stored(row, old).conversation, loading.stored(row, new).conversation
 
 
+@unless_unchanged(facts.of_revision)
 def diff(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse:
     row, before, after, old_content, new_content = _both(oid, old, new)
     rows = diff_rows(old_content, new_content)
@@ -64,6 +66,7 @@ def diff(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse
     return page(request, "revisions.html", content)
 
 
+@unless_unchanged(facts.of_revision)
 def diff_json(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse:
     row, before, after, old_content, new_content = _both(oid, old, new)
     old_lines, new_lines = ([notation.dump_chunk(chunk) for chunk in content.chunks] for content in (old_content, new_content))

@@ -28,7 +28,8 @@ from inspector.streams.correcting import CannotCorrect, Correction, correct
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.model import Side
 from inspector.streams.violations import StreamRule
-from inspector.views.pages import absolute, as_json, as_markdown, page, refusal
+from inspector.views import facts
+from inspector.views.pages import absolute, as_json, as_markdown, page, refusal, unless_unchanged
 
 PER_PAGE = 50
 MOST_ALIKE = 1_000
@@ -251,6 +252,7 @@ def summary(row: Stream) -> dict[str, Any]:
     }
 
 
+@unless_unchanged(facts.of_stream)
 def stream(request: OperatorRequest, oid: str) -> HttpResponse:
     row, filters = _row(oid), _filters(request)
     try:
@@ -278,6 +280,7 @@ def stream(request: OperatorRequest, oid: str) -> HttpResponse:
     return page(request, "stream.html", content, part="rows", twins=("json", "md"))
 
 
+@unless_unchanged(facts.of_stream)
 def stream_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row = _row(oid)
     try:
@@ -288,6 +291,7 @@ def stream_json(request: OperatorRequest, oid: str) -> HttpResponse:
         return as_json({"error": problem.sentence}, status=409)
 
 
+@unless_unchanged(facts.of_stream)
 def stream_md(request: OperatorRequest, oid: str) -> HttpResponse:
     """The stream as text for an issue: what is wrong, and both sides as they went, around what the page shows."""
     row, filters = _row(oid), _filters(request)
@@ -302,6 +306,7 @@ def stream_md(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_markdown(markdown.stream_md(report, stream_view.as_lines(shown.rows[:LINES_SHOWN], shown.matching), links))
 
 
+@unless_unchanged(facts.of_stream)
 def event_raw(request: OperatorRequest, oid: str, side: str, number: int) -> HttpResponse | StreamingHttpResponse:
     """Exactly the bytes of one event, never shown in place: what was captured is hostile content."""
     row = _row(oid)
@@ -316,6 +321,7 @@ def event_raw(request: OperatorRequest, oid: str, side: str, number: int) -> Htt
     return _download(data, f"stream-{row.oid}-{side}-{number}.txt", "text/plain; charset=utf-8")
 
 
+@unless_unchanged(facts.of_stream)
 def capture(request: OperatorRequest, oid: str) -> HttpResponse | StreamingHttpResponse:
     """The capture in our own format, whatever it was read from; keys and cookies were dropped when it was read."""
     row = _row(oid)
@@ -342,6 +348,7 @@ def _corrected(row: Stream, request: OperatorRequest) -> Corrected:
     return Corrected(correction, "", analysed(correction.exchange) if correction.total else None)
 
 
+@unless_unchanged(facts.of_stream)
 def corrected(request: OperatorRequest, oid: str) -> HttpResponse:
     row = _row(oid)
     try:
@@ -361,6 +368,7 @@ def corrected(request: OperatorRequest, oid: str) -> HttpResponse:
     return page(request, "stream_corrected.html", content)
 
 
+@unless_unchanged(facts.of_stream)
 def corrected_capture(request: OperatorRequest, oid: str) -> HttpResponse | StreamingHttpResponse:
     row = _row(oid)
     try:

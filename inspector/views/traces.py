@@ -16,7 +16,8 @@ from inspector.presentation.trace.waterfall import LogLine, SpanRow, TurnRows
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 from inspector.traces.model import Step, Trace
-from inspector.views.pages import as_json, page
+from inspector.views import facts
+from inspector.views.pages import as_json, page, unless_unchanged
 
 ROWS_SHOWN = 600
 """Spans of turns on one page; further turns are one link away, a longer turn is cut."""
@@ -74,12 +75,14 @@ class BodyPage:
         return "json" if self.form == INDENTED else "text"
 
 
+@unless_unchanged(facts.of_analysis)
 def trace(request: OperatorRequest, oid: str) -> HttpResponse:
     conversation = _conversation(oid)
     content = _trace_page(conversation, request.GET.get("turn", ""), request.GET.get("step", ""))
     return page(request, "trace.html", content, twins=("json",))
 
 
+@unless_unchanged(facts.of_analysis)
 def trace_json(request: OperatorRequest, oid: str) -> HttpResponse:
     conversation = _conversation(oid)
     stored = loading.stored(conversation).conversation
@@ -94,6 +97,7 @@ def trace_json(request: OperatorRequest, oid: str) -> HttpResponse:
     )
 
 
+@unless_unchanged(facts.of_analysis)
 def body(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     conversation, data, owners = _body(oid, digest)
     text, form = _readable(data)
@@ -101,6 +105,7 @@ def body(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     return page(request, "trace_body.html", content)
 
 
+@unless_unchanged(facts.of_analysis)
 def body_raw(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     """The exact bytes, never shown in place: what was sent is hostile content."""
     _, data, _ = _body(oid, digest)

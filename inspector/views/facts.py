@@ -1,0 +1,81 @@
+"""All that a page depends on in our database, by a few small queries and without loading a conversation; None where there is no such page."""
+
+from collections.abc import Sequence
+
+from django.db.models import Count, Model, Q, Sum
+
+from inspector.middleware import OperatorRequest
+from inspector.models import Conversation, Finding, Repair, Revision, Source, Stream
+from inspector.models.json_text import JsonText
+
+OF_AN_IMPORT = ("read_at", "written_at", "stamp")
+"""What every import of a source changes, also one that brings nothing new for a conversation."""
+
+
+def _columns(model: type[Model], path: str = "", without: Sequence[str] = ()) -> list[str]:
+    """All of a row but what may be long: a JSON list, which changes only with other columns."""
+    fields = [field for field in model._meta.concrete_fields if not isinstance(field, JsonText) and field.name not in without]
+    return [path + field.attname for field in fields]
+
+
+CONVERSATION = [*_columns(Conversation), *_columns(Source, "source__", OF_AN_IMPORT)]
+ANALYSED = [*_columns(Conversation), *_columns(Source, "source__")]
+STREAM = [*_columns(Stream), *_columns(Source, "source__", OF_AN_IMPORT)]
+REPAIR = _columns(Repair)
+FINDING = _columns(Finding)
+
+
+def of_revision(request: OperatorRequest, oid: str, position: int | None = None, old: int | None = None, new: int | None = None) -> object:
+    """Of a page that shows stored rows: the conversation, the revision or the two that the address names, and the repairs between them."""
+    row = Conversation.objects.filter(oid=oid).values_list(*CONVERSATION).first()
+    if row is None:
+        return None
+    compared = [number for number in (old, new) if number is not None]
+    return row, _revisions(request, oid, [row[CONVERSATION.index("revision")], *compared]), _repairs(oid) if compared else ()
+
+
+def of_analysis(request: OperatorRequest, oid: str, digest: str = "") -> object:
+    """Of a page that shows what readers and rules make of a revision: its source and traces as they were read, and all around it in the source."""
+    row = Conversation.objects.filter(oid=oid).values_list(*ANALYSED).first()
+    if row is None:
+        return None
+    source_pk = row[ANALYSED.index("source_id")]
+    around = Conversation.objects.filter(source_id=source_pk).aggregate(
+        Count("pk"), Sum("revision"), gone=Count("pk", filter=Q(is_gone=True))
+    )
+    traces = Source.objects.filter(stores=source_pk).order_by("pk").values_list(*_columns(Source))
+    revisions = _revisions(request, oid, [row[ANALYSED.index("revision")]])
+    return row, revisions, list(around.values()), list(traces), _repairs(oid)
+
+
+def of_finding(request: OperatorRequest, oid: str) -> object:
+    row = Finding.objects.filter(oid=oid).values_list("conversation__oid", *FINDING).first()
+    return None if row is None else (row, of_analysis(request, row[0]))
+
+
+def of_ended_repair(request: OperatorRequest, oid: str) -> object:
+    """None while the repair may still be decided, applied or undone: its page then looks into the store."""
+    ended = (Repair.State.REJECTED, Repair.State.UNDONE)
+    row = Repair.objects.filter(oid=oid, state__in=ended, intent="", claimed_at=None).values_list("conversation__oid", *REPAIR).first()
+    return None if row is None else (row, of_analysis(request, row[0]))
+
+
+def of_stream(request: OperatorRequest, oid: str, side: str = "", number: int | None = None) -> object:
+    """None of a capture that is in its file only: whether that is still the same is not in our database."""
+    row = Stream.objects.filter(oid=oid, is_kept=True).values_list(*STREAM).first()
+    if row is None:
+        return None
+    digest = row[STREAM.index("request_digest")]
+    alike = Stream.objects.filter(request_digest=digest).exclude(request_digest="") if digest else Stream.objects.none()
+    return row, list(alike.order_by("pk").values_list("pk", "verdict", "worst", "is_gone", "position", "source__path"))
+
+
+def _revisions(request: OperatorRequest, oid: str, numbers: list[int]) -> list[tuple[object, ...]]:
+    """Those of `numbers`, and the one that the address asks for."""
+    rev = request.GET.get("rev", "")
+    named = [*numbers, int(rev)] if rev.isdecimal() and len(rev) < 9 else numbers
+    return list(Revision.objects.filter(conversation__oid=oid, number__in=named).values_list("pk", "number", "digest", "seen_at"))
+
+
+def _repairs(oid: str) -> list[tuple[object, ...]]:
+    return list(Repair.objects.filter(conversation__oid=oid).order_by("pk").values_list(*REPAIR))
