@@ -14,7 +14,7 @@ from inspector.readers.base import Reader
 if TYPE_CHECKING:
     from inspector.conversation.edits import Edit
     from inspector.presentation.conversation.panels import Alignment, Ending, JobLine, LedgerLane
-    from inspector.presentation.conversation.timeline import Timeline
+    from inspector.presentation.conversation.placed import LedgerCell
     from inspector.rules.base import Case, Match
 
 
@@ -161,8 +161,8 @@ class Panels:
     job_lines: "Callable[[Conversation, int | None], tuple[JobLine, ...]]" = lambda conversation, taken_at: ()
     """What is known of the job that a conversation belongs to."""
     ledger_lane: "Callable[[Case], LedgerLane | None]" = lambda case: None
-    with_ledger: "Callable[[Timeline, LedgerLane | None], Timeline]" = lambda timeline, lane: timeline
-    """The rows of the timeline, each with its runs of the ledger."""
+    ledger_cells: "Callable[[LedgerLane, Chunk], Iterable[LedgerCell]]" = lambda lane, chunk: ()
+    """The runs of the ledger that are shown next to a chunk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from inspector.conversation.model import Chunk, Execution
-from inspector.presentation.conversation.timeline import LedgerCell
+from inspector.presentation.conversation.placed import LedgerCell
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Chunk, Conversation
+from inspector.presentation.conversation.placed import TreePlaces
 from inspector.presentation.conversation.row_words import letter
-from inspector.presentation.conversation.timeline import Timeline
 from inspector.presentation.tree.entry_words import what, words
 from inspector.presentation.tree.missing_results import NO_RESULT
 from inspector.presentation.tree.model import CUT, LINK, LIVE, LOST, REBASED, REPLACED, STORED, UNPLACED, UNREAD, Branches, Mark, Node
@@ -56,13 +56,23 @@ class PlacedMark:
 
 
 @dataclass(frozen=True, slots=True)
+class RowNode:
+    """What a row shows of its node."""
+
+    index: int
+    key: str
+    shown: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class TreeRow:
     """An entry, or `folded` ones of a straight run up to `last_line`. `leaf` is what the address calls it, "" where it can be no leaf.
 
     `seq` is that of its first chunk where the timeline shows it.
     """
 
-    node: Node
+    node: RowNode
     rails: Rails
     state: str
     letter: str
@@ -96,9 +106,12 @@ class TreeRow:
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """`start` is the row that the window begins with; `earlier` and `later` begin its neighbors, None where there is none."""
+    """`start` is the row that the window begins with; `earlier` and `later` begin its neighbors, None where there is none. `unit` is what lines count."""
 
-    branches: Branches
+    unit: str
+    chosen: str
+    leaf_shown: str
+    reached: int
     rows: tuple[TreeRow, ...]
     start: int
     total: int
@@ -123,11 +136,7 @@ class TreeView:
 
     @property
     def see(self) -> str:
-        return f"see {self.branches.unit}"
-
-    @property
-    def reached(self) -> int:
-        return len(self.branches.path)
+        return f"see {self.unit}"
 
     @property
     def share(self) -> str:
@@ -136,7 +145,7 @@ class TreeView:
     @property
     def is_unknown(self) -> bool:
         """Whether the address asks for a leaf that this content does not have."""
-        return bool(self.requested_leaf) and not self.branches.chosen
+        return bool(self.requested_leaf) and not self.chosen
 
 
 def share(part: int, whole: int) -> str:
@@ -181,7 +190,7 @@ def tree_view(
     leaf = None if tree.leaf is None else placed(tree.leaf, Mark("leaf", "", tree.leaf, False), tree.leaf)
     states = Counter(tree.state)
     return TreeView(
-        tree, rows, start, len(runs), max(0, start - WINDOW) if start else None, start + WINDOW if start + WINDOW < len(runs) else None,
+        tree.unit, tree.chosen, tree.leaf_shown, len(tree.path), rows, start, len(runs), max(0, start - WINDOW) if start else None, start + WINDOW if start + WINDOW < len(runs) else None,
         own, tree.entries, len(tree.leaves), len(forks(tree)), sum(node.type == "compaction" for node in tree.nodes),
         states[LOST], states[UNREAD],
         tuple(placed(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
@@ -288,7 +297,7 @@ def _row(
     node, state = tree.nodes[index], tree.state[index]
     first = node.chunks[0]
     row = TreeRow(
-        node, rails[index], state, letter(_role(first)), what(node), words(node), first.seq if state == LIVE else None,
+        RowNode(node.index, node.key, node.shown, node.line), rails[index], state, letter(_role(first)), what(node), words(node), first.seq if state == LIVE else None,
         visible(tree.nodes[run[-1]].key) if tree.ends(run[-1]) else "", first.at, marks=marks, is_summarized=index in tree.summarized,
         is_leaf=index == tree.leaf,
     )  # fmt: skip
@@ -321,17 +330,10 @@ def _tags(tree: Branches, index: int, readers: Mapping[str, tuple[str, ...]]) ->
         yield f"fork: {len(below)} branches"
 
 
-def of_tree(shown: Timeline, tree: Conversation | None, branches: Branches | None) -> Timeline:
-    """The rows of a path as chunks of the whole file: their places in it, and for a call where its result is on another branch."""
-    if tree is None or branches is None:
-        return shown
-    places = {chunk.key: at for at, chunk in enumerate(tree.chunks)}
-    elsewhere = {gap.call.key: (gap.result, gap.where) for gap in branches.missing if gap.result is not None}
-    lines = {chunk.key: node.line for node in branches.nodes for chunk in node.chunks}
-    rows = tuple(
-        replace(
-            row, position=places.get(row.chunk.key, row.position), elsewhere=elsewhere.get(row.chunk.key), line=lines.get(row.chunk.key)
-        )
-        for row in shown.rows
+def tree_places(tree: Conversation, branches: Branches) -> TreePlaces:
+    """Of the chunks of a path: their places in the whole file, and for a call where its result is on another branch."""
+    return TreePlaces(
+        {chunk.key: at for at, chunk in enumerate(tree.chunks)},
+        {chunk.key: node.line for node in branches.nodes for chunk in node.chunks},
+        {gap.call.key: (gap.result, gap.where) for gap in branches.missing if gap.result is not None},
     )
-    return replace(shown, rows=rows)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from inspector.conversation.model import Execution, Kind
+from inspector.conversation.model import Chunk, Execution, Kind
 from inspector.presentation.clock import moment
 from inspector.presentation.conversation.panels import LedgerLane
-from inspector.presentation.conversation.timeline import LedgerCell, Timeline, TimelineRow
+from inspector.presentation.conversation.placed import LedgerCell
 from inspector.programs.gbrain.readers import by_message, by_row
 from inspector.programs.gbrain.rules.gbrain_calls import rows_with_calls
 from inspector.programs.gbrain.rules.run_without_call import ONESHOT
@@ -52,19 +52,12 @@ def _what(run: Execution, called: set[str]) -> str:
     return _BY_DESIGN if run.call_id.startswith(ONESHOT) else _REPEATED if run.call_id in called else _NO_CALL
 
 
-def with_ledger(shown: Timeline, ledger: LedgerLane | None) -> Timeline:
-    """The visible rows, each with the runs that are shown next to it."""
-    if ledger is None:
-        return shown
-    return replace(shown, rows=tuple(replace(row, ledger=tuple(_row_cells(row, ledger))) for row in shown.rows))
-
-
-def _row_cells(row: TimelineRow, ledger: LedgerLane) -> Iterator[LedgerCell]:
-    key = row.chunk.key
-    if key in ledger.runs:
-        run = ledger.runs[key]
-        yield LedgerCell(note=_NONE) if run is None else _cell(run, _otherwise(row, run))
-    yield from _cells(ledger.others.get(key, ()))
+def cells(ledger: LedgerLane, chunk: Chunk) -> Iterator[LedgerCell]:
+    """The runs that are shown next to a chunk."""
+    if chunk.key in ledger.runs:
+        run = ledger.runs[chunk.key]
+        yield LedgerCell(note=_NONE) if run is None else _cell(run, _otherwise(chunk, run))
+    yield from _cells(ledger.others.get(chunk.key, ()))
 
 
 def _cells(runs: Sequence[tuple[Execution, str]]) -> Iterator[LedgerCell]:
@@ -74,11 +67,11 @@ def _cells(runs: Sequence[tuple[Execution, str]]) -> Iterator[LedgerCell]:
         yield LedgerCell(note=f"and {len(runs) - CELLS_SHOWN:,} more runs of no call")
 
 
-def _otherwise(row: TimelineRow, run: Execution) -> str:
+def _otherwise(call: Chunk, run: Execution) -> str:
     """Where a run that was found for a call says something else than the call."""
-    if run.tool_name != row.chunk.tool_name:
+    if run.tool_name != call.tool_name:
         return f"the run is one of {run.tool_name}"
-    if run.call_id != row.chunk.call_id:
+    if run.call_id != call.call_id:
         return "found by its place: its id is another than the call's"
     return ""
 

@@ -46,7 +46,7 @@ PROGRAM = Program(
     panels=Panels(
         job_lines=job_facts,
         ledger_lane=ledger_lane.lane,
-        with_ledger=ledger_lane.with_ledger,
+        ledger_cells=ledger_lane.cells,
     ),
     errors=Errors(
         consequences={

@@ -1,0 +1,146 @@
+"""What a page says of a whole conversation above and beside its rows: plain values, so that they can be kept and no page computes them again."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from inspector.presentation.conversation.columns import Columns, reads_otherwise
+from inspector.presentation.conversation.message_counts import message_counts
+from inspector.presentation.conversation.minimap import Minimap, minimap
+from inspector.presentation.conversation.panels import JobLine, LedgerLane
+from inspector.presentation.conversation.placed import Inserted, LedgerCell, inserted
+from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
+from inspector.presentation.tree.model import Branches
+from inspector.presentation.tree.own_leaves import OwnLeaf
+from inspector.presentation.tree.session_facts import session_facts
+from inspector.presentation.tree.view import TreeView, tree_view
+from inspector.profiles.base import Judgement
+from inspector.projections.base import Prompt
+from inspector.projections.observed import NO_PROMPT, ObservedStep
+from inspector.rules.base import Case, Finding, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict without its violations, which are next to the rows that they are about."""
+
+    profile: str
+    sendable: bool
+    verdict: str
+    first_bad: int | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Of a past request: what its trace recorded."""
+
+    model: str
+    tool_count: int | None
+    finish_reason: str | None
+    notes: tuple[str, ...]
+    prompt_messages: int
+    messages: int
+    is_prompt_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerTotals:
+    """Of a ledger of tool runs: how many there are, those without a call, and those that belong after no stored message."""
+
+    loose: tuple[LedgerCell, ...]
+    total: int
+    without_call: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """`left_out` counts messages that the reader leaves out unintentionally, `left_out_on_purpose` those that a compaction or a context edit takes out.
+
+    `reads_otherwise`: whether messages are read that are not those that were appended, other than those left out on purpose. `silent_from` is the
+    first seq from which an error is silent. `tree` is the first window of the branches, None where the conversation is none.
+    """
+
+    native_id: str
+    chunks: int
+    stored_bytes: int
+    verdict: str
+    failure: str
+    """Why the reader cannot open the conversation; "" where it can."""
+    is_running: bool
+    judged: Judged
+    observed: Observed | None
+    counts: Mapping[str, int]
+    minimap: Minimap
+    left_out: int
+    left_out_on_purpose: int
+    reads_otherwise: bool
+    silent_from: int | None
+    inserted: tuple[Inserted, ...]
+    recorded: tuple[Recorded, ...]
+    job: tuple[JobLine, ...]
+    ledger: LedgerTotals | None
+    tree: TreeView | None
+    about_session: tuple[tuple[str, str], ...]
+    findings: int
+
+
+def overview(
+    case: Case,
+    findings: Sequence[Finding],
+    prompt: Prompt,
+    judgement: Judgement,
+    verdict: str,
+    all_columns: Columns,
+    observed: ObservedStep | None = None,
+    branches: Branches | None = None,
+    own_leaves: tuple[OwnLeaf, ...] = (),
+    ledger: LedgerLane | None = None,
+) -> Overview:
+    """`findings` are all of the case; `all_columns` has those that are marked."""
+    chunks = case.conversation.chunks
+    return Overview(
+        native_id=case.conversation.native_id,
+        chunks=len(chunks),
+        stored_bytes=sum(len(chunk.raw) for chunk in chunks),
+        verdict=verdict,
+        failure=case.reading.failure,
+        is_running=case.running,
+        judged=Judged(judgement.profile, judgement.sendable, judgement.verdict, judgement.first_bad, judgement.notes),
+        observed=_observed(observed),
+        counts=message_counts(case, prompt),
+        minimap=minimap(all_columns),
+        left_out=sum(not group.intentional for group in case.reading.dropped),
+        left_out_on_purpose=_left_out_on_purpose(all_columns),
+        reads_otherwise=reads_otherwise(all_columns, case.reading.grouped),
+        silent_from=_silent_from(findings),
+        inserted=inserted(all_columns),
+        recorded=recorded_errors(case, findings),
+        job=case.program.panels.job_lines(case.conversation, case.taken_at),
+        ledger=LedgerTotals(ledger.loose, ledger.total, ledger.without_call) if ledger else None,
+        tree=tree_view(branches, own_leaves) if branches else None,
+        about_session=session_facts(case.tree) if case.tree else (),
+        findings=len(findings),
+    )
+
+
+def _observed(step: ObservedStep | None) -> Observed | None:
+    if step is None:
+        return None
+    is_prompt_known = NO_PROMPT not in step.notes
+    messages, sent = len(step.prompt_messages), len(step.prompt.messages)
+    return Observed(step.model, step.tool_count, step.finish_reason, tuple(step.notes), messages, sent, is_prompt_known)
+
+
+def _left_out_on_purpose(all_columns: Columns) -> int:
+    read, stored = all_columns.read, all_columns.stored
+    return len({stored[key] for key, owner in read.items() if owner.intentional and key in stored})
+
+
+def _silent_from(findings: Iterable[Finding]) -> int | None:
+    # What is merged goes wrong at the second message: the first is read as it is.
+    seqs = [
+        finding.seqs[1 if finding.code.startswith("MSG10") and len(finding.seqs) > 1 else 0]
+        for finding in findings
+        if finding.silent and finding.severity is Severity.ERROR and finding.seqs
+    ]
+    return min(seqs) if seqs else None

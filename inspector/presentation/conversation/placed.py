@@ -1,0 +1,329 @@
+"""Each chunk of a conversation with all that a row of the timeline shows of it, in blocks: a page reads the blocks that it shows, and no others."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from inspector.conversation.model import Chunk
+from inspector.presentation.conversation.columns import SYSTEM, Columns, stored_message_count
+from inspector.presentation.conversation.row_words import arguments, hue, letter, synthetic, words
+from inspector.presentation.prompt.wire_pieces import synthetic_pieces
+from inspector.projections.base import WireMessage
+from inspector.rules.base import Finding, Origin
+
+BLOCK = 100
+"""Chunks in a block: what a page shows at once."""
+WORDS_SHOWN, ARGUMENTS_SHOWN, SENT_SHOWN = 900, 600, 400
+"""Characters of a chunk in a row; its own page has the rest."""
+_ROLE_SHOWN, _TOOL_SHOWN = 41, 81
+SYNTHETIC_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerCell:
+    """One run of a tool, or that a call has none (`status` is ""). `tone` is a badge's class; `times` are UTC; `note` says what is unusual about it."""
+
+    status: str = ""
+    tone: str = ""
+    tool: str = ""
+    place: str = ""
+    words: str = ""
+    times: str = ""
+    call_id: str = ""
+    uuid: str = ""
+    note: str = ""
+    shows_tool: bool = False
+    """Its call is in another row."""
+    is_intentional: bool = False
+    """The program runs it without a call on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCell:
+    span: int
+    letter: str
+    label: str
+    count: int
+    lane: tuple[str, ...]
+    merged: bool
+    why: str
+    badges: tuple[str, ...]
+    continued: bool
+    lost: bool
+    sent_as: str = ""
+    """Of a synthetic message: what it is in the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentPart:
+    """A piece of sent text that came from a chunk. `place`: among the pieces of its message; `left`: characters that are not shown."""
+
+    place: int
+    text: str
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedChunk:
+    """A stored chunk and where it went. `position` is its place in the file, `partner` the seq of its call or result.
+
+    `stored`, `read` and `sent` are indexes of messages, None where it is in none: then `read_why` and `sent_why` say why. Texts are cut where
+    a row ends; `words_left` and `arguments_left` count the characters after that.
+    """
+
+    position: int
+    seq: int
+    kind: str
+    role: str
+    msg_idx: int | None
+    chunk_idx: int | None
+    at: int | None
+    tool_name: str
+    is_error: bool
+    letter: str
+    role_letter: str
+    words: str
+    words_left: int
+    arguments: str
+    arguments_left: int
+    synthetic: str
+    """Why it is not from a tool."""
+    turn: str
+    partner: int | None
+    badges: tuple[str, ...]
+    departs: str
+    stored: int | None
+    read: int | None
+    read_why: str
+    is_intentional: bool
+    read_badges: tuple[str, ...]
+    read_note: str
+    sent: int | None
+    sent_why: str
+    sent_parts: tuple[SentPart, ...]
+    sent_lost: str
+    """Why it is lost on the way, of a call that is."""
+    is_marked: bool
+    """Whether a finding names it."""
+    elsewhere: tuple[int, str] | None = None
+    """In a tree, where the result of a call is that is not on the path: its node in the tree view, and in words."""
+    line: int | None = None
+    """In a tree, its line as the tree view counts."""
+    ledger: tuple[LedgerCell, ...] = ()
+    """Runs of tools for it, where the store has a ledger of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMessage:
+    """A message of the reader. `several`: the number of true messages that it is made of."""
+
+    role: str
+    count: int
+    several: int
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """A message of the request; `merged`: several that no client of that wire puts together. `violations`: (id of the provider's rule, sentence)."""
+
+    label: str
+    letter: str
+    merged: bool
+    violations: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """BLOCK chunks, with the messages that they went into by index."""
+
+    rows: tuple[PlacedChunk, ...]
+    read: Mapping[int, ReadMessage]
+    sent: Mapping[int, SentMessage]
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """A synthetic message of the reader, and the place of the chunk that it follows; None: it follows no chunk."""
+
+    after: int | None
+    cell: ReadCell
+
+
+def role_of(message: WireMessage) -> str:
+    """What a message of the wire is labeled with; items of the Responses shape have a type where others have a role."""
+    name = message.value.get("role") or message.value.get("type") or ""
+    return name if isinstance(name, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class TreePlaces:
+    """Of a path through a tree, by key: places in the whole file, lines, and where results on other branches are."""
+
+    positions: Mapping[str, int]
+    lines: Mapping[str, int]
+    elsewhere: Mapping[str, tuple[int, str]]
+
+
+def blocks(
+    all_columns: Columns, tree: TreePlaces | None = None, ledger: Callable[[Chunk], Iterable[LedgerCell]] = lambda chunk: ()
+) -> Iterator[Block]:
+    """All blocks in order, the last with fewer chunks. `ledger` gives the runs of tools that belong to a chunk."""
+    rows = _placed(all_columns, tree or TreePlaces({}, {}, {}), ledger)
+    violations = _violations(all_columns)
+    while block := tuple(islice(rows, BLOCK)):
+        read = {row.read: _read_message(all_columns, row.read) for row in block if row.read is not None}
+        sent = {row.sent: _sent_message(all_columns, row.sent, violations) for row in block if row.sent is not None}
+        yield Block(block, read, sent)
+
+
+def _placed(all_columns: Columns, tree: TreePlaces, ledger: Callable[[Chunk], Iterable[LedgerCell]]) -> Iterator[PlacedChunk]:
+    badges, notes = _badges(all_columns.findings)
+    marked = {seq for finding in all_columns.findings for seq in finding.seqs}
+    parts = _sent_parts(all_columns)
+    for place, chunk in enumerate(all_columns.conversation.chunks):
+        key, read, sent = chunk.key, all_columns.read[chunk.key], all_columns.sent[chunk.key]
+        stored, shown, called = all_columns.stored.get(key), words(chunk), arguments(chunk)
+        yield PlacedChunk(
+            position=tree.positions.get(key, place),
+            seq=chunk.seq,
+            kind=chunk.kind.value,
+            role=chunk.role[:_ROLE_SHOWN],
+            msg_idx=chunk.msg_idx,
+            chunk_idx=chunk.chunk_idx,
+            at=chunk.at,
+            tool_name=chunk.tool_name[:_TOOL_SHOWN],
+            is_error=chunk.is_error,
+            letter=hue(chunk),
+            role_letter=letter(chunk.role),
+            words=shown[:WORDS_SHOWN],
+            words_left=max(0, len(shown) - WORDS_SHOWN),
+            arguments=called[:ARGUMENTS_SHOWN],
+            arguments_left=max(0, len(called) - ARGUMENTS_SHOWN),
+            synthetic=synthetic(chunk),
+            turn="" if stored is None else all_columns.turns.get(stored, ""),
+            partner=all_columns.partners.get(key),
+            badges=badges.get((Origin.STORE, key), ()),
+            departs=all_columns.departs.get(key, ""),
+            stored=stored,
+            read=read.index,
+            read_why=read.why,
+            is_intentional=read.intentional,
+            read_badges=badges.get((Origin.READER, key), ()),
+            read_note=notes.get(key, ""),
+            sent=sent.index,
+            sent_why="" if sent.index is not None else sent.why or read.why,
+            sent_parts=parts.get(key, ()),
+            sent_lost=all_columns.calls_lost.get(key, ""),
+            is_marked=chunk.seq in marked,
+            elsewhere=tree.elsewhere.get(key),
+            line=tree.lines.get(key),
+            ledger=tuple(ledger(chunk)),
+        )
+
+
+def _badges(findings: Sequence[Finding]) -> tuple[dict[tuple[Origin, str], tuple[str, ...]], dict[str, str]]:
+    """Codes by stage and chunk, and by chunk the sentence of the first that the reader causes. Damage of the stream shows next to the stored row."""
+    codes: dict[tuple[Origin, str], tuple[str, ...]] = {}
+    notes: dict[str, str] = {}
+    # Of one rule that is found twice at a chunk, the last sentence counts.
+    messages = {(finding.key, finding.code): finding.message for finding in findings}
+    for finding in findings:
+        stage = Origin.READER if finding.origin is Origin.READER else Origin.STORE
+        codes[stage, finding.key] = (*codes.get((stage, finding.key), ()), finding.code)
+        if stage is Origin.READER:
+            notes.setdefault(finding.key, messages[finding.key, finding.code])
+    return codes, notes
+
+
+def _sent_parts(all_columns: Columns) -> dict[str, tuple[SentPart, ...]]:
+    """The text of each chunk in the message of the request where the chunk is."""
+    parts: dict[str, tuple[SentPart, ...]] = {}
+    for part in all_columns.prompt.system_parts:
+        if all_columns.sent[part.chunk.key].index == SYSTEM:
+            parts[part.chunk.key] = (_sent_part(0, part.text),)
+    for index, wire in enumerate(all_columns.prompt.messages):
+        for place, part in enumerate(wire.parts):
+            if all_columns.sent[part.chunk.key].index == index:
+                parts[part.chunk.key] = (*parts.get(part.chunk.key, ()), _sent_part(place, part.text))
+    return parts
+
+
+def _sent_part(place: int, text: str) -> SentPart:
+    return SentPart(place, text[:SENT_SHOWN], max(0, len(text) - SENT_SHOWN))
+
+
+def _read_message(all_columns: Columns, index: int) -> ReadMessage:
+    message = all_columns.read_messages[index]
+    return ReadMessage(message.role, len(message.chunks), stored_message_count(all_columns, message.chunks))
+
+
+def _sent_message(all_columns: Columns, index: int, violations: Mapping[int, tuple[tuple[str, str], ...]]) -> SentMessage:
+    if index == SYSTEM:
+        return SentMessage("system, outside the list", "s", False, violations.get(index, ()))
+    wire = all_columns.prompt.messages[index]
+    role = role_of(wire)
+    merged = _is_wrongly_joined(all_columns, [part.chunk for part in wire.parts], letter(role))
+    return SentMessage(f"{all_columns.prompt.root}.{index} · {role}", letter(role), merged, violations.get(index, ()))
+
+
+def _violations(all_columns: Columns) -> dict[int, tuple[tuple[str, str], ...]]:
+    violations: dict[int, tuple[tuple[str, str], ...]] = {}
+    for violation in all_columns.judgement.violations:
+        root, _, tail = violation.path.partition(".")
+        number = tail.partition(".")[0] if root == all_columns.prompt.root else "-1" if root == "system" else ""
+        if number == str(SYSTEM) or (number.isdecimal() and len(number) < 9):
+            violations[int(number)] = (*violations.get(int(number), ()), (violation.id, violation.text))
+    return violations
+
+
+def _is_wrongly_joined(all_columns: Columns, chunks: Sequence[Chunk], role_letter: str) -> bool:
+    """Several messages in one; not where a projection puts results and the user's words together, as every client of that wire does."""
+    several = stored_message_count(all_columns, chunks)
+    if several < 2:
+        return False
+    read = {all_columns.read[chunk.key].index for chunk in chunks}
+    return len(read) < several or role_letter != "u" or any(letter(chunk.role) == "a" for chunk in chunks)
+
+
+def inserted(all_columns: Columns) -> tuple[Inserted, ...]:
+    """The synthetic messages of the reader: SYNTHETIC_SHOWN, and one more cell that counts the others."""
+    synthetic_messages = [(index, message) for index, message in enumerate(all_columns.read_messages) if message.synthetic]
+    if not synthetic_messages:
+        return ()
+    sent = {id(wire.source): (index, wire) for index, wire in enumerate(all_columns.prompt.messages) if wire.source is not None}
+    among_real_chunks = _blocks_among_real_chunks(all_columns)
+    places = {chunk.key: at for at, chunk in enumerate(all_columns.conversation.chunks)}
+    after = _places_before(all_columns, places)
+    result = []
+    for index, message in synthetic_messages[:SYNTHETIC_SHOWN]:
+        why = f"synthetic, inserted by the reader, in no store: {message.chunks[0].text}"
+        message_of_request = sent.get(id(message)) or among_real_chunks.get(message.chunks[0].call_id)
+        sent_as = f"{all_columns.prompt.root}.{message_of_request[0]} · {role_of(message_of_request[1])}" if message_of_request else ""
+        cell = ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, (), False, why, (), False, False, sent_as)
+        result.append(Inserted(after[index], cell))
+    if len(synthetic_messages) > SYNTHETIC_SHOWN:
+        more = f"and {len(synthetic_messages) - SYNTHETIC_SHOWN:,} more synthetic messages inserted by the reader"
+        result.append(Inserted(None, ReadCell(1, "t", more, 1, (), False, "", (), False, False)))
+    return tuple(result)
+
+
+def _places_before(all_columns: Columns, places: Mapping[str, int]) -> dict[int, int | None]:
+    """Index of each synthetic message -> the place of the last chunk of the messages before it."""
+    result: dict[int, int | None] = {}
+    last: int | None = None
+    for index, message in enumerate(all_columns.read_messages):
+        if message.synthetic:
+            result[index] = last
+        elif message.chunks:
+            last = places.get(message.chunks[-1].key)
+    return result
+
+
+def _blocks_among_real_chunks(all_columns: Columns) -> dict[str, tuple[int, WireMessage]]:
+    """Id of a call -> the message of the request that has its synthetic result as one block of several, and its place."""
+    messages: dict[str, tuple[int, WireMessage]] = {}
+    for index, wire in enumerate(all_columns.prompt.messages):
+        for piece in synthetic_pieces(wire) if wire.parts else ():
+            for id_ in piece.call_ids:
+                messages.setdefault(id_, (index, wire))
+    return messages
