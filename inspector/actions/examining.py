@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import inspector
 from inspector.models import Conversation, Finding, loading
-from inspector.models.identity import short_id
+from inspector.models.identity import finding_oids
 from inspector.presentation.conversation.examined import Examined, Judges, examined
 from inspector.presentation.visible import visible
 from inspector.programs.formats import Stored
@@ -41,12 +41,9 @@ def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
 
 
 def finding_ids(conversation_oid: str, results: Iterable[RuleFinding]) -> Iterator[tuple[str, RuleFinding]]:
-    """Each finding with its id, which stays over re-imports: it is anchored to its rule and its chunk."""
-    counts: dict[tuple[str, str], int] = {}
-    for finding in results:
-        anchor = (finding.code, finding.key)
-        counts[anchor] = counts.get(anchor, 0) + 1
-        yield short_id("finding", conversation_oid, *anchor, str(counts[anchor])), finding
+    """Each finding with its id."""
+    results = list(results)
+    return zip(finding_oids(conversation_oid, ((finding.code, finding.key) for finding in results)), results, strict=True)
 
 
 def _finding(conversation: Conversation, finding: RuleFinding, oid: str) -> Finding:

@@ -1,5 +1,6 @@
 """What Inspector keeps in its own database."""
 
+from inspector.models.analysis import AnalysisBlock, AnalysisFinding, StoredAnalysis
 from inspector.models.conversation import Conversation, Finding, Payload, Record, Revision
 from inspector.models.repair import AuditEntry, Repair, RepairChange
 from inspector.models.source import Source
@@ -7,6 +8,8 @@ from inspector.models.stream import Stream, StreamFinding, StreamPart
 from inspector.models.trace import TraceRecord
 
 __all__ = [
+    "AnalysisBlock",
+    "AnalysisFinding",
     "AuditEntry",
     "Conversation",
     "Finding",
@@ -16,6 +19,7 @@ __all__ = [
     "RepairChange",
     "Revision",
     "Source",
+    "StoredAnalysis",
     "Stream",
     "StreamFinding",
     "StreamPart",

@@ -1,6 +1,7 @@
 """Our own short ids: native ids are client text and do not belong in a URL. The same thing gets the same id on every machine and import."""
 
 import hashlib
+from collections.abc import Iterable, Iterator
 
 from inspector.presentation.visible import visible
 
@@ -25,3 +26,11 @@ def indexed(native_id: str) -> str:
     if len(shown) <= LONGEST and len(shown.encode()) <= LONGEST:
         return shown
     return f"{shown[:_SHORTENED]}… {hashlib.sha256(shown.encode()).hexdigest()}"
+
+
+def finding_oids(conversation_oid: str, anchors: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The id of each finding, which stays over re-imports: it is anchored to its rule and its chunk. `anchors` are (code, key) in their order."""
+    counts: dict[tuple[str, str], int] = {}
+    for anchor in anchors:
+        counts[anchor] = counts.get(anchor, 0) + 1
+        yield short_id("finding", conversation_oid, *anchor, str(counts[anchor]))

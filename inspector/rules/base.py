@@ -94,6 +94,12 @@ class Case:
         return self.taken_at - int(last) < (OPEN_TURN_MS if is_open else RUNNING_MS) + self.program.liveness.unknown_ms
 
     @property
+    def is_timed(self) -> bool:
+        """Whether the same content, read at another moment, may give other findings: a turn ends, a lock gets old, a trace goes on."""
+        at_work = self.conversation.fact("status") == self.program.liveness.running or self.locked_until is not None
+        return at_work or self.trace is not None or (self.tree or self.conversation).fact("lock") is not None
+
+    @property
     def locked_until(self) -> int | None:
         """When the lock or lease of the worker that holds it ends or ended (epoch ms); None where the store notes none."""
         values = [value for name in _LOCKED_UNTIL if (value := self.conversation.fact(name)) is not None]

@@ -1,6 +1,8 @@
 """What the address of a conversation chooses, and the conversation analysed so."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -73,10 +75,18 @@ def choice_of(request: OperatorRequest, row: Conversation) -> Choice:
 
 
 def looked_up(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice, Analysis]:
+    return asked(request, oid, lambda row, choice: analysed(row, choice, choice.step))
+
+
+T = TypeVar("T")
+
+
+def asked(request: OperatorRequest, oid: str, work: Callable[[Conversation, Choice], T]) -> tuple[Conversation, Choice, T]:
+    """The conversation, what the address chooses, and what `work` makes of them. Raises Http404 with a sentence."""
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     choice = choice_of(request, row)
     try:
-        return row, choice, analysed(row, choice, choice.step)
+        return row, choice, work(row, choice)
     except Revision.DoesNotExist:
         raise Http404("There is no such revision of this conversation.") from None
     except (UnknownReader, UnknownProjection, UnknownProfile) as problem:

@@ -1,5 +1,6 @@
 """One conversation: three columns by chunk, and its chunks one by one."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -7,25 +8,21 @@ from django.http import HttpResponse
 
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
-from inspector.conversation.model import Chunk
-from inspector.conversation.queries import span_text
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan, show
-from inspector.presentation.conversation.columns import merged_seqs, reads_otherwise
-from inspector.presentation.conversation.panels import JobLine, LedgerLane
-from inspector.presentation.conversation.profile_verdicts import Refusal, accepting, refusals, unplaced
-from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
+from inspector.presentation.conversation.overview import Overview, recorded_steps
+from inspector.presentation.conversation.placed import BLOCK
+from inspector.presentation.conversation.profile_verdicts import Profiles
 from inspector.presentation.conversation.timeline import Timeline, timeline
-from inspector.presentation.tree.session_facts import session_facts
+from inspector.presentation.conversation.windows import Filter, shown
 from inspector.presentation.tree.text import tree_lines, tree_report
-from inspector.presentation.tree.view import TreeView, of_tree, tree_view
+from inspector.presentation.tree.view import TreeView, tree_view
 from inspector.presentation.visible import size, visible
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import all_projections
-from inspector.projections.observed import NO_PROMPT
 from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
 from inspector.rules.base import Finding, Rule, Severity
@@ -35,11 +32,14 @@ from inspector.traces import observe
 from inspector.views import facts
 from inspector.views.advice import RepairAdvice, advice
 from inspector.views.analysis import Analysis
-from inspector.views.choice import LEDGER, STAGES, Choice, analysed, looked_up
+from inspector.views.choice import LEDGER, STAGES, Choice, analysed, asked, looked_up
+from inspector.views.content import Content, Findings, content, then_and_now
 from inspector.views.crashes import CrashLinks, crash_links
-from inspector.views.pages import Link, absolute, as_json, as_markdown, page, unless_unchanged
+from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
 
-WINDOW = 200
+LINES = 200
+"""Chunks in the Markdown twin."""
+FINDINGS_SHOWN = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,220 +62,141 @@ class SelectedFinding:
 class ConversationPage:
     row: Conversation
     choice: Choice
-    analysis: Analysis
+    overview: Overview
     timeline: Timeline
     selected: SelectedFinding | None
+    findings: Sequence[tuple[str, Finding]]
+    """The first of them, with their ids."""
     readers: list[str]
     reader_note: str
     projections: list[str]
-    profiles: list[str]
-    steps: list[Link]
+    profile_names: list[str]
     shown: int
     matching: int
     earlier: int | None
     later: int | None
     last: int
     filtered: bool
-    left_out: int
-    """How many messages the reader leaves out unintentionally."""
-    left_out_on_purpose: int
-    """Messages that a compaction or a context edit takes out."""
-    reads_otherwise: bool
-    """Whether messages are read that are not those that were appended, other than those that are left out on purpose."""
-    silent_from: int | None
     size: str
     then_and_now: str
+    recommended: tuple[str, ...]
     advice: RepairAdvice | None
     worst: tuple[str, Finding, str] | None
     """The most dangerous finding with its id, and what to do where no strategy repairs it; None where there are only notes."""
     repairs: list[Repair]
-    prompt_body: str
-    request_body: str
-    is_prompt_known: bool
     is_step_recorded: bool
-    recorded: tuple[Recorded, ...]
-    refusing: int
-    refusals: tuple[Refusal, ...]
-    unplaced: tuple[str, ...]
-    accepting: tuple[str, ...]
+    profiles: Profiles | None
     crash_links: CrashLinks | None
     tree: TreeView | None
-    ledger: LedgerLane | None
-    job: tuple[JobLine, ...]
     stages: tuple[str, ...]
-    about_session: tuple[tuple[str, str], ...]
 
 
-def _matching(choice: Choice, chunks: tuple[Chunk, ...], marked_seqs: set[int]) -> list[int]:
-    """Positions of the chunks that the filters let through."""
+def _filter(row: Conversation, choice: Choice) -> Filter:
+    positions = frozenset(_positions(row, choice)) if choice.find else None
+    return Filter(choice.kind, choice.role, choice.only_findings, positions)
+
+
+def _positions(row: Conversation, choice: Choice) -> Iterator[int]:
+    """Places of the chunks with the searched text."""
     find = choice.find.lower()
-    return [
-        position
-        for position, chunk in enumerate(chunks)
-        if (not choice.kind or chunk.kind == choice.kind)
-        and (not choice.role or chunk.role == choice.role)
-        and (not choice.only_findings or chunk.seq in marked_seqs)
-        and (not find or find in chunk.text.lower() or find in chunk.raw.decode("utf-8", "replace").lower())
-    ]
+    for position, chunk in enumerate(loading.stored(row, choice.revision).conversation.chunks):
+        if find in chunk.text.lower() or find in chunk.raw.decode("utf-8", "replace").lower():
+            yield position
 
 
-def _selected(row: Conversation, choice: Choice, analysis: Analysis) -> SelectedFinding | None:
+def _selected(choice: Choice, findings: Findings, total: int) -> SelectedFinding | None:
     """By id, or by the code of its rule; the most dangerous one unless chosen."""
-    for number, (oid, finding) in enumerate(analysis.findings):
-        if choice.finding in (oid, finding.code, ""):
-            finding = analysis.suggested(row, choice.revision, oid, finding)
-            before, before_seq = _anchor(analysis, number - 1)
-            after, after_seq = _anchor(analysis, number + 1)
-            repairs = tuple(
-                (name, strategy(name).summary, ", ".join(sorted(strategy(name).safety)) or "safe") for name in finding.repaired_by
-            )
-            total = len(analysis.findings)
-            return SelectedFinding(
-                oid=oid,
-                finding=finding,
-                number=number + 1,
-                total=total,
-                before=before,
-                before_seq=before_seq,
-                after=after,
-                after_seq=after_seq,
-                about=rule(finding.code),
-                repairs=repairs,
-            )
-    return None
-
-
-def _anchor(analysis: Analysis, number: int) -> tuple[str, int | None]:
-    """Id and first seq of a finding by its number; "" where there is none, None where it is about the whole conversation."""
-    if not 0 <= number < len(analysis.findings):
-        return "", None
-    oid, finding = analysis.findings[number]
-    return oid, finding.seqs[0] if finding.seqs else None
-
-
-def _page(row: Conversation, choice: Choice, analysis: Analysis) -> ConversationPage:
-    chunks = analysis.case.conversation.chunks
-    prompt_body, request_body = _bodies(choice, analysis)
-    runs = analysis.case.program.panels.ledger_lane(analysis.case)
-    steps = _steps(analysis)
-    selected = _selected(row, choice, analysis)
-    finding_seqs = {seq for _, finding in analysis.findings for seq in finding.seqs}
-    positions = _matching(choice, chunks, finding_seqs)
-    start = 0
-    if choice.at is not None:
-        start = next((at for at, position in enumerate(positions) if chunks[position].seq >= choice.at), max(0, len(positions) - 1))
-        start = max(0, start - 3) if start > 3 else 0
-    elif choice.start is not None:
-        start = min(choice.start, len(positions))
-    window = positions[start : start + WINDOW]
-    is_end = start + WINDOW >= len(positions) and not analysis.observed
-    highlighted = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()
-    silent = [
-        finding.seqs[1 if finding.code.startswith("MSG10") and len(finding.seqs) > 1 else 0]
-        for _, finding in analysis.findings
-        if finding.silent and finding.severity == "error" and finding.seqs
-    ]
-    intentional = {
-        analysis.columns.stored[key] for key, owner in analysis.columns.read.items() if owner.intentional and key in analysis.columns.stored
-    }
-    return ConversationPage(
-        row=row,
-        choice=choice,
-        analysis=analysis,
-        timeline=analysis.case.program.panels.with_ledger(
-            of_tree(timeline(analysis.columns, window, highlighted, is_end), analysis.case.tree, analysis.branches), runs
-        ),
-        selected=selected,
-        readers=names(row.source.format),
-        reader_note=reader_named(choice.reader).note,
-        projections=[shape.name for shape in all_projections()],
-        profiles=[judge.name for judge in PROFILES],
-        steps=steps,
-        shown=len(window),
-        matching=len(positions),
-        earlier=max(0, start - WINDOW) if start else None,
-        later=start + WINDOW if start + WINDOW < len(positions) else None,
-        last=start + len(window),
-        filtered=bool(choice.kind or choice.role or choice.find or choice.only_findings),
-        left_out=sum(not group.intentional for group in analysis.case.reading.dropped),
-        left_out_on_purpose=len(intentional),
-        reads_otherwise=reads_otherwise(analysis.columns, analysis.case.reading.grouped),
-        silent_from=min(silent) if silent else None,
-        size=size(sum(len(chunk.raw) for chunk in chunks)),
-        then_and_now=_then_and_now(row, choice, analysis),
-        worst=next(
-            (
-                (oid, suggestion, suggestion.no_repair_reason if chunks else "")
-                for oid, finding in analysis.findings[:1]
-                if finding.severity is not Severity.NOTE
-                for suggestion in [analysis.suggested(row, choice.revision, oid, finding)]
-            ),
-            None,
-        ),
-        advice=advice(row.oid, analysis.recommended, choice.reader, choice.leaf),
-        repairs=_repairs(row, analysis),
-        prompt_body=prompt_body,
-        request_body=request_body,
-        is_prompt_known=analysis.observed is None or NO_PROMPT not in analysis.observed.notes,
-        is_step_recorded=choice.step in {link.href for link in steps},
-        recorded=recorded_errors(analysis.case, [finding for _, finding in analysis.findings]),
-        refusing=sum(not verdict.judgement.sendable for verdict in analysis.profile_verdicts),
-        refusals=refusals(analysis.case.conversation, analysis.profile_verdicts),
-        unplaced=unplaced(analysis.profile_verdicts),
-        accepting=accepting(analysis.profile_verdicts),
-        crash_links=crash_links(row, analysis.case.conversation, analysis.case.taken_at),
-        tree=tree_view(analysis.branches, analysis.own_leaves, choice.tree_start, choice.unfolded, choice.leaf)
-        if analysis.branches
-        else None,
-        ledger=runs,
-        job=analysis.case.program.panels.job_lines(analysis.case.conversation, analysis.case.taken_at),
-        stages=tuple(stage for stage in STAGES if stage != LEDGER or runs),
-        about_session=session_facts(analysis.case.tree) if analysis.case.tree else (),
+    number = findings.number(choice.finding)
+    chosen = None if number is None else findings.at(number)
+    if number is None or chosen is None:
+        return None
+    finding = findings.suggested(number)
+    before, before_seq = _anchor(findings, number - 1)
+    after, after_seq = _anchor(findings, number + 1)
+    repairs = tuple((name, strategy(name).summary, ", ".join(sorted(strategy(name).safety)) or "safe") for name in finding.repaired_by)
+    return SelectedFinding(
+        oid=chosen[0],
+        finding=finding,
+        number=number + 1,
+        total=total,
+        before=before,
+        before_seq=before_seq,
+        after=after,
+        after_seq=after_seq,
+        about=rule(finding.code),
+        repairs=repairs,
     )
 
 
-def _bodies(choice: Choice, analysis: Analysis) -> tuple[str, str]:
-    """Names of the bodies of the shown step: the client's prompt and the request; "" where there is none."""
-    step = analysis.case.trace.step(choice.step) if analysis.case.trace and analysis.observed else None
-    prompt = step.prompt.body if step and step.prompt else None
-    request = step.request.body if step and step.request else None
-    return prompt or "", request or ""
+def _anchor(findings: Findings, number: int) -> tuple[str, int | None]:
+    """Id and first seq of a finding by its number; "" where there is none, None where it is about the whole conversation."""
+    anchor = findings.at(number)
+    return ("", None) if anchor is None else (anchor[0], anchor[1].seqs[0] if anchor[1].seqs else None)
 
 
-def _repairs(row: Conversation, analysis: Analysis) -> list[Repair]:
+def _worst(findings: Findings, has_chunks: bool) -> tuple[str, Finding, str] | None:
+    first = findings.at(0)
+    if first is None or first[1].severity is Severity.NOTE:
+        return None
+    finding = findings.suggested(0)
+    return first[0], finding, finding.no_repair_reason if has_chunks else ""
+
+
+def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPage:
+    overview, choice_of_rows = content.overview, _filter(row, choice)
+    rows = shown(content.blocks, overview.chunks, choice_of_rows, choice.at, choice.start)
+    selected = _selected(choice, content.findings, overview.findings)
+    highlighted = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()
+    count = len(rows.window.rows)
+    is_last = rows.start + BLOCK >= rows.matching
+    return ConversationPage(
+        row=row,
+        choice=choice,
+        overview=overview,
+        timeline=timeline(rows.window, overview.inserted, highlighted, is_last and not overview.observed),
+        selected=selected,
+        findings=content.findings.first(FINDINGS_SHOWN) if overview.findings > 1 else (),
+        readers=names(row.source.format),
+        reader_note=reader_named(choice.reader).note,
+        projections=[shape.name for shape in all_projections()],
+        profile_names=[judge.name for judge in PROFILES],
+        shown=count,
+        matching=rows.matching,
+        earlier=max(0, rows.start - BLOCK) if rows.start else None,
+        later=None if is_last else rows.start + BLOCK,
+        last=rows.start + count,
+        filtered=choice_of_rows.is_any,
+        size=size(overview.stored_bytes),
+        then_and_now=content.then_and_now,
+        recommended=content.recommended,
+        advice=advice(row.oid, content.recommended, choice.reader, choice.leaf),
+        worst=_worst(content.findings, bool(overview.chunks)),
+        repairs=_repairs(row, overview.native_id),
+        is_step_recorded=choice.step in {step.step_id for step in overview.steps},
+        profiles=content.profiles,
+        crash_links=crash_links(row, overview.format, overview.ending, overview.crashes),
+        tree=_tree(row, choice, overview),
+        stages=tuple(stage for stage in STAGES if stage != LEDGER or overview.ledger),
+    )
+
+
+def _tree(row: Conversation, choice: Choice, overview: Overview) -> TreeView | None:
+    """The kept window, or another one that the address names."""
+    if overview.tree is None or not (choice.tree_start or choice.unfolded is not None or choice.leaf):
+        return overview.tree
+    analysis = analysed(row, choice)
+    return tree_view(analysis.branches, analysis.own_leaves, choice.tree_start, choice.unfolded, choice.leaf) if analysis.branches else None
+
+
+def _repairs(row: Conversation, native_id: str) -> list[Repair]:
     """Repairs that are in the store: of this conversation, and the one that created it."""
     standing = Repair.objects.filter(state__in=UNDOABLE, conversation__source=row.source).select_related("conversation").order_by("pk")
-    native_id = analysis.case.conversation.native_id
     return [repair for repair in standing if repair.conversation_id == row.pk or repair.options.get("fork_id") == native_id]
 
 
-def _then_and_now(row: Conversation, choice: Choice, analysis: Analysis) -> str:
-    """What the shown (or else the last) observed request merged, and what the next one would merge: the two differ, and both matter."""
-    steps = [link for link in _steps(analysis) if not choice.step or link.href == choice.step]
-    if not steps or choice.revision != row.revision:
-        return ""
-    then = analysed(row, choice, steps[0].href)
-    now = analysed(row, choice)
-    before, after = merged_seqs(then.columns) if then.observed else [], merged_seqs(now.columns)
-    if not then.observed or NO_PROMPT in then.observed.notes:
-        return ""
-    if not before and not after:
-        return ""
-    merged = f"merged seq {span_text(before)}" if before else "merged nothing"
-    return f"The request of {steps[0].label}, as observed, {merged}; the next one, as {choice.reader} reads now, {f'would merge seq {span_text(after)}' if after else 'would merge nothing'}."
-
-
-def _steps(analysis: Analysis) -> list[Link]:
-    """Past steps that can be compared with the store, newest first."""
-    if analysis.case.trace is None:
-        return []
-    turns = {turn.turn_id: number for number, turn in enumerate(analysis.case.trace.turns, start=1)}
-    return [Link(f"turn {turns[step.turn_id]} step {step.index}", visible(step.step_id)) for step in reversed(analysis.case.trace.steps())]
-
-
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, analysis = looked_up(request, oid)
-    return page(request, "conversation.html", _page(row, choice, analysis), part="rows", twins=("json", "md"))
+    row, choice, chosen_content = asked(request, oid, content)
+    return page(request, "conversation.html", _page(row, choice, chosen_content), part="rows", twins=("json", "md"))
 
 
 @unless_unchanged(facts.of_analysis)
@@ -299,10 +220,10 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
     if analysis.branches:
         # Of a tree the lines of `show --as tree` say more in less; its end is where the next turn goes on.
         first, *tail = tree_lines(analysis.branches, analysis.own_leaves)
-        lines = [first, *tail] if len(tail) <= WINDOW else [first, f"… {len(tail) - WINDOW:,} lines before these", *tail[-WINDOW:]]
+        lines = [first, *tail] if len(tail) <= LINES else [first, f"… {len(tail) - LINES:,} lines before these", *tail[-LINES:]]
     else:
-        runs = [notation.dump_execution(run) for run in analysis.case.conversation.ledger[:WINDOW]]
-        lines = runs + [notation.dump_chunk(chunk) for chunk in analysis.case.conversation.chunks[:WINDOW]]
+        runs = [notation.dump_execution(run) for run in analysis.case.conversation.ledger[:LINES]]
+        lines = runs + [notation.dump_chunk(chunk) for chunk in analysis.case.conversation.chunks[:LINES]]
     query = {"rev": choice.revision, "reader": choice.reader} | {
         name: value for name, value in (("step", choice.step), ("leaf", choice.leaf), ("profile", request.GET.get("profile"))) if value
     }
@@ -323,7 +244,7 @@ def _trace_notes(row: Conversation, choice: Choice, analysis: Analysis) -> list[
     )
     tools = "an unknown number of" if tools_sent is None else tools_sent
     return [
-        f"Last observed request: {steps[-1].step_id}, finish reason {finish or 'unknown'}, {tools} tools. {_then_and_now(row, choice, analysis)}"
+        f"Last observed request: {steps[-1].step_id}, finish reason {finish or 'unknown'}, {tools} tools. {then_and_now(row, choice, recorded_steps(analysis.case))}"
     ]
 
 

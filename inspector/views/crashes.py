@@ -1,5 +1,6 @@
 """A crash and the session that it belongs to, linked to each other, and the newest crashes of all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -9,7 +10,6 @@ from django.db.models import F, Q, QuerySet
 from inspector.conversation.model import Conversation as Core
 from inspector.models import Conversation, loading
 from inspector.presentation.conversation.panels import Alignment, Ending
-from inspector.presentation.visible import visible
 from inspector.programs.registry import program_or_default, programs
 
 SHOWN = 5
@@ -44,21 +44,21 @@ LINKED_BY = {
 }
 
 
-def crash_links(row: Conversation, conversation: Core, taken_at: int | None) -> CrashLinks | None:
-    """None for a conversation of any other program."""
-    program = program_or_default(conversation.format)
-    if program.panels.aligned is None or program.panels.ending is None:
+def crash_links(row: Conversation, format_name: str, ending: Ending | None, crashes: Sequence[str]) -> CrashLinks | None:
+    """`format_name` is that of the conversation, also in a bundle. Of a session `ending` and the ids of its `crashes`. None for a program without crash files."""
+    panels = program_or_default(format_name).panels
+    if panels.aligned is None or panels.ending is None:
         return None
     if row.is_crash:
+        conversation = loading.stored(row).conversation
         crash = _crash(row, conversation)
         linked_by = LINKED_BY.get(conversation.fact("linkedBy") or "", "")
-        alignment = program.panels.aligned(loading.stored(crash.session).conversation, conversation) if crash.session else None
+        alignment = panels.aligned(loading.stored(crash.session).conversation, conversation) if crash.session else None
         return CrashLinks(crash, linked_by, alignment, (), None)
-    names = [visible(name) for name in (conversation.fact("crashes") or "").split(", ") if name]
-    crashes_by_id = {crash_row.native_id: crash_row for crash_row in row.source.conversations.filter(native_id__in=names)}
-    rows = tuple(crashes_by_id[name] for name in names if name in crashes_by_id)
+    crashes_by_id = {crash_row.native_id: crash_row for crash_row in row.source.conversations.filter(native_id__in=crashes)}
+    rows = tuple(crashes_by_id[name] for name in crashes if name in crashes_by_id)
     newest = tuple(Crash(crash_row, loading.stored(crash_row).conversation.fact("error") or "", row) for crash_row in rows[:SHOWN])
-    return CrashLinks(None, "", None, rows, program.panels.ending(conversation, taken_at), newest)
+    return CrashLinks(None, "", None, rows, ending, newest)
 
 
 def crash_files() -> QuerySet[Conversation]:

@@ -12,6 +12,7 @@ from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
+from inspector.presentation.conversation.overview import crashes_of
 from inspector.presentation.conversation.panels import Alignment
 from inspector.presentation.explain.advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
 from inspector.presentation.explain.answer import (
@@ -236,7 +237,7 @@ def _crash(error: str, row: Conversation | None) -> CrashMatch | None:
     if row is None or aligned is None:
         return None
     conversation = loading.stored(row).conversation
-    links = crash_links(row, conversation, None)
+    links = crash_links(row, conversation.format, None, crashes_of(conversation))
     if links and links.crash and links.crash.session and links.alignment:
         return CrashMatch(row, links.crash.session, links.alignment) if same_refusal(error, links.crash.error) else None
     for crash in links.crashes if links else ():

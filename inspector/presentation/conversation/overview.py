@@ -3,16 +3,18 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.columns import Columns, reads_otherwise
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.minimap import Minimap, minimap
-from inspector.presentation.conversation.panels import JobLine, LedgerLane
+from inspector.presentation.conversation.panels import Ending, JobLine, LedgerLane
 from inspector.presentation.conversation.placed import Inserted, LedgerCell, inserted
 from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
 from inspector.presentation.tree.model import Branches
 from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.tree.session_facts import session_facts
 from inspector.presentation.tree.view import TreeView, tree_view
+from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
 from inspector.projections.observed import NO_PROMPT, ObservedStep
@@ -44,6 +46,14 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedStep:
+    """A past request in its trace, which can be shown next to the rows."""
+
+    label: str
+    step_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerTotals:
     """Of a ledger of tool runs: how many there are, those without a call, and those that belong after no stored message."""
 
@@ -61,6 +71,7 @@ class Overview:
     """
 
     native_id: str
+    format: str
     chunks: int
     stored_bytes: int
     verdict: str
@@ -81,7 +92,15 @@ class Overview:
     ledger: LedgerTotals | None
     tree: TreeView | None
     about_session: tuple[tuple[str, str], ...]
+    ending: Ending | None
+    """How it came to its end, where its program says that."""
+    crashes: tuple[str, ...]
+    """Ids of the crash files that belong to it."""
     findings: int
+    steps: tuple[RecordedStep, ...]
+    prompt_body: str
+    request_body: str
+    """Names of the bodies of the shown past request: the client's prompt, and what was sent; "" where there is none."""
 
 
 def overview(
@@ -98,8 +117,10 @@ def overview(
 ) -> Overview:
     """`findings` are all of the case; `all_columns` has those that are marked."""
     chunks = case.conversation.chunks
+    step = case.trace.step(observed.step_id) if case.trace and observed else None
     return Overview(
         native_id=case.conversation.native_id,
+        format=case.conversation.format,
         chunks=len(chunks),
         stored_bytes=sum(len(chunk.raw) for chunk in chunks),
         verdict=verdict,
@@ -119,7 +140,12 @@ def overview(
         ledger=LedgerTotals(ledger.loose, ledger.total, ledger.without_call) if ledger else None,
         tree=tree_view(branches, own_leaves) if branches else None,
         about_session=session_facts(case.tree) if case.tree else (),
+        ending=case.program.panels.ending(case.conversation, case.taken_at) if case.program.panels.ending else None,
+        crashes=crashes_of(case.conversation),
         findings=len(findings),
+        steps=recorded_steps(case),
+        prompt_body=(step.prompt.body or "") if step and step.prompt else "",
+        request_body=(step.request.body or "") if step and step.request else "",
     )
 
 
@@ -129,6 +155,20 @@ def _observed(step: ObservedStep | None) -> Observed | None:
     is_prompt_known = NO_PROMPT not in step.notes
     messages, sent = len(step.prompt_messages), len(step.prompt.messages)
     return Observed(step.model, step.tool_count, step.finish_reason, tuple(step.notes), messages, sent, is_prompt_known)
+
+
+def crashes_of(conversation: Conversation) -> tuple[str, ...]:
+    """Ids of the crash files that belong to a session, as rows are known by them."""
+    return tuple(visible(name) for name in (conversation.fact("crashes") or "").split(", ") if name)
+
+
+def recorded_steps(case: Case) -> tuple[RecordedStep, ...]:
+    """Newest first."""
+    if case.trace is None:
+        return ()
+    turns = {turn.turn_id: number for number, turn in enumerate(case.trace.turns, start=1)}
+    steps = reversed(case.trace.steps())
+    return tuple(RecordedStep(f"turn {turns[step.turn_id]} step {step.index}", visible(step.step_id)) for step in steps)
 
 
 def _left_out_on_purpose(all_columns: Columns) -> int:

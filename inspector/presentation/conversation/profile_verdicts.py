@@ -35,6 +35,22 @@ class Refusal:
     tick: Tick
 
 
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """What all profiles say of one history, in few words: `refusing` of `total` refuse; `unplaced` of them point at no chunk."""
+
+    total: int
+    refusing: int
+    refusals: tuple[Refusal, ...]
+    unplaced: tuple[str, ...]
+    accepting: tuple[str, ...]
+
+
+def profiles_of(conversation: Conversation, verdicts: Sequence[ProfileVerdict]) -> Profiles:
+    refusing = sum(not verdict.judgement.sendable for verdict in verdicts)
+    return Profiles(len(verdicts), refusing, refusals(conversation, verdicts), unplaced(verdicts), accepting(verdicts))
+
+
 def profile_verdicts(case: Case, own_projection: str) -> tuple[ProfileVerdict, ...]:
     """Every profile in the catalogue's order; each wire shape is computed once."""
     prompts: dict[str, Prompt] = {}

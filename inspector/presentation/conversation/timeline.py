@@ -73,7 +73,9 @@ def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozense
     """The rows with their cells. `highlighted` are the seqs to highlight; `is_end`: no chunk after these is to be shown."""
     rows = window.rows
     # A chunk of no message is alone.
-    brackets = {start: span for start, span, _ in runs_of([(row.stored, -1 if row.stored is not None else at) for at, row in enumerate(rows)])}
+    brackets = {
+        start: span for start, span, _ in runs_of([(row.stored, -1 if row.stored is not None else at) for at, row in enumerate(rows)])
+    }
     read = dict(_read_cells(window))
     sent = dict(_sent_cells(window))
     seams = {at for at in range(len(rows)) if at + 1 == len(rows) or all(at + 1 in cells for cells in (brackets, read, sent))}

@@ -144,9 +144,7 @@ def _place_among(blocks: Blocks, choice: Filter, per_block: Sequence[tuple[int, 
     return before
 
 
-def _filtered(
-    blocks: Blocks, choice: Filter, per_block: Sequence[tuple[int, int]], first: int, count: int
-) -> Iterator[tuple[int, int]]:
+def _filtered(blocks: Blocks, choice: Filter, per_block: Sequence[tuple[int, int]], first: int, count: int) -> Iterator[tuple[int, int]]:
     """(block, place in it) of the rows from the `first` that is let through."""
     skipped, taken = 0, 0
     for number, among in per_block:
@@ -169,7 +167,10 @@ def _window(blocks: Blocks, where: Sequence[tuple[int, int]]) -> Window:
     read = {index: message for block in shown_blocks.values() for index, message in block.read.items()}
     sent = {index: message for block in shown_blocks.values() for index, message in block.sent.items()}
     return Window(
-        tuple(number * BLOCK + place for number, place in where), tuple(shown_blocks[number].rows[place] for number, place in where), read, sent
+        tuple(number * BLOCK + place for number, place in where),
+        tuple(shown_blocks[number].rows[place] for number, place in where),
+        read,
+        sent,
     )
 
 

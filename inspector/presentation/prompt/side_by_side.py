@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Dropped
-from inspector.presentation.conversation.row_words import letter
 from inspector.presentation.conversation.placed import role_of
+from inspector.presentation.conversation.row_words import letter
 from inspector.profiles.base import Judgement, Violation
 from inspector.projections.base import Prompt, PromptPart
 from inspector.text import jsontext

@@ -9,7 +9,7 @@ from inspector.presentation.conversation.placed import TreePlaces
 from inspector.presentation.conversation.row_words import letter
 from inspector.presentation.tree.entry_words import what, words
 from inspector.presentation.tree.missing_results import NO_RESULT
-from inspector.presentation.tree.model import CUT, LINK, LIVE, LOST, REBASED, REPLACED, STORED, UNPLACED, UNREAD, Branches, Mark, Node
+from inspector.presentation.tree.model import CUT, LINK, LIVE, LOST, REBASED, REPLACED, STORED, UNPLACED, UNREAD, Branches, Mark
 from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.visible import visible
 

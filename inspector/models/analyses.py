@@ -1,0 +1,137 @@
+"""Analyses of large conversations: written once, read by windows."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Min
+from django.utils import timezone
+
+from inspector.models.analysis import AnalysisBlock, AnalysisFinding, StoredAnalysis
+from inspector.models.bulk import insert
+from inspector.models.conversation import Conversation
+from inspector.models.identity import finding_oids
+from inspector.presentation.conversation.placed import Block
+from inspector.presentation.conversation.profile_verdicts import Profiles
+from inspector.presentation.conversation.whole import Headline, Whole
+from inspector.presentation.conversation.windows import BlockSummary
+from inspector.presentation.packed import packed, unpacked
+from inspector.programs.registry import programs
+from inspector.rules.base import Finding
+from inspector.sources import unchanged
+
+OTHERS_KEPT = 8
+"""Analyses of one conversation by other readers, profiles or revisions."""
+HIGHEST = 2**63 - 1
+"""What a column takes; a store may have larger seqs."""
+_BLOCK_FIELDS = ("analysis", "number", "seq_high", "position_low", "position_high", "counts", "data")
+_FINDING_FIELDS = ("analysis", "number", "oid", "code", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What an address chooses of how to look at a conversation. `step` and `leaf` are "" unless one is chosen."""
+
+    revision: int
+    reader: str
+    projection: str
+    profile: str
+    step: str = ""
+    leaf: str = ""
+
+    @property
+    def key(self) -> str:
+        return _digest((self.revision, self.reader, self.projection, self.profile, self.step, self.leaf))
+
+
+def basis(conversation: Conversation, is_timed: bool) -> str:
+    """Digest of all that an analysis depends on but its content: the code, the traces and when they were read, and where it matters when the source was."""
+    source = conversation.source
+    traces = source.traces.order_by("pk").values_list("pk", "read_at")
+    code = unchanged.code(("inspector", *(program.package for program in programs())))
+    return _digest((code, source.read_at if is_timed else None, *traces))
+
+
+def _digest(values: Sequence[object]) -> str:
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def stored(conversation: Conversation, ways: Ways) -> "Stored | None":
+    """The analysis that was kept; None where there is none, or where something that it depends on is another now."""
+    row = StoredAnalysis.objects.filter(conversation=conversation, key=ways.key).first()
+    return Stored(row) if row is not None and row.basis == basis(conversation, row.is_timed) else None
+
+
+def keep(conversation: Conversation, ways: Ways, whole: Whole) -> None:
+    """In place of what was kept of the same. Only inside `one_writer`."""
+    own = Ways(conversation.revision, conversation.source.reader, *conversation.judges)
+    conversation.analyses.filter(key=ways.key).delete()
+    row = StoredAnalysis.objects.create(
+        conversation=conversation,
+        key=ways.key,
+        basis=basis(conversation, whole.is_timed),
+        is_timed=whole.is_timed,
+        is_own=ways == own,
+        headline=whole.headline,
+        made_at=timezone.now(),
+    )
+    blocks = [
+        (row.pk, each.number, min(each.seq_high, HIGHEST), each.position_low, each.position_high, json.dumps(each.counts), data)
+        for each, data in whole.blocks
+    ]
+    insert(AnalysisBlock, _BLOCK_FIELDS, blocks)
+    oids = finding_oids(conversation.oid, ((code, key) for code, key, _ in whole.findings))
+    findings = [(row.pk, number, oid, code, data) for number, (oid, (code, _, data)) in enumerate(zip(oids, whole.findings, strict=True))]
+    insert(AnalysisFinding, _FINDING_FIELDS, findings)
+    _drop_oldest(conversation)
+
+
+def _drop_oldest(conversation: Conversation) -> None:
+    for is_own, most in ((True, 1), (False, OTHERS_KEPT)):
+        rows = conversation.analyses.filter(is_own=is_own).order_by("-made_at", "-pk")
+        StoredAnalysis.objects.filter(pk__in=list(rows.values_list("pk", flat=True)[most:])).delete()
+
+
+class Stored:
+    """Reads of an analysis what a page asks for: each method is one query."""
+
+    def __init__(self, row: StoredAnalysis) -> None:
+        self._row = row
+
+    def headline(self) -> Headline:
+        return unpacked(Headline, self._row.headline)
+
+    def profiles(self) -> Profiles | None:
+        return None if self._row.profiles is None else unpacked(Profiles, self._row.profiles)
+
+    def keep_profiles(self, profiles: Profiles) -> None:
+        StoredAnalysis.objects.filter(pk=self._row.pk).update(profiles=packed(profiles))
+
+    def summaries(self) -> Sequence[BlockSummary]:
+        rows = self._row.blocks.order_by("number").values_list("number", "seq_high", "position_low", "position_high", "counts")
+        return [BlockSummary(*row) for row in rows]
+
+    def reaching(self, seq: int) -> int | None:
+        rows = self._row.blocks.filter(seq_high__gte=min(seq, HIGHEST)).order_by("number")
+        return rows.values_list("number", flat=True).first()
+
+    def block(self, number: int) -> Block:
+        return unpacked(Block, self._row.blocks.values_list("data", flat=True).get(number=number))
+
+    def first(self, count: int) -> Sequence[tuple[str, Finding]]:
+        rows = self._row.findings.order_by("number").values_list("oid", "data")[:count]
+        return [(oid, unpacked(Finding, data)) for oid, data in rows]
+
+    def number(self, word: str) -> int | None:
+        rows = self._row.findings.filter(oid=word) or self._row.findings.filter(code=word) if word else self._row.findings
+        lowest: int | None = rows.aggregate(lowest=Min("number"))["lowest"]
+        return lowest
+
+    def at(self, number: int) -> tuple[str, Finding] | None:
+        row = self._row.findings.filter(number=number).values_list("oid", "data").first()
+        return None if row is None else (row[0], unpacked(Finding, row[1]))
+
+    def suggested(self, number: int) -> Finding:
+        _, finding = self._row.findings.values_list("oid", "data").get(number=number)
+        return unpacked(Finding, finding)

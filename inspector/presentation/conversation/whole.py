@@ -1,0 +1,99 @@
+"""All that the page of a large conversation shows of one way to look at it, packed: made once by whoever judges it, read by windows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from inspector.planning.recommend import without_waiting
+from inspector.planning.suggested import suggested
+from inspector.presentation.conversation.columns import Columns, columns
+from inspector.presentation.conversation.overview import Overview, overview
+from inspector.presentation.conversation.placed import Block, blocks
+from inspector.presentation.conversation.windows import BlockSummary, summary
+from inspector.presentation.packed import packed
+from inspector.presentation.tree.branches import branches_of
+from inspector.presentation.tree.model import Branches
+from inspector.presentation.tree.own_leaves import OwnLeaf, own_leaves
+from inspector.presentation.tree.view import tree_places
+from inspector.profiles.base import Judgement
+from inspector.programs.formats import Stored
+from inspector.projections.base import Prompt
+from inspector.projections.observed import ObservedStep
+from inspector.rules.base import Case, Finding
+
+LARGE = 2_000
+"""Chunks from which on this is kept: of fewer it is made faster than a person sees."""
+TRIED = 20
+"""Findings, each the first of its rule, whose strategies are tried: a trial reads the whole conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """`recommended` are names of strategies; `then_and_now` says what the last observed request merged, and what the next would."""
+
+    overview: Overview
+    recommended: tuple[str, ...]
+    then_and_now: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Packed: a headline, the blocks with their summaries, the findings. `is_timed`: read at another moment, the same content may give another answer."""
+
+    headline: bytes
+    blocks: tuple[tuple[BlockSummary, bytes], ...]
+    findings: tuple[tuple[str, str, bytes], ...]
+    """(code of the rule, key of the chunk, finding), most dangerous first."""
+    is_timed: bool
+
+
+def headline_of(
+    case: Case,
+    findings: Sequence[Finding],
+    prompt: Prompt,
+    judgement: Judgement,
+    verdict: str,
+    all_columns: Columns,
+    observed: ObservedStep | None,
+    branches: Branches | None,
+    own: tuple[OwnLeaf, ...],
+) -> Overview:
+    lane = case.program.panels.ledger_lane(case)
+    return overview(case, findings, prompt, judgement, verdict, all_columns, observed, branches, own, lane)
+
+
+def blocks_of(case: Case, all_columns: Columns, branches: Branches | None) -> Iterable[Block]:
+    lane, cells = case.program.panels.ledger_lane(case), case.program.panels.ledger_cells
+    places = tree_places(case.tree, branches) if case.tree is not None and branches is not None else None
+    return blocks(all_columns, places, (lambda chunk: cells(lane, chunk)) if lane else lambda chunk: ())
+
+
+def whole(
+    case: Case, findings: Sequence[Finding], prompt: Prompt, judgement: Judgement, verdict: str, projection: str, stored: Stored
+) -> Whole:
+    """Of the next request."""
+    all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, findings)
+    branches = branches_of(case)
+    own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
+    recommended = without_waiting(case, findings, judgement, projection).candidate.strategies
+    headline = Headline(
+        headline_of(case, findings, prompt, judgement, verdict, all_columns, None, branches, own),
+        tuple(strategy.name for strategy in recommended),
+    )
+    return Whole(
+        packed(headline),
+        tuple((summary(number, block), packed(block)) for number, block in enumerate(blocks_of(case, all_columns, branches))),
+        tuple((finding.code, finding.key, packed(finding)) for finding in _tried(case, findings, stored)),
+        case.is_timed,
+    )
+
+
+def _tried(case: Case, findings: Sequence[Finding], stored: Stored) -> list[Finding]:
+    """The first finding of each rule with the strategies that repair it here; the others name those of their rule."""
+    first: dict[str, int] = {}
+    for number, finding in enumerate(findings):
+        first.setdefault(finding.code, number)
+    result = list(findings)
+    numbers = sorted(first.values())[:TRIED]
+    for number, finding in zip(numbers, suggested(case, [findings[number] for number in numbers], stored), strict=True):
+        result[number] = finding
+    return result

@@ -1,0 +1,21 @@
+"""Plain dataclasses as bytes and back: compressed JSON in ASCII, since texts of stores hold lone surrogates and NUL."""
+
+import json
+import zlib
+from typing import Any, TypeVar
+
+from cattrs.preconf.json import make_converter
+
+T = TypeVar("T")
+
+_CONVERTER = make_converter()
+_LEVEL = 1
+"""Rows repeat so much that the fastest level makes them five times smaller."""
+
+
+def packed(value: Any) -> bytes:
+    return zlib.compress(json.dumps(_CONVERTER.unstructure(value), separators=(",", ":")).encode(), _LEVEL)
+
+
+def unpacked(kind: type[T], data: bytes | memoryview) -> T:
+    return _CONVERTER.structure(json.loads(zlib.decompress(data)), kind)

@@ -1,0 +1,111 @@
+"""What the page of a conversation shows: of a small one computed when it is opened, of a large one what was kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from inspector.conversation.queries import span_text
+from inspector.models import Conversation, analyses
+from inspector.presentation.conversation.columns import merged_seqs
+from inspector.presentation.conversation.overview import Overview, RecordedStep
+from inspector.presentation.conversation.profile_verdicts import Profiles, profiles_of
+from inspector.presentation.conversation.whole import LARGE, blocks_of, headline_of
+from inspector.presentation.conversation.windows import Blocks, InMemory
+from inspector.projections.observed import NO_PROMPT
+from inspector.rules.base import Finding
+from inspector.views.analysis import Analysis
+from inspector.views.choice import Choice, analysed
+
+
+class Findings(Protocol):
+    """The findings of a conversation with their ids, most dangerous first."""
+
+    def first(self, count: int) -> Sequence[tuple[str, Finding]]: ...
+
+    def number(self, word: str) -> int | None:
+        """The place of the one with this id, or the first of the rule with this code; "" is the first of all."""
+        ...
+
+    def at(self, number: int) -> tuple[str, Finding] | None: ...
+
+    def suggested(self, number: int) -> Finding:
+        """With the strategies that repair it here; beyond the first of each rule of a large conversation with those that its rule names."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """`profiles` is None where no request is read, and of a large conversation until somebody asks. `recommended` are names of strategies."""
+
+    overview: Overview
+    blocks: Blocks
+    findings: Findings
+    recommended: tuple[str, ...]
+    then_and_now: str
+    profiles: Profiles | None
+
+
+class _InMemoryFindings:
+    def __init__(self, row: Conversation, revision: int, analysis: Analysis) -> None:
+        self._row, self._revision, self._analysis = row, revision, analysis
+
+    def first(self, count: int) -> Sequence[tuple[str, Finding]]:
+        return self._analysis.findings[:count]
+
+    def number(self, word: str) -> int | None:
+        numbered = enumerate(self._analysis.findings)
+        return next((number for number, (oid, finding) in numbered if word in (oid, finding.code, "")), None)
+
+    def at(self, number: int) -> tuple[str, Finding] | None:
+        return self._analysis.findings[number] if 0 <= number < len(self._analysis.findings) else None
+
+    def suggested(self, number: int) -> Finding:
+        return self._analysis.suggested(self._row, self._revision, *self._analysis.findings[number])
+
+
+def content(row: Conversation, choice: Choice) -> Content:
+    """Raises Revision.DoesNotExist, UnknownReader, UnknownProjection, UnknownProfile."""
+    is_small = row.chunk_count < LARGE and choice.revision == row.revision
+    stored = None if is_small else analyses.stored(row, ways(choice))
+    if stored is not None:
+        headline = stored.headline()
+        return Content(headline.overview, stored, stored, headline.recommended, headline.then_and_now, stored.profiles())
+    return computed(row, choice)
+
+
+def ways(choice: Choice) -> analyses.Ways:
+    return analyses.Ways(choice.revision, choice.reader, choice.projection, choice.profile, choice.step, choice.leaf)
+
+
+def computed(row: Conversation, choice: Choice) -> Content:
+    analysis = analysed(row, choice, choice.step)
+    case = analysis.case
+    findings = [finding for _, finding in analysis.findings]
+    about = headline_of(
+        case, findings, analysis.prompt, analysis.judgement, analysis.verdict, analysis.columns, analysis.observed, analysis.branches,
+        analysis.own_leaves,
+    )  # fmt: skip
+    return Content(
+        about,
+        InMemory(tuple(blocks_of(case, analysis.columns, analysis.branches))),
+        _InMemoryFindings(row, choice.revision, analysis),
+        analysis.recommended,
+        then_and_now(row, choice, about.steps),
+        profiles_of(case.conversation, analysis.profile_verdicts) if analysis.profile_verdicts else None,
+    )
+
+
+def then_and_now(row: Conversation, choice: Choice, steps: Sequence[RecordedStep]) -> str:
+    """What the shown (or else the last) observed request merged, and what the next one would merge: the two differ, and both matter."""
+    steps = [step for step in steps if not choice.step or step.step_id == choice.step]
+    if not steps or choice.revision != row.revision:
+        return ""
+    then, now = analysed(row, choice, steps[0].step_id), analysed(row, choice)
+    if not then.observed or NO_PROMPT in then.observed.notes:
+        return ""
+    before, after = merged_seqs(then.columns), merged_seqs(now.columns)
+    if not before and not after:
+        return ""
+    merged = f"merged seq {span_text(before)}" if before else "merged nothing"
+    merges = f"would merge seq {span_text(after)}" if after else "would merge nothing"
+    return f"The request of {steps[0].label}, as observed, {merged}; the next one, as {choice.reader} reads now, {merges}."
