@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 import inspector
-from inspector.models import Conversation, Finding, loading
+from inspector.models import Conversation, Finding, analyses, loading
 from inspector.models.identity import finding_oids
 from inspector.presentation.conversation.examined import Examined, Judges, examined
 from inspector.presentation.visible import visible
@@ -17,9 +17,9 @@ _OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.na
 def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> Examined:
     """Judges the newest revision with the reader and provider of its source, and keeps findings and verdict for the lists."""
     source = conversation.source
-    content = (stored or loading.stored(conversation)).conversation
+    stored = stored or loading.stored(conversation)
     judges = Judges(source.reader, source.projection, source.profile)
-    result = examined(content, judges, loading.surroundings(conversation, content, ids))
+    result = examined(stored, judges, loading.surroundings(conversation, stored.conversation, ids))
     write_examined([(conversation, result)])
     return result
 
@@ -37,6 +37,10 @@ def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
         for conversation, result in batch
         for oid, finding in finding_ids(conversation.oid, result.findings)
     ]
+    for conversation, result in batch:
+        if result.whole is not None:
+            ways = analyses.Ways(conversation.revision, conversation.source.reader, result.projection, result.profile)
+            analyses.keep(conversation, ways, result.whole)
     Finding.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=["oid"], update_fields=_OF_FINDING)
 
 

@@ -13,10 +13,9 @@ from inspector.models.bulk import insert
 from inspector.models.conversation import Conversation
 from inspector.models.identity import finding_oids
 from inspector.presentation.conversation.placed import Block
-from inspector.presentation.conversation.profile_verdicts import Profiles
 from inspector.presentation.conversation.whole import Headline, Whole
 from inspector.presentation.conversation.windows import BlockSummary
-from inspector.presentation.packed import packed, unpacked
+from inspector.presentation.packed import unpacked
 from inspector.programs.registry import programs
 from inspector.rules.base import Finding
 from inspector.sources import unchanged
@@ -101,12 +100,6 @@ class Stored:
 
     def headline(self) -> Headline:
         return unpacked(Headline, self._row.headline)
-
-    def profiles(self) -> Profiles | None:
-        return None if self._row.profiles is None else unpacked(Profiles, self._row.profiles)
-
-    def keep_profiles(self, profiles: Profiles) -> None:
-        StoredAnalysis.objects.filter(pk=self._row.pk).update(profiles=packed(profiles))
 
     def summaries(self) -> Sequence[BlockSummary]:
         rows = self._row.blocks.order_by("number").values_list("number", "seq_high", "position_low", "position_high", "counts")

@@ -17,8 +17,6 @@ class StoredAnalysis(models.Model):
     is_own = models.BooleanField()
     """By the judges of its conversation, of the newest revision then; others are dropped when there are many."""
     headline = models.BinaryField()
-    profiles = models.BinaryField(null=True)
-    """The verdicts of all profiles, once somebody asked for them."""
     made_at = models.DateTimeField()
 
     class Meta:

@@ -42,6 +42,8 @@ class Choice:
     """The one column that a phone shows."""
     leaf: str = ""
     """The entry of a tree that the path leads to, as addresses name it; "" = what the reader takes."""
+    all_profiles: bool = False
+    """Of a large conversation, whether every profile is asked."""
     tree_start: int = 0
     unfolded: int | None = None
 
@@ -69,6 +71,7 @@ def choice_of(request: OperatorRequest, row: Conversation) -> Choice:
         start=_number(get.get("from", "")),
         stage=get.get("stage", "") if get.get("stage") in STAGES else STAGES[0],
         leaf=get.get("leaf", ""),
+        all_profiles=get.get("profiles") == "all",
         tree_start=_number(get.get("tree", "")) or 0,
         unfolded=_number(get.get("unfold", "")),
     )

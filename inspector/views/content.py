@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from inspector.conversation.queries import span_text
-from inspector.models import Conversation, analyses
+from inspector.models import Conversation, analyses, loading
+from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.presentation.conversation.columns import merged_seqs
 from inspector.presentation.conversation.overview import Overview, RecordedStep
-from inspector.presentation.conversation.profile_verdicts import Profiles, profiles_of
+from inspector.presentation.conversation.profile_verdicts import Profiles, profile_verdicts, profiles_of
 from inspector.presentation.conversation.whole import LARGE, blocks_of, headline_of
 from inspector.presentation.conversation.windows import Blocks, InMemory
 from inspector.projections.observed import NO_PROMPT
@@ -69,8 +70,21 @@ def content(row: Conversation, choice: Choice) -> Content:
     stored = None if is_small else analyses.stored(row, ways(choice))
     if stored is not None:
         headline = stored.headline()
-        return Content(headline.overview, stored, stored, headline.recommended, headline.then_and_now, stored.profiles())
+        return Content(headline.overview, stored, stored, headline.recommended, headline.then_and_now, _all_profiles(row, choice))
     return computed(row, choice)
+
+
+def _all_profiles(row: Conversation, choice: Choice) -> Profiles | None:
+    """Each profile judges the whole conversation: that is done when somebody asks."""
+    if not choice.all_profiles or choice.step:
+        return None
+    return _profiles(row.pk, row.source.projection, choice.reader, choice.revision, choice.leaf)
+
+
+@bounded_cache(MEGABYTE, lambda profiles: 1_000)
+def _profiles(pk: int, projection: str, reader: str, revision: int, leaf: str) -> Profiles:
+    case = loading.case(Conversation.objects.select_related("source").get(pk=pk), reader, revision, leaf)
+    return profiles_of(case.conversation, () if case.reading.failure else profile_verdicts(case, projection))
 
 
 def ways(choice: Choice) -> analyses.Ways:

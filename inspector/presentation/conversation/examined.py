@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.conversation.whole import LARGE, Whole, whole
 from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
+from inspector.programs.formats import Stored
 from inspector.rules.base import Case, Finding, Severity, case_of, findings, stored_messages
 from inspector.rules.catalogue import RULES
 from inspector.traces.model import Trace
@@ -44,6 +46,8 @@ class Examined:
     worst: str
     has_silent: bool
     refused: bool
+    whole: Whole | None = None
+    """Of a large conversation what its page shows by windows."""
 
 
 def case_in(content: Conversation, reader: str, surroundings: Surroundings) -> Case:
@@ -51,20 +55,25 @@ def case_in(content: Conversation, reader: str, surroundings: Surroundings) -> C
     return case_of(content, reader, surroundings.trace, surroundings.taken_at, surroundings.archive, surroundings.bleeding)
 
 
-def examined(content: Conversation, judges: Judges, surroundings: Surroundings) -> Examined:
+def examined(stored: Stored, judges: Judges, surroundings: Surroundings) -> Examined:
     """Raises UnknownReader, UnknownProjection, UnknownProfile."""
+    content = stored.conversation
     case = case_in(content, judges.reader, surroundings)
     results = findings(case, RULES)
     projection, profile = own_judges(content, judges.projection, judges.profile)
-    _, judgement = judged(case.reading, content, profile, projection)
+    prompt, judgement = judged(case.reading, content, profile, projection)
+    headline = verdict(case, results, judgement)
+    # With a trace, the page compares with past requests as well: that is made when somebody opens it.
+    is_kept = len(case.conversation.chunks) >= LARGE and case.trace is None
     return Examined(
         findings=tuple(results),
         projection=projection,
         profile=profile,
         message_count=len(stored_messages(case.conversation)),
         read_count=len(case.reading.messages),
-        verdict=visible(verdict(case, results, judgement)),
+        verdict=visible(headline),
         worst=results[0].severity.value if results else "",
         has_silent=any(finding.silent and finding.severity is not Severity.NOTE for finding in results),
         refused=not judgement.sendable or bool(case.reading.failure),
+        whole=whole(case, results, prompt, judgement, headline, projection, stored) if is_kept else None,
     )

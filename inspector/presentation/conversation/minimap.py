@@ -63,5 +63,5 @@ def minimap(all_columns: Columns, most: int = 400, width: float = 1000.0) -> Min
     for finding in all_columns.findings:
         if finding.key in place:
             x = round(place[finding.key] + unit / 2 - 2, 1)
-            marks.setdefault(x, Tick(x, 4, "x", False, finding.seqs[0]))
+            marks.setdefault(x, Tick(x, 4.0, "x", False, finding.seqs[0]))
     return Minimap(tuple(ticks), tuple(runs), tuple(marks.values())[:most])

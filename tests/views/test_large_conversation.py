@@ -1,0 +1,101 @@
+"""A large conversation: its page reads an overview and some blocks that the import kept, and shows what it would show if it read everything."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, StoredAnalysis, loading
+from inspector.presentation.conversation.placed import BLOCK
+from inspector.presentation.conversation.whole import LARGE
+from tests.actions.building import A, Store, T, U, again, chunk_key, imported, put, row, tc, tr
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+PAGES = (
+    "", "?at=1100", "?at=999999", "?from=2300", "?kind=tool-call", "?kind=tool-call&from=100", "?role=user&at=1500", "?only=findings",
+    "?only=findings&at=2000&kind=tool-result", "?q=question 12", "?q=question 12&role=user", "?q=nowhere", "?finding=TOOL101", "?rev=1&at=50",
+)  # fmt: skip
+
+
+def damaged(path: Path, chunks: int) -> Conversation:
+    """Turns of five chunks; every hundredth turn lacks the result of its call, every seventieth has one of another call."""
+    store = Store()
+    for turn in range(chunks // 5):
+        store.append(U(f"question {turn}"))
+        store.append(A("let me see", tc(f"id{turn}")))
+        if turn % 100 != 99:
+            store.append(T(tr(f"id{turn}") if turn % 70 != 69 else tr(f"other{turn}")))
+        store.append(A(f"answer {turn}"))
+    return imported(path, store)
+
+
+@pytest.fixture
+def conversation(tmp_path: Path) -> Conversation:
+    return damaged(tmp_path / "a.db", LARGE + 503)
+
+
+def page(client: Client, conversation: Conversation, query: str = "") -> str:
+    answer = client.get(f"/conversations/{conversation.oid}/{query}")
+    assert answer.status_code == 200, query
+    return answer.content.decode()
+
+
+def test_what_was_kept_shows_what_reading_everything_shows(client: Client, conversation: Conversation) -> None:
+    kept = {query: page(client, conversation, query) for query in PAGES}
+    assert StoredAnalysis.objects.get().is_own and AnalysisBlock.objects.count() == -(-conversation.chunk_count // BLOCK)
+    StoredAnalysis.objects.all().delete()
+    for query in PAGES:
+        # All profiles are asked only of a conversation that is read as a whole.
+        assert without_profiles(page(client, conversation, query)) == without_profiles(kept[query]), query
+
+
+def without_profiles(text: str) -> str:
+    """The page but for what all profiles say, and where they begin to refuse on the overview."""
+    main = text.partition("<main")[2]
+    return re.sub(
+        r'<details class="others" id="profiles">.*?</details>|<p class="quiet" id="profiles">.*?</p>|<a [^>]*><rect class="refusal.*?</a>|\s',
+        "",
+        main,
+    )
+
+
+def test_a_page_reads_a_window_however_long_the_conversation_is(client: Client, tmp_path: Path) -> None:
+    counts = []
+    for length in (LARGE, 2 * LARGE):
+        conversation = damaged(tmp_path / f"{length}.db", length + 500)
+        loading.forget()
+        with CaptureQueriesContext(connection) as queries:
+            page(client, conversation, "?at=1500")
+        read = [query["sql"] for query in queries if "inspector_record" in query["sql"] or "inspector_payload" in query["sql"]]
+        assert not read
+        counts.append(len(queries))
+    assert counts[0] == counts[1] <= 16
+
+
+def test_all_profiles_are_asked_where_somebody_wants_that(client: Client, conversation: Conversation) -> None:
+    assert "Ask all profiles" in page(client, conversation)
+    assert "What all" in page(client, conversation, "?profiles=all")
+
+
+def test_a_small_conversation_keeps_nothing(client: Client, tmp_path: Path) -> None:
+    page(client, damaged(tmp_path / "a.db", LARGE - 100))
+    assert not StoredAnalysis.objects.exists()
+
+
+def test_a_new_revision_has_its_own_and_the_old_one_goes(client: Client, conversation: Conversation, tmp_path: Path) -> None:
+    (old,) = StoredAnalysis.objects.values_list("pk", flat=True)
+    put(tmp_path / "a.db", chunk_key(99_999), row("one more"))
+    again(tmp_path / "a.db")
+    assert StoredAnalysis.objects.get().pk != old
+    assert not AnalysisBlock.objects.filter(analysis=old).exists() and not AnalysisFinding.objects.filter(analysis=old).exists()
+    assert "one more" in page(client, Conversation.objects.get(), "?at=99999")
+    assert "one more" not in page(client, Conversation.objects.get(), "?rev=1&at=99999")
+
+
+def test_another_version_of_the_code_is_not_answered_with_what_the_old_one_kept(client: Client, conversation: Conversation) -> None:
+    StoredAnalysis.objects.update(basis="of another version", headline=b"unreadable")
+    assert "question 0" in page(client, conversation)
