@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('is_timed', models.BooleanField()),
                 ('is_own', models.BooleanField()),
                 ('headline', models.BinaryField()),
-                ('made_at', models.DateTimeField()),
+                ('written_at', models.DateTimeField()),
                 ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='analyses', to='inspector.conversation')),
             ],
         ),

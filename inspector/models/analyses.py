@@ -73,11 +73,11 @@ def keep(conversation: Conversation, ways: Ways, whole: Whole) -> None:
         is_timed=whole.is_timed,
         is_own=ways == own,
         headline=whole.headline,
-        made_at=timezone.now(),
+        written_at=timezone.now(),
     )
     blocks = [
-        (row.pk, each.number, min(each.seq_high, HIGHEST), each.position_low, each.position_high, json.dumps(each.counts), data)
-        for each, data in whole.blocks
+        (row.pk, about.number, min(about.seq_high, HIGHEST), about.position_low, about.position_high, json.dumps(about.counts), data)
+        for about, data in whole.blocks
     ]
     insert(AnalysisBlock, _BLOCK_FIELDS, blocks)
     oids = finding_oids(conversation.oid, ((code, key) for code, key, _ in whole.findings))
@@ -88,7 +88,7 @@ def keep(conversation: Conversation, ways: Ways, whole: Whole) -> None:
 
 def _drop_oldest(conversation: Conversation) -> None:
     for is_own, most in ((True, 1), (False, OTHERS_KEPT)):
-        rows = conversation.analyses.filter(is_own=is_own).order_by("-made_at", "-pk")
+        rows = conversation.analyses.filter(is_own=is_own).order_by("-written_at", "-pk")
         StoredAnalysis.objects.filter(pk__in=list(rows.values_list("pk", flat=True)[most:])).delete()
 
 

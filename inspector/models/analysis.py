@@ -17,7 +17,7 @@ class StoredAnalysis(models.Model):
     is_own = models.BooleanField()
     """By the judges of its conversation, of the newest revision then; others are dropped when there are many."""
     headline = models.BinaryField()
-    made_at = models.DateTimeField()
+    written_at = models.DateTimeField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("conversation", "key"), name="analysis_key")]
@@ -27,7 +27,7 @@ class StoredAnalysis(models.Model):
 
 
 class AnalysisBlock(models.Model):
-    """Some rows in their order, packed; beside them what finds a row without unpacking."""
+    """Some rows in their order, packed, with what finds a row without unpacking."""
 
     analysis = models.ForeignKey(StoredAnalysis, on_delete=models.CASCADE, related_name="blocks", db_index=False)
     number = models.PositiveIntegerField()

@@ -78,13 +78,13 @@ def choice_of(request: OperatorRequest, row: Conversation) -> Choice:
 
 
 def looked_up(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice, Analysis]:
-    return asked(request, oid, lambda row, choice: analysed(row, choice, choice.step))
+    return looked_up_for(request, oid, lambda row, choice: analysed(row, choice, choice.step))
 
 
 T = TypeVar("T")
 
 
-def asked(request: OperatorRequest, oid: str, work: Callable[[Conversation, Choice], T]) -> tuple[Conversation, Choice, T]:
+def looked_up_for(request: OperatorRequest, oid: str, work: Callable[[Conversation, Choice], T]) -> tuple[Conversation, Choice, T]:
     """The conversation, what the address chooses, and what `work` makes of them. Raises Http404 with a sentence."""
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     choice = choice_of(request, row)

@@ -32,7 +32,7 @@ from inspector.traces import observe
 from inspector.views import facts
 from inspector.views.advice import RepairAdvice, advice
 from inspector.views.analysis import Analysis
-from inspector.views.choice import LEDGER, STAGES, Choice, analysed, asked, looked_up
+from inspector.views.choice import LEDGER, STAGES, Choice, analysed, looked_up, looked_up_for
 from inspector.views.content import Content, Findings, content, then_and_now
 from inspector.views.crashes import CrashLinks, crash_links
 from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
@@ -195,7 +195,7 @@ def _repairs(row: Conversation, native_id: str) -> list[Repair]:
 
 
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, chosen_content = asked(request, oid, content)
+    row, choice, chosen_content = looked_up_for(request, oid, content)
     return page(request, "conversation.html", _page(row, choice, chosen_content), part="rows", twins=("json", "md"))
 
 

@@ -1,4 +1,4 @@
-"""What a page says of a whole conversation above and beside its rows: plain values, so that they can be kept and no page computes them again."""
+"""What a page says of a whole conversation above and next to its rows: plain values, so that they can be kept and no page computes them again."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -185,7 +185,7 @@ class InMemory:
         return self._summaries
 
     def reaching(self, seq: int) -> int | None:
-        return next((each.number for each in self._summaries if each.seq_high >= seq), None)
+        return next((about.number for about in self._summaries if about.seq_high >= seq), None)
 
     def block(self, number: int) -> Block:
         return self._blocks[number]
