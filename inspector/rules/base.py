@@ -95,9 +95,10 @@ class Case:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the same content, read at another moment, may give other findings: a turn ends, a lock gets old, a trace goes on."""
+        """Whether the same content, read at another moment, may give other findings: a turn ends, a lock gets old, what is around it goes on."""
         at_work = self.conversation.fact("status") == self.program.liveness.running or self.locked_until is not None
-        return at_work or self.trace is not None or (self.tree or self.conversation).fact("lock") is not None
+        is_alone = self.trace is None and self.archive is None and not self.bleeding
+        return at_work or not is_alone or (self.tree or self.conversation).fact("lock") is not None
 
     @property
     def locked_until(self) -> int | None:

@@ -11,7 +11,7 @@ from itertools import groupby
 from inspector.conversation.edits import Plan
 from inspector.planning.preview import Cost, DiffRow, Preview, PreviewSide
 from inspector.presentation.conversation.message_counts import message_counts
-from inspector.presentation.conversation.timeline import role_of
+from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.observed_rejection import Observed, observed
