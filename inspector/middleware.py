@@ -11,6 +11,8 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
@@ -130,6 +132,18 @@ def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
     return middleware
+
+
+NEVER_COMPRESSED = ("text/event-stream", "application/zip")
+"""gzip would hold an event back until more of them fill its window; a zip gets no smaller."""
+
+
+class Compressed(GZipMiddleware):
+    """Compresses for clients that ask. Django adds a random length to it, against guesses at secrets by the size of a page (BREACH)."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        is_never = response.get("Content-Type", "").startswith(NEVER_COMPRESSED)
+        return response if is_never else super().process_response(request, response)
 
 
 def writes(view: View) -> View:

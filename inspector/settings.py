@@ -43,8 +43,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "inspector.middleware.answer_plainly",
     "django.middleware.security.SecurityMiddleware",
-    # Before whatever writes a body. Django adds a random length to what it compresses, against guesses at secrets by size (BREACH).
-    "django.middleware.gzip.GZipMiddleware",
+    # Before whatever writes a body.
+    "inspector.middleware.Compressed",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "inspector.static_files.serve_static_files",
@@ -104,6 +104,11 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [] if INSTALLED else [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "inspector.static_files.ByHashedName",
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "inspector.static_files.HashedNames"},

@@ -3,12 +3,14 @@
 import gzip
 import hashlib
 import mimetypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.finders import BaseFinder
 from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers
@@ -67,6 +69,19 @@ class HashedNames(StaticFilesStorage):
     def url(self, name: str | None) -> str:
         file = static_files().get(name or "")
         return super().url(file.hashed_name if file else name)
+
+
+class ByHashedName(BaseFinder):
+    """For `runserver` and the server of browser tests, which look static files up by themselves."""
+
+    def find(self, path: str, find_all: bool = False, **_: bool) -> Any:
+        plain_name = _without_digest(path)
+        file = static_files().get(plain_name)
+        path_of_file = finders.find(plain_name) if file and file.hashed_name == path else None
+        return [path_of_file] if find_all and path_of_file else path_of_file or []
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Iterable[Any]:
+        return ()
 
 
 def serve_static_files(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

@@ -1,17 +1,18 @@
 """Who a request is from, and what it is told when that is nobody."""
 
 import gzip
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from inspector.environment import os_user
-from inspector.middleware import name_the_operator
+from inspector.middleware import Compressed, name_the_operator
 
 Ask = Callable[..., HttpResponse]
 
@@ -142,3 +143,45 @@ def test_a_page_is_compressed_for_whom_asks_and_never_twice_alike(client: Client
     assert all(answer.headers["Content-Encoding"] == "gzip" and len(answer.content) * 4 < len(plain.content) for answer in packed)
     assert all(b"<h1>" in gzip.decompress(answer.content) for answer in packed)
     assert len({len(answer.content) for answer in packed}) > 1
+
+
+def streamed(kind: str, parts: Iterator[bytes]) -> StreamingHttpResponse:
+    """What a client that accepts gzip gets of `parts`."""
+    middleware = Compressed(lambda request: StreamingHttpResponse(parts, content_type=kind))
+    answer = middleware(RequestFactory().get("/", headers={"accept-encoding": "gzip"}))
+    assert isinstance(answer, StreamingHttpResponse)
+    return answer
+
+
+def test_an_event_is_sent_before_the_next_one_happens() -> None:
+    happened: list[int] = []
+
+    def events() -> Iterator[bytes]:
+        for number in range(3):
+            happened.append(number)
+            yield b"data: %d\n\n" % number
+
+    answer = streamed("text/event-stream; charset=utf-8", events())
+    parts = iter(answer.streaming_content)  # type: ignore[arg-type]
+    assert "Content-Encoding" not in answer.headers
+    assert (next(parts), happened) == (b"data: 0\n\n", [0])
+    assert (next(parts), happened) == (b"data: 1\n\n", [0, 1])
+
+
+def test_a_streamed_download_is_compressed_and_never_held_whole() -> None:
+    sent: list[int] = []
+
+    def parts() -> Iterator[bytes]:
+        for number in range(50):
+            sent.append(number)
+            yield os.urandom(100_000)
+
+    answer = streamed("application/x-ndjson", parts())
+    assert answer.headers["Content-Encoding"] == "gzip"
+    received = iter(answer.streaming_content)  # type: ignore[arg-type]
+    assert len(next(received)) < 1000 and len(next(received)) > 10_000 and len(sent) < 5
+
+
+def test_a_zip_is_sent_as_it_is() -> None:
+    middleware = Compressed(lambda request: HttpResponse(b"PK" * 5000, content_type="application/zip"))
+    assert "Content-Encoding" not in middleware(RequestFactory().get("/", headers={"accept-encoding": "gzip"})).headers

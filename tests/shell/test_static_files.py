@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as configured
+from django.contrib.staticfiles import finders as staticfiles_finders
+from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.test import Client
+from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from inspector import static_files
@@ -90,3 +92,11 @@ def test_another_content_has_another_name(settings: Settings, tmp_path: Path) ->
     finally:
         static_files.finders.get_finder.cache_clear()
     assert names[0] == names[2] != names[1] and re.fullmatch(r"/static/own\.[0-9a-f]{12}\.css", names[0])
+
+
+def test_runserver_and_the_server_of_browser_tests_find_hashed_names_too(url: str) -> None:
+    """They answer before any middleware."""
+    handler = StaticFilesHandler(lambda environ, start_response: [])
+    answer = handler.serve(RequestFactory().get(url))
+    assert answer.status_code == 200
+    assert staticfiles_finders.find(NAME.replace(".css", ".0123456789ab.css")) is None
