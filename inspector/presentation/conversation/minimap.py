@@ -1,5 +1,6 @@
 """The minimap of a conversation: the positions of its chunks, its messages as read, and its findings."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.conversation.model import Kind
@@ -7,61 +8,100 @@ from inspector.presentation.conversation.columns import Columns, stored_message_
 from inspector.presentation.conversation.row_words import hue, letter
 from inspector.presentation.conversation.timeline import runs_of
 
+MOST = 400
+"""Chunks that are drawn one by one; of more, each stands for its neighbors."""
+LINKS = 80
+WIDTH = 1000.0
+_CHUNKS, _READ, _FINDINGS = (8, 14), (25, 5), (0, 6)
+"""(top, height) of each lane."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    x: float
-    width: float
-    letter: str
-    dim: bool
+    """A part that leads to a seq. `x` and `width` are lengths of SVG, as text: a template would take them for numbers of a language."""
+
+    x: str
+    width: str
     seq: int
 
 
 @dataclass(frozen=True, slots=True)
-class Minimap:
-    """The overview: one tick a chunk (or a bucket of them), below it the messages as read, above it the findings."""
+class Shape:
+    """All rectangles of one color as one path: `classes` are those of the rows."""
 
-    chunks: tuple[Tick, ...]
-    read: tuple[Tick, ...]
+    classes: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Minimap:
+    """Chunks by role, below them the messages as read, above them the findings; `links` divide it into parts, `findings` lead to each or some of them."""
+
+    shapes: tuple[Shape, ...]
+    links: tuple[Tick, ...]
     findings: tuple[Tick, ...]
 
 
-def minimap(all_columns: Columns, most: int = 400, width: float = 1000.0) -> Minimap:
-    """Never loads more than `most` ticks a lane; a bucket shows the role of its first chunk."""
+def tick(place: int, count: int, seq: int) -> Tick:
+    """A mark at one of `count` chunks."""
+    return Tick(_length(place * WIDTH / max(1, count)), "2.5", seq)
+
+
+def minimap(all_columns: Columns) -> Minimap:
+    """However long the conversation is, it has at most MOST chunks, twice as many messages, and LINKS links of each kind."""
     chunks = all_columns.conversation.chunks
     if not chunks:
         return Minimap((), (), ())
-    step = max(1, -(-len(chunks) // most))
-    place = {chunk.key: at * width / len(chunks) for at, chunk in enumerate(chunks)}
-    unit = width / len(chunks)
-    ticks = [
-        Tick(
-            round(at * unit, 1),
-            round(max(unit * min(step, len(chunks) - at) - 1, 0.8), 1),
-            hue(chunks[at]),
-            chunks[at].kind is Kind.THINKING,
-            chunks[at].seq,
-        )
-        for at in range(0, len(chunks), step)
-    ]
-    runs: list[Tick] = []
-    for start, span, index in runs_of([all_columns.read[chunk.key].index for chunk in chunks]):
-        if index is None or len(runs) >= most * 2:
-            continue
-        message = all_columns.read_messages[index]
-        merged = stored_message_count(all_columns, message.chunks) > 1
-        runs.append(
-            Tick(
-                round(start * unit, 1),
-                round(max(span * unit - 1, 0.8), 1),
-                "x" if merged else letter(message.role),
-                False,
-                chunks[start].seq,
-            )
-        )
-    marks: dict[float, Tick] = {}
+    drawn: dict[str, list[str]] = {}
+    for classes, start, span, lane in (*_chunk_boxes(all_columns), *_read_boxes(all_columns)):
+        drawn.setdefault(classes, []).append(_box(start, span, len(chunks), lane))
+    places = _finding_places(all_columns)
+    drawn["x"] = drawn.get("x", []) + [_box(place, 1, len(chunks), _FINDINGS) for place in places]
+    step, finding_step = -(-len(chunks) // LINKS), max(1, -(-len(places) // LINKS))
+    unit = WIDTH / len(chunks)
+    links = [Tick(_length(at * unit), _length(unit * min(step, len(chunks) - at)), chunks[at].seq) for at in range(0, len(chunks), step)]
+    findings = [Tick(_length(at * unit + unit / 2 - 2), "4", seq) for at, seq in list(places.items())[::finding_step]]
+    return Minimap(tuple(Shape(classes, "".join(boxes)) for classes, boxes in drawn.items() if boxes), tuple(links), tuple(findings))
+
+
+_Box = tuple[str, int, int, tuple[int, int]]
+"""Classes, place of the first chunk, number of chunks, lane."""
+
+
+def _chunk_boxes(all_columns: Columns) -> Iterator[_Box]:
+    chunks = all_columns.conversation.chunks
+    step = max(1, -(-len(chunks) // MOST))
+    for at in range(0, len(chunks), step):
+        yield f"{hue(chunks[at])}{' dim' if chunks[at].kind is Kind.THINKING else ''}", at, min(step, len(chunks) - at), _CHUNKS
+
+
+def _read_boxes(all_columns: Columns) -> Iterator[_Box]:
+    count = 0
+    for start, span, index in runs_of([all_columns.read[chunk.key].index for chunk in all_columns.conversation.chunks]):
+        if index is not None and count < 2 * MOST:
+            count += 1
+            message = all_columns.read_messages[index]
+            yield "x" if stored_message_count(all_columns, message.chunks) > 1 else letter(message.role), start, span, _READ
+
+
+def _finding_places(all_columns: Columns) -> dict[int, int]:
+    """Place of a chunk with a finding -> the first seq of that; MOST of them."""
+    places = {chunk.key: at for at, chunk in enumerate(all_columns.conversation.chunks)}
+    seqs: dict[int, int] = {}
     for finding in all_columns.findings:
-        if finding.key in place:
-            x = round(place[finding.key] + unit / 2 - 2, 1)
-            marks.setdefault(x, Tick(x, 4.0, "x", False, finding.seqs[0]))
-    return Minimap(tuple(ticks), tuple(runs), tuple(marks.values())[:most])
+        if finding.key in places and finding.seqs and len(seqs) < MOST:
+            seqs.setdefault(places[finding.key], finding.seqs[0])
+    return dict(sorted(seqs.items()))
+
+
+def _box(start: int, span: int, count: int, lane: tuple[int, int]) -> str:
+    top, height = lane
+    if lane is _FINDINGS:
+        x, width = WIDTH * (start + 0.5) / count - 2, 4.0
+    else:
+        x, width = WIDTH * start / count, max(WIDTH * span / count - 1, 0.8)
+    return f"M{_length(x)} {top}h{_length(width)}v{height}h-{_length(width)}z"
+
+
+def _length(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

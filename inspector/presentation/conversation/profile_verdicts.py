@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.model import Conversation
-from inspector.presentation.conversation.minimap import Tick
+from inspector.presentation.conversation.minimap import Tick, tick
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judgement_of
@@ -63,7 +63,7 @@ def profile_verdicts(case: Case, own_projection: str) -> tuple[ProfileVerdict, .
     return tuple(verdicts)
 
 
-def refusals(conversation: Conversation, verdicts: Iterable[ProfileVerdict], width: float = 1000.0) -> tuple[Refusal, ...]:
+def refusals(conversation: Conversation, verdicts: Iterable[ProfileVerdict]) -> tuple[Refusal, ...]:
     """By the seq from which they refuse, ascending; profiles that point at no chunk are not among them."""
     by_seq: dict[int, list[str]] = {}
     for verdict in verdicts:
@@ -73,12 +73,8 @@ def refusals(conversation: Conversation, verdicts: Iterable[ProfileVerdict], wid
     for at, chunk in enumerate(conversation.chunks):
         if chunk.seq in by_seq:
             places.setdefault(chunk.seq, at)
-    unit = width / max(1, len(conversation.chunks))
-    return tuple(
-        Refusal(seq, tuple(names), Tick(round(places[seq] * unit, 1), 2.5, "x", False, seq))
-        for seq, names in sorted(by_seq.items())
-        if seq in places
-    )
+    count = len(conversation.chunks)
+    return tuple(Refusal(seq, tuple(names), tick(places[seq], count, seq)) for seq, names in sorted(by_seq.items()) if seq in places)
 
 
 def unplaced(verdicts: Sequence[ProfileVerdict]) -> tuple[str, ...]:
