@@ -39,7 +39,7 @@ class Origin(StrEnum):
     STREAM = "stream"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Case:
     """All that a rule may know. What is absent is None, and rules say what they could not know.
 

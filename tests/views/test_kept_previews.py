@@ -10,7 +10,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from inspector.actions.kept_previews import base_case
 from inspector.models import Conversation, Repair, Source, loading
+from inspector.planning.preview import look
 from inspector.views import shown_previews
 from tests.actions.building import A, U, again, imported, merged, proposed, put, row
 from tests.views.test_repairs import seen
@@ -126,3 +128,10 @@ def test_what_is_kept_of_a_page_is_what_it_shows(client: Client, tmp_path: Path)
         size_of_preview(client, tmp_path / f"{count}.db", count, "fork")
         sizes.append(shown_previews._shown.bytes)
     assert sizes[1] < 1.05 * sizes[0] and shown_previews._shown.most_bytes > sizes[0]
+
+
+def test_while_a_page_holds_its_conversation_nothing_loads_or_judges_it_again(conversation: Conversation) -> None:
+    held = shown_previews.held(conversation, "")
+    assert held is not None and base_case(conversation, held[0].reading.reader) is held[0] and loading.stored(conversation) is held[1]
+    side = look(held[0], *conversation.judges)
+    assert look(base_case(conversation, held[0].reading.reader), *conversation.judges).prompt is side.prompt
