@@ -24,6 +24,7 @@ from inspector.models import Source
 from inspector.models.transactions import one_snapshot
 from inspector.sources.dsn import Dsn
 from inspector.sources.reach import Limit, OutOfReach, limited
+from inspector.text.at_hand import at_work
 from inspector.views.pages import refusal
 
 FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
@@ -197,6 +198,16 @@ def settle_interrupted(get_response: Callable[[HttpRequest], HttpResponse]) -> C
         looks = request.path == "/" or request.path.startswith(LOOKS_AT_STORES)
         request.interrupted = settle_all() if looks else []  # type: ignore[attr-defined]
         return get_response(request)
+
+    return middleware
+
+
+def keep_at_hand(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """What one page reads several times is read once for it, and not kept after it."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with at_work():
+            return get_response(request)
 
     return middleware
 

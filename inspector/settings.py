@@ -58,6 +58,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     # Before the first that opens a store.
     "inspector.middleware.limit_reach",
+    "inspector.middleware.keep_at_hand",
     "inspector.middleware.settle_interrupted",
     # The last: whatever has to be written before a page is shown belongs before it.
     "inspector.middleware.read_one_snapshot",

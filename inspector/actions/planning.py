@@ -25,6 +25,7 @@ from inspector.sources import reading
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
 from inspector.strategies.catalogue import UnknownStrategy, strategy
+from inspector.text.at_hand import at_work
 
 _FORKS = uuid.UUID("6f1f5f0e-5c0d-5d0c-9a52-0b1f6a3f1d52")
 
@@ -128,6 +129,11 @@ def at_leaf(case: Case, leaf: str) -> Case:
 
 def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, request: RepairRequest) -> Preview:
     """The plan on exactly these records; `case` is theirs, as `request.reader` has it. Raises Refused where there is nothing to do or the format cannot write it."""
+    with at_work():
+        return _preview_of(case, stored, format_, source_path, request)
+
+
+def _preview_of(case: Case, stored: Stored, format_: Format, source_path: str, request: RepairRequest) -> Preview:
     if not request.strategies:
         raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
     case = at_leaf(case, request.options.get(LEAF, ""))

@@ -5,14 +5,13 @@ its `msg_idx` is the line of the entry, so that chunks of one line are one entry
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact
+from inspector.text.at_hand import AtHand
 
 PATH = "path"
 """The fact of a conversation that is one path: the id of the entry that it ends with ("" where nothing is on it)."""
@@ -46,23 +45,13 @@ class Entry:
     chunks: tuple[Chunk, ...]
 
 
-# Readers and rules ask a dozen times for the entries of the same file and the same path: the last few are kept, with the chunks that they are of.
-_CACHED: OrderedDict[int, tuple[tuple[Chunk, ...], tuple[Entry, ...]]] = OrderedDict()
-_MOST_CACHED = 4
+# Readers and rules ask a dozen times for the entries of the same file and the same path, before and after a repair.
+_ENTRIES: AtHand[tuple[Entry, ...]] = AtHand(4, alone=4)
 
 
 def entries(conversation: Conversation) -> tuple[Entry, ...]:
     """In the order of the file; chunks without entry (lines that cannot be read) are left out."""
-    cached = _CACHED.get(id(conversation.chunks))
-    if cached is not None and cached[0] is conversation.chunks:
-        return cached[1]
-    all_entries = _entries(conversation.chunks)
-    _CACHED[id(conversation.chunks)] = (conversation.chunks, all_entries)
-    while len(_CACHED) > _MOST_CACHED:
-        # Two threads may take the last one at once.
-        with suppress(KeyError):
-            _CACHED.popitem(last=False)
-    return all_entries
+    return _ENTRIES.of(conversation.chunks, lambda: _entries(conversation.chunks))
 
 
 def _entries(chunks_of_all: Sequence[Chunk]) -> tuple[Entry, ...]:

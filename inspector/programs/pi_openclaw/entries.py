@@ -4,13 +4,14 @@ Version 1 has no ids: pi chains its lines in order under random ids; here the id
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.pi_openclaw.blocks import message_blocks, plain_text
-from inspector.programs.pi_openclaw.lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, RecordPart, SessionLine, keeps_ids, scan
+from inspector.programs.pi_openclaw.lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, Place, RecordPart, SessionLine, keeps_ids, scan
+from inspector.text.at_hand import AtHand
 
 _NEVER_ABOUT = ("content", "output", "command", "summary")
 _WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
@@ -51,19 +52,40 @@ class _Progress:
     counts: dict[str, int] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
 
+    def copy(self) -> "_Progress":
+        old = self.session
+        states = {name: list(indexes) for name, indexes in old.states.items()}
+        session = replace(old, chunks=list(old.chunks), entries=list(old.entries), states=states)
+        return replace(self, session=session, places=list(self.places), counts=dict(self.counts), keys=set(self.keys))
+
+
+# A repair reads its file as it is stored, to write it, after the write, and as its preview has it: the second is the first with more lines, or the same.
+_READ: AtHand[tuple[_Progress, Place]] = AtHand(2)
+
 
 def read_session(data: bytes) -> ParsedSession:
-    """Everything of the file, in one pass over its lines."""
-    session = ParsedSession(bom=data.startswith(BOM), ended=data.endswith(b"\n") or not data)
-    progress = _Progress(session)
-    for line in scan(data):
+    """Everything of the file, in one pass over its lines; of one that begins with a whole file that was read just now, over the lines after that."""
+    for known, (read, at) in _READ:
+        if data == known:
+            return replace(read.session)
+        if known.endswith(b"\n") and data.startswith(known):
+            return _read_on(data, read.copy(), at.copy())
+    return _read_on(data, _Progress(ParsedSession(bom=data.startswith(BOM))), Place())
+
+
+def _read_on(data: bytes, progress: _Progress, place: Place) -> ParsedSession:
+    session = progress.session
+    session.ended = data.endswith(b"\n") or not data
+    for line in scan(data, place):
         session.lines += 1
         session.crlf += line.raw.endswith(b"\r")
         for state in line.states:
             session.states.setdefault(state, []).append(line.index)
         for part in line.parts:
             session.chunks += _chunks(line, part, progress)
-    return session
+    _READ.put(data, (progress, place))
+    # Who asks may set another list in its place: what is at hand stays as it was read.
+    return replace(session)
 
 
 def moment(value: Any) -> int | None:

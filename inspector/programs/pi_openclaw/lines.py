@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.text import jsontext
@@ -54,30 +54,45 @@ class SessionLine:
     states: tuple[str, ...] = ()
 
 
-def scan(data: bytes) -> Iterator[SessionLine]:
+@dataclass(slots=True)
+class Place:
+    """Where a scan has come to, and what a line needs to know of those before it."""
+
+    offset: int = 0
+    index: int = 0
+    first: bool = True
+    """No record came yet."""
+    has_ids: bool = True
+    seen_ids: set[str] = field(default_factory=set)
+
+    def copy(self) -> "Place":
+        return replace(self, seen_ids=set(self.seen_ids))
+
+
+def scan(data: bytes, place: Place | None = None) -> Iterator[SessionLine]:
     """The lines in order, one at a time. Joined by LF (and one more where the last is `ended`) their `raw` are the file.
 
     A missing id counts as damage from version 2 on; a file without a header is of version 1 where its first record has no id.
+    `place` is where to begin, after whole lines; it is moved to the end.
     """
-    seen_ids: set[str] = set()
-    first, has_ids = True, True
-    for index, offset, raw, ended in _split(data):
+    place = place or Place()
+    for index, offset, raw, ended in _split(data, place.offset, place.index):
         parts, states = _read(raw.removeprefix(BOM) if offset == 0 else raw)
         line_states = list(states)
         for part in parts:
             if part.value is None:
                 continue
-            if first:
-                first = False
-                has_ids = _has_ids(part.value)
+            if place.first:
+                place.first = False
+                place.has_ids = _has_ids(part.value)
                 if part.value.get("type") == HEADER:
                     continue
-            line_states += _states(part.value, seen_ids, has_ids)
+            line_states += _states(part.value, place.seen_ids, place.has_ids)
+        place.offset, place.index = offset + len(raw) + ended, index + 1
         yield SessionLine(index, offset, raw, ended, parts, tuple(dict.fromkeys(line_states)))
 
 
-def _split(data: bytes) -> Iterator[tuple[int, int, bytes, bool]]:
-    at = index = 0
+def _split(data: bytes, at: int, index: int) -> Iterator[tuple[int, int, bytes, bool]]:
     while at < len(data):
         end = data.find(b"\n", at)
         ended = end >= 0
