@@ -1,21 +1,38 @@
 """Revisions of conversations as rows: what is as it was stays, the rest is closed, and what came is opened."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from django.db.models import Model
 from django.utils import timezone
 
-from inspector.models import Conversation, Payload, Record, Revision
+from inspector.models import ChunkRow, Conversation, Payload, Record, Revision, SearchText
 from inspector.models.bulk import insert
-from inspector.presentation.conversation.revision_content import RevisionContent
+from inspector.models.conversation import GOES_ON
+from inspector.presentation.conversation.revision_content import COLUMNS, END, RecordContent, RevisionContent, payload_places
+from inspector.presentation.visible import folded
+from inspector.programs.formats import FILE
+from inspector.text.pieces import Kept, Piece, pieces
 
 BATCH = 2000
-_RECORD_FIELDS = (
-    *("key", "position", "storage", "payload", "key_bytes", "seq", "msg_idx", "chunk_idx", "role", "kind", "text"),
-    *("conversation", "since", "until"),
-)
-_SUMMARY = ("title", "model", "status", "last_activity", "chunk_count", "revision", "is_gone", "verdict")
+_BYTES_AT_ONCE = 16_000_000
+"""New payloads are written when they are so many, so that a long file is not kept twice."""
+_VALIDITY = ("conversation", "since", "until")
+_RECORD_FIELDS = ("key", "position", "storage", "payload", "key_bytes", *_VALIDITY)
+_CHUNK_FIELDS = (*COLUMNS, "payload", "start", "size", *_VALIDITY)
+_TEXT_FIELDS = ("position", "count", "size", "digest", "is_indexed", "text", *_VALIDITY)
+_SUMMARY = ("title", "names", "model", "status", "last_activity", "chunk_count", "revision", "is_gone", "verdict")
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The models to write to: those of today, or of a migration."""
+
+    record: type[Model] = Record
+    chunk_row: type[Model] = ChunkRow
+    search_text: type[Model] = SearchText
+    payload: type[Model] = Payload
 
 
 def write_revisions(batch: Sequence[tuple[Conversation, RevisionContent]]) -> None:
@@ -23,6 +40,7 @@ def write_revisions(batch: Sequence[tuple[Conversation, RevisionContent]]) -> No
     for conversation, content in batch:
         for name, value in asdict(content.summary).items():
             setattr(conversation, name, value)
+        conversation.names = names_of(conversation.title, conversation.native_id)
         conversation.revision += 1
         conversation.is_gone = False
         conversation.verdict = ""
@@ -42,39 +60,156 @@ def write_revisions(batch: Sequence[tuple[Conversation, RevisionContent]]) -> No
         ],
         batch_size=500,
     )
-    rows: list[tuple[Any, ...]] = []
-    payloads: dict[str, bytes] = {}
+    rows = NewRows(Tables())
     for conversation, content in batch:
-        payloads |= content.payloads
-        own = (conversation.pk, conversation.revision, None)
-        open_rows = {} if conversation.revision == 1 else _open_rows(conversation)
-        for row in content.rows:
-            key, _, storage, payload, key_bytes = row[:5]
-            same = open_rows.get(_identity(key, storage, payload, key_bytes)) if open_rows else None
-            if same:
-                same.pop()
+        rows.add(conversation.pk, conversation.revision, content)
+    rows.write()
+
+
+def names_of(title: str, native_id: str) -> str:
+    """By what a conversation is searched for; the characters between them are in neither."""
+    return folded(title) + END.decode() + folded(native_id)
+
+
+@dataclass(slots=True)
+class NewRows:
+    """What revisions add to the tables, collected so that few statements write it."""
+
+    tables: Tables
+    _payloads: dict[str, bytes] = field(default_factory=dict)
+    _records: list[tuple[Any, ...]] = field(default_factory=list)
+    _chunks: list[tuple[Any, ...]] = field(default_factory=list)
+    _texts: list[tuple[Any, ...]] = field(default_factory=list)
+    _bytes: int = 0
+
+    def add(self, conversation: int, revision: int, content: RevisionContent) -> None:
+        """The rows of one revision, which is later than all that the database has of its conversation."""
+        parts = self._add_records(conversation, revision, content.records)
+        self.add_chunks(conversation, revision, content, parts)
+
+    def add_chunks(self, conversation: int, revision: int, content: RevisionContent, parts: list[list[Piece]]) -> None:
+        """`parts` are the pieces of each record as they are kept."""
+        own = (conversation, revision, None)
+        open_rows = {} if revision == 1 else self._open_chunks(conversation)
+        places = payload_places(content.chunks, parts)
+        for place, payload in zip(content.chunks, places, strict=True):
+            row = place.columns + payload
+            if open_rows.pop(row, None) is None:
+                self._chunks.append(row + own)
+        _close(self.tables.chunk_row, open_rows.values(), revision)
+        kept = [] if revision == 1 else self._open_texts(conversation)
+        texts = pieces(content.words, kept, END) if kept and content.words else content.word_pieces
+        for piece in texts:
+            if piece.row is None:
+                data = content.words[piece.start : piece.start + piece.size]
+                self._texts.append((piece.position, data.count(END), piece.size, piece.digest, False, data.decode(), *own))
+                self._bytes += piece.size
+        _close(self.tables.search_text, {row.pk for row in kept} - {piece.row for piece in texts}, revision)
+        if self._bytes >= _BYTES_AT_ONCE:
+            self.write()
+
+    def _add_records(self, conversation: int, revision: int, records: Sequence[RecordContent]) -> list[list[Piece]]:
+        open_rows = [] if revision == 1 else self._open_records(conversation)
+        files, others = _files(open_rows), _by_identity(open_rows)
+        used: set[int | None] = set()
+        last: dict[tuple[str, bytes | None], int] = {}
+        parts: list[list[Piece]] = []
+        for record in records:
+            identity = (record.key, record.key_bytes)
+            if record.storage == FILE:
+                parts.append(_after(last[identity], record.pieces) if identity in last else _with_storages(record, files.pop(identity, {})))
+                last[identity] = parts[-1][-1].position
             else:
-                rows.append(row + own)
-        closed = [pk for row_ids in open_rows.values() for pk in row_ids]
-        for start in range(0, len(closed), BATCH):
-            Record.objects.filter(pk__in=closed[start : start + BATCH]).update(until=conversation.revision - 1)
-    insert(
-        Payload,
-        ("digest", "data", "gzipped", "size"),
-        ((name, data, False, len(data)) for name, data in payloads.items()),
-        ignore_known=True,
-    )
-    insert(Record, _RECORD_FIELDS, rows)
+                same = others.get((*identity, record.storage, record.pieces[0].digest))
+                row = same.pop() if same else None
+                parts.append([replace(piece, row=row) for piece in record.pieces])
+            for number, piece in enumerate(parts[-1]):
+                if piece.row is None:
+                    storage = record.storage + (GOES_ON if number else "")
+                    self._records.append(
+                        (record.key, piece.position, storage, piece.digest, record.key_bytes, conversation, revision, None)
+                    )
+                    self._payloads[piece.digest] = record.data[piece.start : piece.start + piece.size]
+                    self._bytes += piece.size
+                used.add(piece.row)
+        _close(self.tables.record, {row.pk for row in open_rows} - used, revision)
+        return parts
+
+    def write(self) -> None:
+        payloads = ((name, data, False, len(data)) for name, data in self._payloads.items())
+        insert(self.tables.payload, ("digest", "data", "gzipped", "size"), payloads, ignore_known=True)
+        insert(self.tables.record, _RECORD_FIELDS, self._records)
+        insert(self.tables.chunk_row, _CHUNK_FIELDS, self._chunks)
+        insert(self.tables.search_text, _TEXT_FIELDS, self._texts)
+        self._payloads, self._records, self._chunks, self._texts, self._bytes = {}, [], [], [], 0
+
+    def _open_records(self, conversation: int) -> list["_OpenRow"]:
+        rows = self.tables.record._default_manager.filter(conversation_id=conversation, until__isnull=True).order_by("position", "pk")
+        return [
+            _OpenRow(pk, key, None if exact is None else bytes(exact), storage, position, payload, size)
+            for pk, key, exact, storage, position, payload, size in rows.values_list(
+                "pk", "key", "key_bytes", "storage", "position", "payload_id", "payload__size"
+            )
+        ]
+
+    def _open_chunks(self, conversation: int) -> dict[tuple[Any, ...], int]:
+        rows = self.tables.chunk_row._default_manager.filter(conversation_id=conversation, until__isnull=True).order_by()
+        return {row[:-1]: row[-1] for row in rows.values_list(*COLUMNS, "payload", "start", "size", "pk")}
+
+    def _open_texts(self, conversation: int) -> list[Kept]:
+        rows = self.tables.search_text._default_manager.filter(conversation_id=conversation, until__isnull=True)
+        return [Kept(*row) for row in rows.order_by("position").values_list("pk", "position", "digest", "size")]
 
 
-def _open_rows(conversation: Conversation) -> dict[tuple[Any, ...], list[int]]:
-    """Open rows of the conversation by what distinguishes them. Not by position: one new row would move all those after it."""
-    rows = conversation.records.filter(until__isnull=True)
-    open_rows: dict[tuple[Any, ...], list[int]] = {}
-    for key, storage, payload, key_bytes, pk in rows.values_list("key", "storage", "payload_id", "key_bytes", "pk"):
-        open_rows.setdefault(_identity(key, storage, payload, key_bytes), []).append(pk)
-    return open_rows
+@dataclass(frozen=True, slots=True)
+class _OpenRow:
+    pk: int
+    key: str
+    key_bytes: bytes | None
+    storage: str
+    position: int
+    digest: str
+    size: int
 
 
-def _identity(key: str, storage: str, payload: str, key_bytes: bytes | memoryview | None) -> tuple[Any, ...]:
-    return key, storage, payload, None if key_bytes is None else bytes(key_bytes)
+def _files(rows: Sequence[_OpenRow]) -> dict[tuple[str, bytes | None], dict[int, _OpenRow]]:
+    """The pieces of each file in order, by their row. Where two records have one key, nobody can say which of them went on: none."""
+    files: dict[tuple[str, bytes | None], dict[int, _OpenRow]] = {}
+    doubled: set[tuple[str, bytes | None]] = set()
+    for row in rows:
+        key = (row.key, row.key_bytes)
+        if row.storage == FILE and key in files:
+            doubled.add(key)
+        if row.storage in (FILE, FILE + GOES_ON):
+            files.setdefault(key, {})[row.pk] = row
+    return {key: parts for key, parts in files.items() if key not in doubled}
+
+
+def _by_identity(rows: Sequence[_OpenRow]) -> dict[tuple[Any, ...], list[int]]:
+    """Rows that are no files by what distinguishes them. Not by position: one new row would move all those after it."""
+    others: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        others.setdefault((row.key, row.key_bytes, row.storage, row.digest), []).append(row.pk)
+    return others
+
+
+def _with_storages(record: RecordContent, old: dict[int, _OpenRow]) -> list[Piece]:
+    """The pieces of a file, with the rows that are kept. The row that begins a file says so, and no other does."""
+    if not old:
+        return record.pieces
+    parts = pieces(record.data, [Kept(row.pk, row.position, row.digest, row.size) for row in old.values()])
+    return [
+        piece if piece.row is None or (old[piece.row].storage == FILE) == (number == 0) else replace(piece, row=None)
+        for number, piece in enumerate(parts)
+    ]
+
+
+def _after(last: int, parts: Sequence[Piece]) -> list[Piece]:
+    """The pieces of a second record of one key follow those of the first."""
+    return [replace(piece, position=last + piece.position) for piece in parts]
+
+
+def _close(table: type[Model], rows: Iterable[int], revision: int) -> None:
+    closed = list(rows)
+    for start in range(0, len(closed), BATCH):
+        table._default_manager.filter(pk__in=closed[start : start + BATCH]).update(until=revision - 1)

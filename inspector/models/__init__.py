@@ -1,7 +1,7 @@
 """What Inspector keeps in its own database."""
 
 from inspector.models.analysis import AnalysisBlock, AnalysisFinding, StoredAnalysis
-from inspector.models.conversation import Conversation, Finding, Payload, Record, Revision
+from inspector.models.conversation import ChunkRow, Conversation, Finding, Payload, Record, Revision, SearchText
 from inspector.models.repair import AuditEntry, Repair, RepairChange
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
@@ -11,6 +11,7 @@ __all__ = [
     "AnalysisBlock",
     "AnalysisFinding",
     "AuditEntry",
+    "ChunkRow",
     "Conversation",
     "Finding",
     "Payload",
@@ -18,6 +19,7 @@ __all__ = [
     "Repair",
     "RepairChange",
     "Revision",
+    "SearchText",
     "Source",
     "StoredAnalysis",
     "Stream",

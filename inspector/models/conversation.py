@@ -31,6 +31,8 @@ class Conversation(models.Model):
     title = models.TextField(blank=True)
     model = models.TextField(blank=True)
     status = models.CharField(max_length=20, blank=True)
+    names = models.TextField(blank=True)
+    """Title and native id as a search looks through them (`inspector.presentation.visible.folded`)."""
     last_activity = models.BigIntegerField(null=True)
     revision = models.PositiveIntegerField(default=0)
     is_gone = models.BooleanField(default=False)
@@ -89,25 +91,34 @@ class Revision(models.Model):
         return f"{self.conversation} revision {self.number}"
 
 
-class Record(models.Model):
-    """One stored record, valid from revision `since` to `until` (None: still). The chunk columns are empty on fact records."""
+class _OfRevisions(models.Model):
+    """A row that is valid from revision `since` to `until` (None: still)."""
+
+    since = models.PositiveIntegerField()
+    until = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        abstract = True
+
+    @staticmethod
+    def at(revision: int) -> Q:
+        return Q(since__lte=revision) & (Q(until__isnull=True) | Q(until__gte=revision))
+
+
+GOES_ON = "+"
+"""Ends the storage class of a row that goes on with the record before it: a file is kept in pieces (see `inspector.text.pieces`)."""
+
+
+class Record(_OfRevisions):
+    """One stored record, or a piece of a file: what a file grows by is a row of its own, and the rest of it stays."""
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="records")
     key = models.TextField()
     key_bytes = models.BinaryField(null=True)
     """Only where the key does not survive as text."""
-    position = models.PositiveIntegerField()
+    position = models.BigIntegerField()
     storage = models.CharField(max_length=10, default="text")
     payload = models.ForeignKey(Payload, on_delete=models.PROTECT, db_constraint=False)
-    since = models.PositiveIntegerField()
-    until = models.PositiveIntegerField(null=True)
-    seq = models.BigIntegerField(null=True)
-    msg_idx = models.BigIntegerField(null=True)
-    chunk_idx = models.BigIntegerField(null=True)
-    role = models.CharField(max_length=20, blank=True)
-    kind = models.CharField(max_length=20, blank=True)
-    text = models.TextField(blank=True)
-    """The first part of its words, with escapes, for search."""
 
     class Meta:
         ordering = ("position", "id")
@@ -116,9 +127,58 @@ class Record(models.Model):
     def __str__(self) -> str:
         return self.key
 
-    @staticmethod
-    def at(revision: int) -> Q:
-        return Q(since__lte=revision) & (Q(until__isnull=True) | Q(until__gte=revision))
+
+class ChunkRow(_OfRevisions):
+    """Where a chunk of a conversation is and what it is; its words are in SearchText, its bytes in a payload."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="chunk_rows", db_index=False)
+    position = models.PositiveIntegerField()
+    """Its place among the chunks of the revision, from 0."""
+    seq = models.BigIntegerField(null=True)
+    msg_idx = models.BigIntegerField(null=True)
+    chunk_idx = models.BigIntegerField(null=True)
+    role = models.CharField(max_length=20, blank=True)
+    kind = models.CharField(max_length=20, blank=True)
+    key = models.TextField()
+    at_time = models.BigIntegerField(null=True)
+    """Epoch milliseconds."""
+    payload = models.CharField(max_length=64, blank=True)
+    """Digest of the payload that has its raw bytes; "" where they are no part of one."""
+    start = models.BigIntegerField(default=0)
+    size = models.BigIntegerField(default=0)
+    check_sum = models.BigIntegerField()
+    """CRC-32 of its words: what is parsed from its bytes alone must have it (`inspector.models.single_chunk`)."""
+
+    class Meta:
+        ordering = ("position", "id")
+        indexes = [
+            models.Index(fields=("conversation", "position"), name="chunk_by_position"),
+            models.Index(fields=("conversation", "seq"), name="chunk_by_seq"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class SearchText(_OfRevisions):
+    """The searchable words of chunks that follow each other (`inspector.models.searching`)."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="search_texts")
+    position = models.BigIntegerField()
+    """Orders the rows of a revision, with gaps."""
+    count = models.PositiveIntegerField()
+    """Chunks in it."""
+    size = models.BigIntegerField()
+    digest = models.CharField(max_length=64)
+    is_indexed = models.BooleanField(default=False)
+    text = models.TextField()
+
+    class Meta:
+        ordering = ("position", "id")
+        indexes = [models.Index(fields=("id",), name="text_to_index", condition=Q(is_indexed=False))]
+
+    def __str__(self) -> str:
+        return f"{self.count} chunks of {self.conversation_id}"
 
 
 class Finding(models.Model):

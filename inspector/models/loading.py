@@ -5,13 +5,15 @@ from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 
+from django.db.models import Model
+
 from inspector import bundle
 from inspector.conversation import model
 from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Fact
 from inspector.models import cached
 from inspector.models.cached import MEGABYTE, bounded_cache
-from inspector.models.conversation import Conversation, Payload, Record, Revision
+from inspector.models.conversation import GOES_ON, Conversation, Payload, Record, Revision
 from inspector.models.identity import indexed
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamPart
@@ -48,17 +50,7 @@ def _size_of_stored(stored: Stored) -> int:
 @bounded_cache(96 * MEGABYTE, _size_of_stored)
 def _stored(conversation_id: int, format_name: str, number: int) -> Stored:
     revision = Revision.objects.get(conversation_id=conversation_id, number=number)
-    # As plain values, for two model objects a row take longer than the reading; and in no order, for SQLite would copy every payload to sort them.
-    rows = Record.objects.filter(Record.at(number), conversation_id=conversation_id).order_by()
-    values = rows.values_list("key", "key_bytes", "position", "pk", "storage", "payload__data").iterator(chunk_size=2000)
-    plain_rows = [
-        ((name.encode("utf-8", "surrogateescape") if exact is None else bytes(exact), position, pk), storage, bytes(data))
-        for name, exact, position, pk, storage, data in values
-    ]
-    # Rows that stayed keep the position that they had when they came: the order is the store's own, by the bytes of the key.
-    plain_rows.sort(key=itemgetter(0))
-    records = [StoredRecord(place[0].decode("utf-8", "surrogateescape"), Cell(data, storage)) for place, storage, data in plain_rows]
-    del plain_rows
+    records = read_records(Record, conversation_id, number)
     known_id = Conversation.objects.values_list("native_id", flat=True).get(pk=conversation_id)
     # Without records: only the index of its store names it.
     result = next(format_named(format_name).read(records), None) or Stored(model.Conversation(known_id, format_name, ()), ())
@@ -67,6 +59,31 @@ def _stored(conversation_id: int, format_name: str, number: int) -> Stored:
     own_id = result.conversation.native_id
     native_id = known_id if known_id.startswith(f"{own_id} ") and known_id.endswith(".jsonl") else own_id
     return Stored(replace(result.conversation, native_id=native_id, facts=facts), tuple(records))
+
+
+def read_records(table: type[Model], conversation_id: int, number: int) -> list[StoredRecord]:
+    """The records of a revision in the store's order; `table` is Record, as it is today or at a migration."""
+    # As plain values, for two model objects a row take longer than the reading; and in no order, for SQLite would copy every payload to sort them.
+    rows = table._default_manager.filter(Record.at(number), conversation_id=conversation_id).order_by()
+    values = rows.values_list("key", "key_bytes", "position", "pk", "storage", "payload__data").iterator(chunk_size=2000)
+    plain_rows = [
+        ((name.encode("utf-8", "surrogateescape") if exact is None else bytes(exact), position, pk), storage, bytes(data))
+        for name, exact, position, pk, storage, data in values
+    ]
+    # Rows that stayed keep the position that they had when they came: the order is the store's own, by the bytes of the key.
+    plain_rows.sort(key=itemgetter(0))
+    records: list[StoredRecord] = []
+    at = 0
+    while at < len(plain_rows):
+        (key, *_), storage, data = plain_rows[at]
+        stop = at + 1
+        while stop < len(plain_rows) and plain_rows[stop][1].endswith(GOES_ON):
+            stop += 1
+        if stop > at + 1:
+            data = b"".join([row[2] for row in plain_rows[at:stop]])
+        records.append(StoredRecord(key.decode("utf-8", "surrogateescape"), Cell(data, storage)))
+        at = stop
+    return records
 
 
 def trace(conversation: Conversation, native_id: str) -> traces.Trace | None:

@@ -33,7 +33,7 @@ def one_snapshot() -> Iterator[None]:
     Without it a page that counts and then lists may show two moments, or fail on what the first query did not see.
     Inside another transaction it is a part of that one.
     """
-    if connection.in_atomic_block or _is_in_memory():
+    if connection.in_atomic_block or is_in_memory():
         yield
     elif connection.vendor == "sqlite":
         with _sqlite_snapshot():
@@ -45,7 +45,7 @@ def one_snapshot() -> Iterator[None]:
             yield
 
 
-def _is_in_memory() -> bool:
+def is_in_memory() -> bool:
     """Without a file there is no WAL: a reader would lock writers out, and threads share the one connection."""
     return connection.vendor == "sqlite" and bool(connection.is_in_memory_db())  # type: ignore[attr-defined]
 

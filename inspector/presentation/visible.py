@@ -12,6 +12,11 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(_escape, text)
 
 
+def folded(text: str) -> str:
+    """`text` as a search compares it: visible, and without case. Texts that are put together fold to their folded parts put together."""
+    return visible(text).casefold()
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

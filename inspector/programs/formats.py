@@ -92,6 +92,8 @@ class InRows(Protocol):
     rows: tuple[RowTable, ...]
 
 
+FILE = "file"
+"""Storage class of a record that is a whole file."""
 ROW = "row"
 """Storage class of a record that is a row of a database server: a JSON object, each column's text as the server prints it, or null."""
 

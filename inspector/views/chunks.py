@@ -7,7 +7,8 @@ from django.shortcuts import get_object_or_404
 
 from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Revision, loading
+from inspector.models import Conversation, Revision
+from inspector.models.single_chunk import single_chunk
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 from inspector.views import facts
@@ -65,9 +66,9 @@ def chunk_raw(request: OperatorRequest, oid: str, position: int) -> HttpResponse
 def _chunk(request: OperatorRequest, oid: str, position: int) -> tuple[Conversation, Chunk]:
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     try:
-        chunks = loading.stored(row, choice_of(request, row).revision).conversation.chunks
+        chunk = single_chunk(row, position, choice_of(request, row).revision)
     except Revision.DoesNotExist:
         raise Http404("There is no such revision of this conversation.") from None
-    if position >= len(chunks):
+    if chunk is None:
         raise Http404("The conversation has no such chunk.")
-    return row, chunks[position]
+    return row, chunk

@@ -1,17 +1,15 @@
 """The list of conversations: filters in the address, pages of fifty, and every limit is shown."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
-from django.db.models.functions import Length
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Finding, Record, Source
-from inspector.presentation.conversation.revision_content import RECORD_TEXT_KEPT, TEXT_KEPT
+from inspector.models import Conversation, Finding, Source, searching
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
@@ -21,7 +19,6 @@ from inspector.views.pages import as_json, page
 
 PER_PAGE = 50
 BADGES = 6
-IN_PART_SHOWN = 10
 
 DAMAGED = Q(worst__in=("error", "warning")) | Q(refused=True)
 STATES: dict[str, tuple[str, Q]] = {
@@ -99,15 +96,8 @@ class ConversationListPage:
     sources: tuple[tuple[str, str], ...]
     crashes: tuple[Crash, ...]
     crash_total: int
-    in_part: tuple[Conversation, ...]
-    """The first of those, not found, whose text the search looks at in part only."""
-    in_part_total: int
-    text_kept: int = TEXT_KEPT
-    record_text_kept: int = RECORD_TEXT_KEPT
-
-    @property
-    def in_part_more(self) -> int:
-        return self.in_part_total - len(self.in_part)
+    no_index: str
+    """Why a search is slow; "" where it is not, or where nothing is searched for."""
 
 
 def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
@@ -132,24 +122,16 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Convers
         .order_by("rank", "-silent", "code")
     ):
         badges.setdefault(row["conversation_id"], []).append(Badge(row["code"], row["rule"], row["severity"], row["silent"], row["n"]))
-    matching = (
-        dict(_records_with(q).filter(conversation_id__in=ids).values_list("conversation_id").annotate(Count("pk")).order_by()) if q else {}
-    )
+    matching = searching.counts(q, ids) if q else {}
     return tuple(
         ConversationRow(row, tuple(badges.get(row.pk, ())[:BADGES]), max(0, len(badges.get(row.pk, ())) - BADGES), matching.get(row.pk, 0))
         for row in conversations
     )
 
 
-def _records_with(q: str) -> QuerySet[Record]:
-    """Chunks of the newest revisions with `q` in the part of their text that is kept for search."""
-    return Record.objects.filter(until__isnull=True, text__icontains=q)
-
-
 def _filters(request: OperatorRequest) -> Filters:
     get = request.GET
     state = get.get("state", "")
-    # Stored text is kept with its hidden characters escaped, so the search has to be escaped alike.
     q = visible(get.get("q", "").strip())[:500]
     rule, source = visible(get.get("rule", "").upper())[:12], visible(get.get("source", ""))[:12]
     return Filters(q, rule, source, state if state in STATES else "", get.get("gone") == "1")
@@ -159,8 +141,7 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
     """Conversations that the filters let through, gone ones included."""
     conversations = Conversation.objects.all()
     if filters.q:
-        named = Q(title__icontains=filters.q) | Q(native_id__icontains=filters.q) | Q(oid__startswith=filters.q.lower())
-        conversations = conversations.filter(named | Q(pk__in=_records_with(filters.q).values("conversation_id")))
+        conversations = conversations.filter(searching.conversations_with(filters.q))
     if filters.rule:
         conversations = conversations.filter(pk__in=Finding.objects.filter(code=filters.rule, is_open=True).values("conversation_id"))
     if filters.source:
@@ -168,21 +149,10 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
     return conversations.filter(STATES[filters.state][1]) if filters.state else conversations
 
 
-def _searched_partially(filters: Filters, matching: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    """Of those that the other filters let through and that the search did not find, all with a text that may go on after what is kept of it.
-
-    A chunk alone in its record was cut where so much of it is kept. Of a record with many, as a session file, this is unknown: it counts.
-    """
-    long = Record.objects.filter(until__isnull=True).annotate(length=Length("text")).filter(length__gte=TEXT_KEPT)
-    others = chosen(replace(filters, q="")).filter(is_gone=filters.gone, pk__in=long.values("conversation_id"))
-    return others.exclude(pk__in=matching.values("pk"))
-
-
 def _page(request: OperatorRequest) -> ConversationListPage:
+    searching.index_in_background()
     filters = _filters(request)
     conversations = chosen(filters)
-    in_part = _searched_partially(filters, conversations) if filters.q else Conversation.objects.none()
-    in_part_shown = tuple(newest_first(in_part)[:IN_PART_SHOWN])
     crashes, crash_total = ((), 0) if filters.any else newest_crashes()
     here = Paginator(newest_first(conversations.filter(is_gone=filters.gone)), PER_PAGE).get_page(request.GET.get("page"))
     return ConversationListPage(
@@ -196,8 +166,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
         sources=tuple((source.oid, source.name) for source in Source.objects.filter(is_trace=False)),
         crashes=crashes,
         crash_total=crash_total,
-        in_part=in_part_shown,
-        in_part_total=len(in_part_shown) if len(in_part_shown) < IN_PART_SHOWN else in_part.count(),
+        no_index=searching.no_index() if filters.q else "",
     )
 
 
@@ -224,7 +193,7 @@ def conversation_list_json(request: OperatorRequest) -> HttpResponse:
     content = _page(request)
     return as_json(
         {
-            **json_fields(content, "total gone page=here.number pages=here.paginator.num_pages searched_in_part=in_part_total"),
+            **json_fields(content, "total gone page=here.number pages=here.paginator.num_pages"),
             "conversations": [row_report(row) for row in content.rows],
         }
     )

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from inspector.conversation.model import Kind
-from inspector.models import Record, loading
+from inspector.models import ChunkRow, Record, loading
 from tests.actions.building import again, bring, chunk_key, imported, merged, put, row, run
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +47,9 @@ def test_an_unreadable_row_is_seen_with_its_reason_and_its_bytes(tmp_path: Path,
     chunk = loading.stored(conversation).conversation.chunks[4]
     assert chunk.kind is Kind.UNREADABLE and reason in chunk.reason and chunk.raw == value
     record = Record.objects.get(conversation=conversation, key=chunk_key(5))
-    assert record.kind == "unreadable" and bytes(record.payload.data) == value
+    row = ChunkRow.objects.get(conversation=conversation, key=chunk_key(5))
+    assert row.kind == "unreadable" and (row.payload, row.size) == (record.payload_id if value else "", len(value))
+    assert bytes(record.payload.data) == value
     page = client.get(f"/conversations/{conversation.oid}/")
     assert page.status_code == 200 and len(page.content) < 200_000
     assert reason in page.content.decode().replace("&quot;", '"')
@@ -85,7 +87,8 @@ def test_a_readable_row_of_hostile_values_is_read_exactly(tmp_path: Path, client
     chunk = loading.stored(conversation).conversation.chunks[4]
     assert (chunk.kind, chunk.text, chunk.msg_idx, chunk.raw) == (Kind.TEXT, text, msg_idx, value)
     record = Record.objects.get(conversation=conversation, key=chunk_key(5))
-    assert record.msg_idx == (msg_idx if msg_idx < 2**63 else None) and bytes(record.payload.data) == value
+    row = ChunkRow.objects.get(conversation=conversation, key=chunk_key(5))
+    assert row.msg_idx == (msg_idx if msg_idx < 2**63 else None) and bytes(record.payload.data) == value
     for path in ("/", ".json", ".md", "/chunks/4/", "/prompt/", "/prompt.json"):
         assert client.get(f"/conversations/{conversation.oid}{path}").status_code == 200, path
 

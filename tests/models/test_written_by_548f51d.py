@@ -90,3 +90,38 @@ def test_its_links_lead_where_they_did_and_its_repairs_are_verified_and_undone(d
     ]
     assert len(_repairs(database, "undone")) == 9
     assert len(list(FOLDER.glob("demo/pi/*/*.jsonl"))) == 2  # The new session is gone again.
+
+
+COMPARE = """
+import json
+from inspector.models import ChunkRow, Conversation, Revision, SearchText, loading
+from inspector.models.searching import conversations_with
+from inspector.planning.preview import digest
+different, revisions, chunks = [], 0, 0
+for row in Conversation.objects.select_related("source"):
+    for revision in Revision.objects.filter(conversation=row):
+        stored = loading.stored(row, revision.number)
+        rows = ChunkRow.objects.filter(ChunkRow.at(revision.number), conversation=row).order_by("position")
+        texts = SearchText.objects.filter(SearchText.at(revision.number), conversation=row)
+        own = [(chunk.seq, chunk.msg_idx, chunk.chunk_idx, chunk.kind) for chunk in stored.conversation.chunks]
+        revisions, chunks = revisions + 1, chunks + len(own)
+        if (
+            digest(stored) != revision.digest
+            or list(rows.values_list("seq", "msg_idx", "chunk_idx", "kind")) != own
+            or sum(texts.values_list("count", flat=True)) != len(own)
+            or not Conversation.objects.filter(conversations_with(row.title.upper()), pk=row.pk).exists()
+        ):
+            different.append([row.oid, revision.number])
+print(json.dumps([different, revisions, chunks]))
+"""
+
+
+@pytest.mark.slow
+def test_its_revisions_load_byte_for_byte_and_have_rows_for_their_chunks(database: Path) -> None:
+    assert run_in_process(database, "migrate").status == 0
+    ran = subprocess.run(
+        [sys.executable, str(settings.BASE_DIR / "manage.py"), "shell", "-v", "0", "-c", COMPARE],
+        capture_output=True, text=True, timeout=600, env={**os.environ, "INSPECTOR_DATABASE_URL": f"sqlite:///{database}"},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == [[], 31, 352]

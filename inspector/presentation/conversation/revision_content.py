@@ -1,20 +1,24 @@
 """A conversation as it was read, as the plain values of which its rows are made: any process can do it, and nothing here reads or writes a database."""
 
 import hashlib
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from inspector.conversation.model import Chunk, Conversation
 from inspector.planning.preview import digest
 from inspector.presentation.conversation.row_words import arguments
-from inspector.presentation.visible import visible
-from inspector.programs.formats import Stored
+from inspector.presentation.visible import folded, visible
+from inspector.programs.formats import FILE, Stored
+from inspector.text.pieces import Piece, pieces
 from inspector.traces.log_record import LATEST
 
-TEXT_KEPT = 2000
-RECORD_TEXT_KEPT = 200_000
-"""Characters of one record, which may be a whole file, that a search looks through."""
+END = b"\x1f"
+"""Ends the words of a chunk: `folded` leaves no such character in words, and none in what is searched for."""
+_SEARCHES = 64
+"""So many chunks of a record may have bytes that are not where the chunk before them says; then the record is not searched for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +33,57 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionContent:
-    """`rows` are those of Record in the order of its records: (key, position, storage, payload, key_bytes, seq, msg_idx, chunk_idx, role, kind, text).
+class RecordContent:
+    """One record: its key as text, and as bytes where it does not survive as that; `pieces` are those of a value that was not kept before."""
 
-    `payloads` are the bytes by their digest. `shared_facts` are those that are in none of the conversation's own records.
+    key: str
+    key_bytes: bytes | None
+    storage: str
+    data: bytes
+    pieces: list[Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """What ChunkRow has of a chunk (`columns` in the order of COLUMNS), and where its raw bytes are: `size` from `start` of the record `record`, -1 for none."""
+
+    columns: tuple[Any, ...]
+    record: int
+    start: int
+    size: int
+
+
+COLUMNS = ("position", "seq", "msg_idx", "chunk_idx", "role", "kind", "key", "at_time", "check_sum")
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionContent:
+    """`words` are the searchable words of all chunks, folded, in UTF-8, with END after each; `word_pieces` their pieces where none were kept before.
+
+    `shared_facts` are those that are in none of the conversation's own records.
     """
 
     native_id: str
     digest: str
     summary: Summary
     shared_facts: dict[str, str | None]
-    rows: list[tuple[Any, ...]]
-    payloads: dict[str, bytes]
+    records: list[RecordContent]
+    chunks: list[ChunkPlace]
+    words: bytes
+    word_pieces: list[Piece]
 
 
 def revision_content(stored: Stored) -> RevisionContent:
-    names = [hashlib.sha256(record.value.data).hexdigest() for record in stored.records]
+    words = b"".join(folded(searchable(chunk)).encode() + END for chunk in stored.conversation.chunks)
     return RevisionContent(
         native_id=stored.conversation.native_id,
         digest=digest(stored),
         summary=_summary(stored.conversation),
         shared_facts=shared_facts(stored),
-        rows=_rows(stored, names),
-        payloads=dict(zip(names, (record.value.data for record in stored.records), strict=True)),
+        records=_records(stored),
+        chunks=_chunks(stored),
+        words=words,
+        word_pieces=pieces(words, (), END) if words else [],
     )
 
 
@@ -72,31 +104,69 @@ def _summary(content: Conversation) -> Summary:
     )
 
 
-def _rows(stored: Stored, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = []
-    chunks = _by_record(stored)
-    for position, (record, name) in enumerate(zip(stored.records, names, strict=True)):
-        key = visible(record.key)
+def _records(stored: Stored) -> list[RecordContent]:
+    records: list[RecordContent] = []
+    for position, record in enumerate(stored.records):
+        key, data = visible(record.key), record.value.data
         exact = None if key == record.key else record.key.encode("utf-8", "surrogateescape")
-        own_chunks = chunks.get(record.key)
-        columns: tuple[Any, ...] = (None, None, None, "", "", "")
-        if own_chunks:
-            chunk, text = own_chunks[0], "\n".join(visible(searchable(block)[:TEXT_KEPT]) for block in own_chunks)[:RECORD_TEXT_KEPT]
-            numbers = map(_column, (chunk.seq, chunk.msg_idx, chunk.chunk_idx))
-            columns = (*numbers, visible(chunk.role)[:20], chunk.kind.value, text)
-        rows.append((key, position, record.value.type, name, exact, *columns))
-    return rows
+        is_file = record.value.type == FILE
+        parts = pieces(data, ()) if is_file else [Piece(position, hashlib.sha256(data).hexdigest(), 0, len(data))]
+        records.append(RecordContent(key, exact, record.value.type, data, parts))
+    return records
 
 
-def _by_record(stored: Stored) -> dict[str, list[Chunk]]:
-    """The chunks of each record: one in Dispatch's stores, the blocks of a message or of a whole file elsewhere."""
-    records = {record.key for record in stored.records}
-    alone = next(iter(records)) if len(records) == 1 else ""
-    chunks_of: dict[str, list[Chunk]] = {}
-    for chunk in stored.conversation.chunks:
-        key = chunk.key if chunk.key in records else chunk.key.rpartition("#")[0]
-        chunks_of.setdefault(key if key in records else alone, []).append(chunk)
-    return chunks_of
+def _chunks(stored: Stored) -> list[ChunkPlace]:
+    numbers = {record.key: number for number, record in enumerate(stored.records)}
+    search = [_Search(record.value.data) for record in stored.records]
+    # A chunk is named by its record: it has the record's key, or that and the number of a block. Of one record only, by anything.
+    alone = 0 if len(stored.records) == 1 else -1
+    places: list[ChunkPlace] = []
+    for position, chunk in enumerate(stored.conversation.chunks):
+        number = numbers.get(chunk.key, -1)
+        if number < 0:
+            number = numbers.get(chunk.key.rpartition("#")[0], alone)
+        start = search[number].start(chunk.raw) if number >= 0 else -1
+        columns = (
+            *(position, _column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx)),
+            *(visible(chunk.role)[:20], chunk.kind.value, visible(chunk.key), _column(chunk.at), check_sum(chunk)),
+        )
+        places.append(ChunkPlace(columns, number if start >= 0 else -1, max(start, 0), len(chunk.raw) if start >= 0 else 0))
+    return places
+
+
+class _Search:
+    """Finds the bytes of chunks in their record, line after line."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._raw = b""
+        self._start = self._stop = self._missed = 0
+
+    def start(self, raw: bytes) -> int:
+        """Where in the record `raw` is; -1 for no such place. Blocks of one line have the same bytes, and not only equal ones."""
+        if raw is self._raw or not raw or self._missed >= _SEARCHES:
+            return self._start if raw and raw is self._raw else -1
+        start = self._data.find(raw, self._stop)
+        if start < 0:
+            self._missed += 1
+            return self._data.find(raw, 0, self._stop)
+        self._raw, self._start, self._stop = raw, start, start + len(raw)
+        return start
+
+
+def check_sum(chunk: Chunk) -> int:
+    """Of what a page says of the chunk alone; numbers and place are not in it, which depend on what is before it."""
+    words = "\x1f".join((chunk.kind, chunk.role, chunk.damage, chunk.reason, str(chunk.is_error), searchable(chunk)))
+    return crc32(words.encode("utf-8", "surrogatepass"))
+
+
+def payload_places(places: list[ChunkPlace], records: list[list[Piece]]) -> Iterator[tuple[str, int, int]]:
+    """(digest, start, size) for each chunk: the piece with its raw bytes and where they are in it, ("", 0, 0) for none. `records` are the pieces of each record."""
+    starts = [[piece.start for piece in parts] for parts in records]
+    for place in places:
+        piece = records[place.record][bisect_right(starts[place.record], place.start) - 1] if place.record >= 0 else None
+        offset = place.start - piece.start if piece else 0
+        yield (piece.digest, offset, place.size) if piece and offset + place.size <= piece.size else ("", 0, 0)
 
 
 def searchable(chunk: Chunk) -> str:

@@ -1,0 +1,199 @@
+"""Search in the words of chunks, with the same answers on every database: a part of the words is found whatever its case (Unicode's full case folding).
+
+What is searched is kept folded, so that no database's own idea of case matters, in rows of some tens of kilobytes. Words of three characters and more are
+looked up in an index of three-character parts: FTS5 on SQLite, pg_trgm on PostgreSQL. It only says in which rows to look; what matches is decided by a
+comparison of the text, also where there is no index or where rows are not in it yet. Those are few: `index_texts` puts them in after an import.
+"""
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice
+
+from django.db import DatabaseError, connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from inspector.models.conversation import Conversation, SearchText
+from inspector.models.transactions import is_in_memory, one_writer
+from inspector.presentation.visible import folded
+
+END = "\x1f"
+"""Between the words of chunks, and in none of them."""
+TABLE = "inspector_search_index"
+INDEX = "inspector_search_trigrams"
+FEW = 2_000
+"""Rows that are compared one by one. A word that is in more of them is in most conversations, and each needs only its first."""
+MOST_IDS = 20_000
+"""Parameters of one query; SQLite takes 32,766."""
+LONGEST_INDEXED = 8_000_000
+"""Bytes of one text; a longer one is compared at each search."""
+BATCH = 100
+WAITING = 200
+"""Rows that may stay out of the index: they are compared in a few milliseconds."""
+
+
+def conversations_with(q: str) -> Q:
+    """The condition for a conversation that has `q` in its title, its id, or the words of its newest revision. `q` is what a person typed."""
+    words = folded(q)
+    named = Q(names__contains=words) | Q(oid__startswith=words)
+    rows = _few(words)
+    if rows is not None:
+        return named | Q(pk__in=rows)
+    with_words = SearchText.objects.filter(conversation=OuterRef("pk"), until__isnull=True, text__contains=words)
+    ids = list(Conversation.objects.filter(Exists(with_words)).order_by().values_list("pk", flat=True)[: MOST_IDS + 1])
+    return named | (Q(pk__in=ids) if len(ids) <= MOST_IDS else Q(Exists(with_words)))
+
+
+def counts(q: str, conversations: Sequence[int]) -> dict[int, int]:
+    """How many chunks of the newest revision of each conversation have `q` in their words; those that have none are left out."""
+    words = folded(q)
+    rows = SearchText.objects.filter(conversation_id__in=conversations, until__isnull=True, text__contains=words).order_by()
+    result: dict[int, int] = {}
+    for conversation, text in rows.values_list("conversation_id", "text").iterator(chunk_size=100):
+        result[conversation] = result.get(conversation, 0) + sum(words in part for part in text.split(END))
+    return result
+
+
+def matching_positions(conversation: Conversation, revision: int, q: str) -> list[int]:
+    """Places, from 0, of the chunks of a revision that have `q` in their words: the name and id of a call, its arguments, and the text."""
+    words = folded(q)
+    rows = SearchText.objects.filter(SearchText.at(revision), conversation=conversation).order_by("position")
+    with_words = set(rows.filter(text__contains=words).values_list("pk", flat=True))
+    positions: list[int] = []
+    first = 0
+    for pk, count in rows.values_list("pk", "count"):
+        if pk in with_words:
+            parts = SearchText.objects.values_list("text", flat=True).get(pk=pk).split(END)
+            # After the last chunk there is an END too, and no chunk.
+            positions += [first + number for number, part in enumerate(parts[:count]) if words in part]
+        first += count
+    return positions
+
+
+def _few(words: str) -> list[int] | None:
+    """Conversations with `words`; None where they are in so many texts that each conversation is asked for its first."""
+    texts = SearchText.objects.filter(until__isnull=True).order_by()
+    match = texts.filter(text__contains=words)
+    if connection.vendor == "postgresql":
+        ids = match.filter(is_indexed=True).values_list("conversation_id", flat=True)[:FEW]
+        found_in = list(ids)
+        if len(found_in) == FEW:
+            return None
+    elif len(words) < 3 or not has_index():
+        return None
+    else:
+        candidates = _in_sqlite_index(words)
+        if len(candidates) == FEW:
+            return None
+        found_in = list(match.filter(pk__in=candidates).values_list("conversation_id", flat=True))
+    return list({*found_in, *match.filter(is_indexed=False).values_list("conversation_id", flat=True)})
+
+
+def _in_sqlite_index(words: str) -> list[int]:
+    """Rows that have all three-character parts of `words`."""
+    parts = dict.fromkeys(words[at : at + 3] for at in range(len(words) - 2))
+    quoted = " AND ".join('"' + part.replace('"', '""') + '"' for part in islice(parts, 60))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s LIMIT %s", (quoted, FEW))  # noqa: S608 (names of our own)
+        return [row for (row,) in cursor.fetchall()]
+
+
+NO_INDEX = {
+    "sqlite": "This SQLite has no full-text index for parts of words (FTS5 with the trigram tokenizer, SQLite 3.34), so a search reads all texts.",
+    "postgresql": (
+        "The extension pg_trgm is not there and could not be created, so a search reads all texts: have an administrator run "
+        "CREATE EXTENSION pg_trgm in this database, and Inspector makes the index at the next search."
+    ),
+}
+_CREATE = {
+    "sqlite": (
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {TABLE} USING fts5(text, content='', detail=none, columnsize=0, tokenize='trigram case_sensitive 1')",
+    ),
+    "postgresql": (
+        "CREATE EXTENSION IF NOT EXISTS pg_trgm",
+        f"CREATE INDEX IF NOT EXISTS {INDEX} ON inspector_searchtext USING gin (text gin_trgm_ops) WHERE is_indexed",
+    ),
+}
+_MAY_CREATE = {"sqlite": "SELECT 1", "postgresql": "SELECT 1 FROM pg_extension WHERE extname = 'pg_trgm'"}
+_HAS = {
+    "sqlite": f"SELECT 1 FROM sqlite_master WHERE name = '{TABLE}'",  # noqa: S608 (names of our own)
+    "postgresql": f"SELECT 1 FROM pg_indexes WHERE indexname = '{INDEX}'",  # noqa: S608
+}
+
+
+def no_index() -> str:
+    """Why searches are slow, as a sentence with what to do; "" where there is an index."""
+    return "" if has_index() else NO_INDEX[connection.vendor]
+
+
+def create_index(database: BaseDatabaseWrapper) -> bool:
+    """Makes the index where the database can and the user may. Where not, NO_INDEX says what that means."""
+    try:
+        with transaction.atomic(database.alias), database.cursor() as cursor:
+            for sql in _CREATE[database.vendor]:
+                cursor.execute(sql)
+    except DatabaseError:
+        return False
+    return True
+
+
+def has_index() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_HAS[connection.vendor])
+        return cursor.fetchone() is not None
+
+
+def _can_have_index() -> bool:
+    """Whether it is there, or was made now: an administrator may have created the extension since. Nothing is tried that the server would log as an error."""
+    if has_index():
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute(_MAY_CREATE[connection.vendor])
+        return cursor.fetchone() is not None and create_index(connection)
+
+
+def _waiting() -> QuerySet[SearchText]:
+    return SearchText.objects.filter(is_indexed=False, until__isnull=True, size__lte=LONGEST_INDEXED).order_by("pk")
+
+
+def index_texts() -> int:
+    """Puts all texts that are not in the index into it, and gives their number. Every batch is a transaction of its own, so that other writers wait briefly."""
+    if not _can_have_index():
+        return 0
+    total = 0
+    while done := _index_batch():
+        total += done
+    return total
+
+
+def _index_batch() -> int:
+    with one_writer():
+        batch = list(_waiting().values_list("pk", flat=True)[:BATCH])
+        if batch and connection.vendor == "sqlite":
+            holes = ", ".join(["%s"] * len(batch))
+            with connection.cursor() as cursor:
+                # Only texts: what is gone is looked up in the table, where it is closed.
+                cursor.execute(f"INSERT INTO {TABLE} (rowid, text) SELECT id, text FROM inspector_searchtext WHERE id IN ({holes})", batch)  # noqa: S608
+        # The index of PostgreSQL has the rows that say so.
+        SearchText.objects.filter(pk__in=batch).update(is_indexed=True)
+    return len(batch)
+
+
+_at_work = threading.Lock()
+
+
+def index_in_background() -> None:
+    """Brings the index up to date while pages are answered, where an import left much out of it. One thread at a time; what fails is tried at the next call."""
+    if is_in_memory() or len(_waiting().values_list("pk")[:WAITING]) < WAITING or not _at_work.acquire(blocking=False):
+        return
+
+    def work() -> None:
+        try:
+            with suppress(DatabaseError):
+                index_texts()
+        finally:
+            connection.close()
+            _at_work.release()
+
+    threading.Thread(target=work, name="search index", daemon=True).start()
