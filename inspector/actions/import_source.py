@@ -1,8 +1,8 @@
-"""Loads stores and traces into the models. A source is read to its end before the first row is written, so nothing is half-imported."""
+"""Loads stores, traces and captures into the models. Every target is recognized before the first row is written; conversations are then read and written one after the other."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,47 +15,38 @@ import inspector
 from inspector import bundle
 from inspector.actions import audit, import_streams
 from inspector.actions.examining import examine
+from inspector.actions.import_store import Imported, Report, StoreImport
 from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
-from inspector.actions.revisions import BATCH, write_revisions
+from inspector.actions.problems import Refused
+from inspector.actions.revisions import BATCH
 from inspector.actions.seal_bundle import known_judges
-from inspector.models import Conversation, Payload, Revision, Source, TraceRecord, loading
+from inspector.models import Conversation, Payload, Source, TraceRecord, loading
 from inspector.models.identity import LONGEST, indexed
 from inspector.models.transactions import one_writer
-from inspector.planning.preview import digest
-from inspector.presentation.conversation.revision_content import RevisionContent, revision_content, shared_facts
+from inspector.presentation.conversation import work
 from inspector.presentation.visible import visible
-from inspector.programs.formats import Stored
 from inspector.programs.registry import programs
-from inspector.sources import places, reading, unchanged
+from inspector.sources import places, reach, reading, unchanged, workers
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
+from inspector.sources.opening import TRIES
 from inspector.sources.places import place
-from inspector.sources.problems import SourceProblem
-from inspector.sources.reading import Store, Traces, read
+from inspector.sources.problems import Changing, SourceProblem
+from inspector.sources.reading import Content, Server, Store, Traces, read
+from inspector.sources.stores import native_ids
+from inspector.sources.streaming import OpenStore
+from inspector.sources.workers import WorkerLost, Workers
 from inspector.traces import model as traces
 from inspector.traces.bodies import Body
 
+LEAST_FOR_WORKERS = 8 << 20
+"""Bytes of a store that are worth the start of worker processes."""
+EXAMINED_AT_ONCE = 50
 PROBLEMS_KEPT = 50
 FROM_KEPT = 200
 SEALED_KEPT = 500
 _FIELDS = ("extension_id", "name", "message", "level", "span_id", "parent_span_id", "duration_ms", "status", "turn_id")
-
-
-@dataclass
-class Imported:
-    """What one target brought; `unchanged` counts conversations or streams that are as they were."""
-
-    source: Source
-    conversations: int = 0
-    chunks: int = 0
-    unchanged: int = 0
-    gone: int = 0
-    records: int = 0
-    streams: int = 0
-    problems: int = 0
-    fresh: dict[str, Stored] = field(default_factory=dict)
-    rejudged: dict[str, Stored] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -86,57 +77,119 @@ def import_targets(
     came_from: str | None = None,
     as_traces: Sequence[str] = (),
     only: str = "",
+    report: Report = lambda progress: None,
 ) -> list[Imported]:
-    """Imports every path, or none of them. Captures are tied to nothing. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
+    """Imports every path; none where one cannot be read as anything. Captures are tied to nothing. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
 
-    `came_from` says where the files were copied from; None keeps the previous text. `as_traces` are those of `paths` that must be
-    traces. `only`: of a database server this conversation alone, so that one of many thousands is repaired without the others being read.
-    Raises SourceProblem, UnknownFormat.
+    Conversations are read, judged and written one after the other. An import that ends early leaves those that it wrote, and the next one goes on after them;
+    what a store does not have any more is only known once all of it was read. `came_from` says where the files were copied from; None keeps the previous text.
+    `as_traces` are those of `paths` that must be traces. `only`: of a database server this conversation alone, so that one of many thousands is repaired without
+    the others being read. `report` is called after each conversation. Raises SourceProblem, UnknownFormat, Refused.
     """
     for path in paths:
         refuse_own_database(place(path))
     packages = ("inspector", *(program.package for program in programs()))
     stamps = {path: unchanged.stamp(where, format_name, packages) for path in paths if isinstance(where := place(path), Path)}
-    contents = [
-        # A format that is named is that of the stores: traces are what they are.
-        read(place(path), None) if path in as_traces else _content(place(path), format_name, only, stamps.get(path, ""))
-        for path in paths
-    ]
-    for path, content in zip(paths, contents, strict=True):
-        if path in as_traces and isinstance(content, Store):
-            raise NoTraces(place(path), content.format.name)
-    ready = [import_streams.prepared(content) if isinstance(content, Captures) else content for content in contents]
+    with ExitStack() as stack:
+        contents = [
+            # A format that is named is that of the stores: traces are what they are.
+            read(place(path), None)
+            if path in as_traces
+            else stack.enter_context(_opened(place(path), format_name, only, stamps.get(path, "")))
+            for path in paths
+        ]
+        for path, content in zip(paths, contents, strict=True):
+            if path in as_traces and isinstance(content, Store):
+                raise NoTraces(place(path), content.format.name)
+        ready = [import_streams.prepared(content) if isinstance(content, Captures) else content for content in contents]
+        with one_writer():
+            done = [_begun(content, demo) for content in ready]
+            touched = _attach([imported.source for imported in done])
+        with _workers(contents) as pool:
+            stores = [
+                _import_store(imported, content, only, report, pool)
+                for imported, content in zip(done, ready, strict=True)
+                if isinstance(content, Store | OpenStore | Server)
+            ]
     with one_writer():
-        done = [_imported(content, demo, only) for content in ready]
+        for store in stores:
+            store.imported.gone = store.mark_gone()
+    for imported in done:
+        if not imported.source.is_trace:
+            touched |= _not_judged(imported.source)
+    _examine(touched)
+    with one_writer():
         for path, imported in zip(paths, done, strict=True):
-            if imported.source.stamp != (stamp := "" if imported.source.is_trace else stamps.get(path, "")):
-                imported.source.stamp = stamp
-                imported.source.save(update_fields=["stamp"])
-        if came_from is not None:
-            origin = visible(" ".join(came_from.split()))[:FROM_KEPT]
-            for imported in done:
-                imported.source.came_from = origin
-                imported.source.save(update_fields=["came_from"])
-        touched = _attach([imported.source for imported in done])
-        contents_of = {oid: stored for imported in done for oid, stored in {**imported.rejudged, **imported.fresh}.items()}
-        for imported in done:
-            if not imported.source.is_trace:
-                touched |= set(
-                    imported.source.conversations.filter(is_gone=False)
-                    .filter(Q(verdict="") | ~Q(judged_by=inspector.__version__))
-                    .values_list("pk", flat=True)
-                )
-        ids: dict[int, list[str]] = {}
-        for conversation in Conversation.objects.filter(pk__in=touched).select_related("source").iterator(chunk_size=500):
-            if conversation.source_id not in ids:
-                ids[conversation.source_id] = loading.ids_of(conversation.source)
-            examine(conversation, contents_of.get(conversation.oid), ids[conversation.source_id])
-        for imported in done:
+            imported.source.stamp = "" if imported.source.is_trace else stamps.get(path, "")
+            if came_from is not None:
+                imported.source.came_from = visible(" ".join(came_from.split()))[:FROM_KEPT]
+            imported.source.save(update_fields=["stamp", "came_from"])
             # Captures name their streams as well; the lines of other imports stay as they were.
             counts: dict[str, Any] = {"conversations": imported.conversations, "records": imported.records}
             counts |= {"streams": imported.streams} if imported.source.is_capture else {}
             audit.record(operator, "import", source_path=imported.source.path, **counts)
     return done
+
+
+@contextmanager
+def _workers(contents: Sequence[object]) -> Iterator[Workers]:
+    """As many as there are processors; none where starting them takes as long as the work. Raises Refused where one of them is lost."""
+    size = sum(content.size for content in contents if isinstance(content, OpenStore))
+    try:
+        with Workers(work.answer, workers.processors() if size >= LEAST_FOR_WORKERS else 0) as pool:
+            yield pool
+    except WorkerLost as lost:
+        ended = f"by signal {-lost.code}" if lost.code and lost.code < 0 else f"with status {lost.code}"
+        raise Refused(
+            f"A process that reads conversations was ended {ended}, most often because memory ran out. "
+            "What was imported before stays: free some memory and import again, which goes on after it."
+        ) from None
+
+
+def _import_store(imported: Imported, store: Store | OpenStore | Server, only: str, report: Report, pool: Workers) -> StoreImport:
+    problems = store.problems if isinstance(store, Store | OpenStore) else ()
+    # Next to the conversations, since it takes a sixth of their time; within a limit only this process knows what may be opened.
+    check = pool.submit(work.Check(store.path.resolve())) if isinstance(store, OpenStore) and not reach.is_limited() else None
+    tries_left = TRIES if isinstance(store, OpenStore) else 1
+    with ExitStack() as stack:
+        while True:
+            result = StoreImport(imported, store, only if isinstance(store.path, Dsn) else "", report)
+            try:
+                result.run(pool)
+                break
+            except Changing:
+                # What was written of one state stays; of the next one only what differs is read again.
+                tries_left -= 1
+                if not tries_left or isinstance(store, Server):
+                    raise
+                stack.close()
+                reopened = stack.enter_context(reading.opened(store.path, store.format.name))
+                assert isinstance(reopened, OpenStore)
+                store = reopened
+        if isinstance(store, OpenStore):
+            problems = ((check.result() if check else None) or reading.damage(store.path)) + problems
+    imported.problems = len(problems)
+    imported.source.problems = [asdict(problem) for problem in problems[:PROBLEMS_KEPT]]
+    with one_writer():
+        imported.source.save(update_fields=["problems"])
+    return result
+
+
+def _not_judged(source: Source) -> set[int]:
+    """Conversations of which what is around them is in the database only now: what they were compacted from, or their traces."""
+    present = source.conversations.filter(is_gone=False)
+    return set(present.filter(Q(verdict="") | ~Q(judged_by=inspector.__version__)).values_list("pk", flat=True))
+
+
+def _examine(touched: set[int]) -> None:
+    ids: dict[int, list[str]] = {}
+    pks = sorted(touched)
+    for start in range(0, len(pks), EXAMINED_AT_ONCE):
+        with one_writer():
+            for conversation in Conversation.objects.filter(pk__in=pks[start : start + EXAMINED_AT_ONCE]).select_related("source"):
+                if conversation.source_id not in ids:
+                    ids[conversation.source_id] = loading.ids_of(conversation.source)
+                examine(conversation, ids=ids[conversation.source_id])
 
 
 @dataclass(frozen=True)
@@ -147,28 +200,33 @@ class Unchanged:
     path: Place
 
 
-def _content(where: Place, format_name: str | None, only: str, stamp: str) -> Store | Traces | Captures | Unchanged:
-    """What a place holds, read only where its files, the code and the format that is named are not those of its last import."""
+@contextmanager
+def _opened(where: Place, format_name: str | None, only: str, stamp: str) -> Iterator[Content | OpenStore | Server | Unchanged]:
+    """What a place holds, opened only where its files, the code and the format that is named are not those of its last import."""
     if only and isinstance(where, Dsn):
-        return _one_of(where, format_name, only)
+        yield _one_of(where, format_name, only)
+        return
     source = Source.objects.filter(oid=Source.oid_of(visible(places.real(where))), stamp=stamp).first() if stamp else None
     if (
         source is None
         or source.format == bundle.NAME
         or source.conversations.filter(is_gone=False).exclude(judged_by=inspector.__version__).exists()
     ):
-        return read(where, format_name)
-    return Unchanged(source, where)
+        with reading.opened(where, format_name) as content:
+            yield content
+    else:
+        yield Unchanged(source, where)
 
 
-def _imported(content: Store | Traces | PreparedCaptures | Unchanged, demo: bool, only: str) -> Imported:
+def _begun(content: Store | OpenStore | Server | Traces | PreparedCaptures | Unchanged, demo: bool) -> Imported:
+    """The source of a target; of one without conversations that are to be read, all of it is written."""
     if isinstance(content, Unchanged):
         source = _source(content.path, content.source.format, False, demo)
         source.save()
         present = source.conversations.filter(is_gone=False).aggregate(count=Count("pk"), chunks=Sum("chunk_count"))
         return Imported(source, present["count"], present["chunks"] or 0, present["count"], problems=len(source.problems))
-    if isinstance(content, Store):
-        return _import_store(content, demo, only)
+    if isinstance(content, Store | OpenStore | Server):
+        return _begun_store(content, demo)
     if isinstance(content, Traces):
         return _import_traces(content, demo)
     source = _source(content.captures.path, content.captures.kind, True, demo)
@@ -203,47 +261,37 @@ def _source(path: Place, format_name: str, is_trace: bool, demo: bool) -> Source
     return source
 
 
-def _import_store(store: Store, demo: bool, only: str = "") -> Imported:
+def _begun_store(store: Store | OpenStore | Server, demo: bool) -> Imported:
     source = _source(store.path, store.format.name, False, demo)
-    if store.origin:
-        _say_origin(source, store.origin)
+    origin = store.origin if isinstance(store, Store) else None
+    if origin:
+        _say_origin(source, origin)
     source.reader = source.reader or store.format.default_reader
     source.projection = source.projection or store.format.default_projection
     source.profile = source.profile or store.format.default_profile
-    source.problems = [asdict(problem) for problem in store.problems[:PROBLEMS_KEPT]]
-    source.save()
-    imported = Imported(source, problems=len(store.problems))
-    rows = source.conversations.filter(native_id=only) if only and isinstance(store.path, Dsn) else source.conversations.all()
-    remaining = {conversation.oid: conversation for conversation in rows}
-    names = {conversation.native_id for conversation in remaining.values()}
-    if source.is_demo and not demo and names and names.isdisjoint(visible(stored.conversation.native_id) for stored in store.conversations):
+    source.stamp = ""
+    if source.is_demo and not demo and _is_another(source, store):
         # Another store is where the demo's was: the pages may not write to that one at once.
         source.is_demo = False
-        source.save(update_fields=["is_demo"])
-    last = {revision.conversation_id: revision for revision in Revision.objects.filter(conversation__in=rows).order_by("number")}
-    fresh: list[tuple[Conversation, RevisionContent]] = []
-    for stored in store.conversations:
-        content = stored.conversation
-        imported.conversations += 1
-        imported.chunks += len(content.chunks)
-        oid = Conversation.oid_of(source, content.native_id)
-        conversation = remaining.pop(oid, None) or Conversation(oid=oid, source=source, native_id=_name(content.native_id, oid, names))
-        revision = last.get(conversation.pk) if conversation.pk else None
-        is_same = revision and revision.digest == digest(stored) and revision.shared_facts == shared_facts(stored)
-        if is_same and not conversation.is_gone:
-            imported.unchanged += 1
-            if conversation.judged_by != inspector.__version__:
-                imported.rejudged[oid] = stored
-            continue
-        fresh.append((conversation, revision_content(stored)))
-        imported.fresh[oid] = stored
-    write_revisions(fresh)
-    imported.gone = Conversation.objects.filter(pk__in=[conversation.pk for conversation in remaining.values()], is_gone=False).update(
-        is_gone=True
-    )
-    if store.origin:
+    source.save()
+    imported = Imported(source)
+    if isinstance(store, Store) and origin:
         imported.records = _import_own_traces(source, store.traces)
     return imported
+
+
+def _is_another(source: Source, store: Store | OpenStore | Server) -> bool:
+    """Whether the store has none of the conversations that the source had."""
+    names = set(source.conversations.values_list("native_id", flat=True))
+    return bool(names) and names.isdisjoint(map(visible, _native_ids_in(store)))
+
+
+def _native_ids_in(store: Store | OpenStore | Server) -> Iterable[str]:
+    if isinstance(store, Server):
+        return native_ids(store.path, store.format)
+    if isinstance(store, OpenStore):
+        return (listed.native_id for listed in store.listed)
+    return (stored.conversation.native_id for stored in store.conversations)
 
 
 def _say_origin(source: Source, origin: bundle.BundleOrigin) -> None:
@@ -267,14 +315,6 @@ def _import_own_traces(source: Source, own_traces: Traces | None) -> int:
     source.traces.add(source)
     _write_traces(source, own_traces)
     return len(own_traces.records)
-
-
-def _name(native_id: str, oid: str, used_names: set[str]) -> str:
-    """The id as text; with ours after it where another id, that differs in hidden characters only, is shown the same."""
-    shown = visible(native_id)
-    name = f"{shown} ({oid})" if shown in used_names else shown
-    used_names.add(name)
-    return name
 
 
 def _import_traces(content: Traces, demo: bool) -> Imported:

@@ -2,7 +2,7 @@
 
 import difflib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from inspector.profiles import templates
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged_case, judgement_of
-from inspector.programs.formats import Change, DetectedByContent, Format, Lists, Stored, WriteRefused, after
+from inspector.programs.formats import Change, DetectedByContent, Format, Lists, Record, Stored, WriteRefused, after
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import Projection, Prompt
 from inspector.projections.catalogue import for_wire
@@ -43,8 +43,12 @@ class NothingToDo(Exception):
 
 def digest(stored: Stored) -> str:
     """SHA-256 (hex) over all records of the conversation: what a plan is bound to. The same bytes give the same digest."""
+    return digest_of(stored.records)
+
+
+def digest_of(records: Iterable[Record]) -> str:
     sha = hashlib.sha256()
-    for record in stored.records:
+    for record in records:
         for part in (record.key.encode("utf-8", "surrogateescape"), record.value.type.encode(), record.value.data):
             sha.update(len(part).to_bytes(8, "big"))
             sha.update(part)

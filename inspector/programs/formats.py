@@ -1,12 +1,13 @@
 """What a stored shape must offer: bytes in, bytes out. Nothing here opens anything."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from inspector.conversation.edits import Plan
-from inspector.conversation.model import Conversation
+from inspector.conversation.model import Conversation, Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,46 @@ class Unpacked:
 
     records: tuple[Record, ...]
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A conversation of a store before its own records are read. `group` is that of its records ("": it has none), `facts` are those of shared records."""
+
+    native_id: str
+    group: str
+    facts: Mapping[str, Fact]
+
+
+Head = Callable[[str, int], bytes]
+"""The first bytes of the first record of a group, at most as many as asked for."""
+
+
+@runtime_checkable
+class Grouped(Protocol):
+    """A format whose conversations can be read one after the other: what a key says tells whose record it is.
+
+    `group_of` gives the group of a record by its key: "" where it is of no conversation, None where several share it. `listed` gives the conversations in
+    their order, from the groups in the order of their first keys and the shared records. `read_group` reads one of them.
+    """
+
+    def group_of(self, key: str) -> str | None: ...
+    def listed(self, groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]: ...
+    def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored: ...
+
+
+def read_grouped(format_: Grouped, records: Iterable[Record]) -> Iterator[Stored]:
+    """All conversations of such a format, from all its records."""
+    groups: dict[str, list[Record]] = {}
+    shared: list[Record] = []
+    for record in records:
+        group = format_.group_of(record.key)
+        if group is None:
+            shared.append(record)
+        elif group:
+            groups.setdefault(group, []).append(record)
+    for listed in format_.listed(tuple(groups), shared, lambda group, size: groups[group][0].value.data[:size]):
+        yield format_.read_group(listed, groups.get(listed.group, ()))
 
 
 @runtime_checkable
@@ -298,6 +339,10 @@ class Format(Protocol):
     def bleeding(self, native_id: str, others: Iterable[str]) -> tuple[str, ...]:
         """Of `others`, those whose records the program's listing takes for records of this one."""
         return ()
+
+    def bleeding_among(self, others: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+        """`bleeding` of one id after the other among the same others."""
+        return partial(self.bleeding, others=others)
 
     def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
         """What must be byte-equal when a plan is written: records by prefix of their keys, and single ones; every record here."""

@@ -105,6 +105,38 @@ def records(path: Path, format_: InFiles) -> list[Record]:
     raise Changing(path)
 
 
+def wanted(path: Path, format_: InFiles) -> dict[str, Path]:
+    """The files that the format wants by their keys, in order. Raises Missing, TooMany, NotReadable."""
+    if not files.exists(path):
+        raise Missing(path)
+    base = root(path)
+    return {_key(name): base / name for name in names(path) if format_.wants(name)}
+
+
+def record(path: Path, key: str, place: Path) -> Record:
+    """One file, whole; read again while it changes. Raises Changing, also where it is gone, TooLarge, NotReadable."""
+    for _ in range(TRIES):
+        before = _stamp(place)
+        if before is None:
+            break
+        try:
+            data = files.read_bytes(place)
+        except Missing:
+            break
+        if _stamp(place) == before:
+            return Record(key, Cell(data, "file"))
+    raise Changing(path)
+
+
+def head(place: Path, size: int) -> bytes:
+    """The first bytes of a file. Raises Missing, NotReadable."""
+    try:
+        with files.opened(place) as file:
+            return file.read(size)
+    except OSError as error:
+        raise files.problem(error, place) from error
+
+
 def cells(path: Path, keys: Iterable[str]) -> dict[str, Cell | None]:
     """The content of the files with these keys; None where there is no such file. Raises SourceProblem."""
     contents = {key: _content(place_of(root(path), key)) for key in keys}

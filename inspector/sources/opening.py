@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -74,14 +74,22 @@ def refuse_hot_journal(path: Path) -> None:
         return
 
 
-def connect(path: Path, options: str, seconds: float | None = None) -> sqlite3.Connection:
+class Connection(sqlite3.Connection):
+    """`is_unchanged`: whether what was read so far is of one state; only where SQLite itself does not see to that (see `_immutable`), it looks at the file."""
+
+    is_unchanged: Callable[[], bool] = staticmethod(lambda: True)
+
+
+def connect(path: Path, options: str, seconds: float | None = None) -> Connection:
     """A connection in autocommit mode, hostile schemas distrusted; text comes as str with surrogateescape. Raises sqlite3.Error, OutOfReach."""
     reach.refuse(path)
     for suffix in files.SIDES:
         # SQLite opens these by itself.
         side(path, suffix)
     timeout = locks.WAIT if seconds is None else seconds
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=timeout, isolation_level=None)
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{options}", uri=True, timeout=timeout, isolation_level=None, factory=Connection
+    )
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     try:
         connection.execute("PRAGMA trusted_schema=OFF")
@@ -123,7 +131,7 @@ def named(error: sqlite3.Error, path: Path, *, writing: bool = False) -> SourceP
 
 
 @contextmanager
-def readonly(path: Path) -> Iterator[sqlite3.Connection]:
+def readonly(path: Path) -> Iterator[Connection]:
     """A connection inside one read transaction on a consistent state; neither the file nor its -wal changes, no file is added.
 
     Raises NotADatabase, Damaged, Locked, Unfinished, Changing (also at the end: then throw away what was read) and those of `head`.
@@ -140,7 +148,7 @@ def readonly(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def rolled_back(path: Path) -> Iterator[sqlite3.Connection]:
+def rolled_back(path: Path) -> Iterator[Connection]:
     """The state that a waiting rollback journal leads back to, in a private copy: the file and its journal stay as they are. Raises as `readonly`."""
     with alone():
         with problems_of(path):
@@ -149,7 +157,7 @@ def rolled_back(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
 
 
-def _attempt(path: Path) -> AbstractContextManager[sqlite3.Connection]:
+def _attempt(path: Path) -> AbstractContextManager[Connection]:
     with problems_of(path):
         first, real_path = head(path, 100), files.regular(path)
         if not first.startswith(MAGIC):
@@ -163,7 +171,7 @@ def _attempt(path: Path) -> AbstractContextManager[sqlite3.Connection]:
 
 
 @contextmanager
-def _transaction(path: Path, real_path: Path, options: str) -> Iterator[sqlite3.Connection]:
+def _transaction(path: Path, real_path: Path, options: str) -> Iterator[Connection]:
     with problems_of(path):
         connection = connect(real_path, options)
     try:
@@ -176,7 +184,7 @@ def _transaction(path: Path, real_path: Path, options: str) -> Iterator[sqlite3.
 
 
 @contextmanager
-def _live(path: Path, real_path: Path) -> Iterator[sqlite3.Connection]:
+def _live(path: Path, real_path: Path) -> Iterator[Connection]:
     """Both side files are there, so mode=ro adds none, and SQLite's own locks keep a live writer's checkpoint away."""
     with ExitStack() as stack:
         try:
@@ -188,7 +196,7 @@ def _live(path: Path, real_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _immutable(path: Path, real_path: Path) -> Iterator[sqlite3.Connection]:
+def _immutable(path: Path, real_path: Path) -> Iterator[Connection]:
     """SQLite takes no lock and looks at no side file here, so this looks at the locks before and at the file before and after."""
     with problems_of(path):
         wait_until_shared(path, descriptor(real_path))
@@ -196,7 +204,8 @@ def _immutable(path: Path, real_path: Path) -> Iterator[sqlite3.Connection]:
         before = stamp(real_path)
     try:
         with _transaction(path, real_path, "mode=ro&immutable=1") as connection:
-            if stamp(real_path) != before:
+            connection.is_unchanged = lambda: stamp(real_path) == before
+            if not connection.is_unchanged():
                 raise Changing(path)
             yield connection
     except Damaged as error:
@@ -208,7 +217,7 @@ def _immutable(path: Path, real_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _copied(path: Path, real_path: Path, suffix: str = "-wal", options: str = "mode=ro") -> Iterator[sqlite3.Connection]:
+def _copied(path: Path, real_path: Path, suffix: str = "-wal", options: str = "mode=ro") -> Iterator[Connection]:
     """The file and one side file in a private folder: opening them in place would recover the log and leave a -shm after."""
     with files.workspace() as folder:
         copy = folder / "copy.db"

@@ -76,6 +76,10 @@ def including(folder: Path) -> Iterator[None]:
         yield
 
 
+def is_limited() -> bool:
+    return _limit.get() is not None
+
+
 def real(path: Path) -> Path:
     """The real path, to be opened instead of `path`: a link that is put there later is not followed. Raises OutOfReach, and what Path.resolve raises."""
     limit = _limit.get()

@@ -1,20 +1,22 @@
 """A path as what it holds: a store's conversations, or a trace source's records. The whole of it is read before anybody uses any of it."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from inspector import bundle
 from inspector.programs import not_read
 from inspector.programs.catalogue import FORMATS, format_named
-from inspector.programs.formats import Format, InFiles, InRelations, KnowsKeys, LeavesFiles, Shape, Stored
+from inspector.programs.formats import Format, InFiles, InRelations, KnowsKeys, LeavesFiles, Listed, Shape, Stored
 from inspector.programs.registry import wire_of
-from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores
+from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores, streaming
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import OffSearchPath
 from inspector.sources.problems import THE_FILE, NotAFile, SourceProblem, shown
+from inspector.sources.streaming import OpenStore
 from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import kind_named
 from inspector.traces import dispatch as dispatch_traces
@@ -149,12 +151,61 @@ class Traces:
     files: tuple[Path, ...] = field(default=())
 
 
-def read(path: Place, format_name: str | None = None) -> Store | Traces | Captures:
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A database server, whose conversations come one by one from `streamed`."""
+
+    path: Dsn
+    format: Format
+
+
+Content = Store | Traces | Captures
+"""What a path holds, read to its end."""
+
+
+def read(path: Place, format_name: str | None = None) -> Content:
     """Detects the shape (unless named) and reads it: formats win over traces, and both over captures. Raises SourceProblem, UnknownFormat."""
+    what = _recognized(path, format_name)
+    if not callable(what):
+        if isinstance(path, Dsn):
+            return Store(path, what, tuple(streamed(path, what)))
+        return _store(path, what, check=True)
+    return what()
+
+
+@contextmanager
+def opened(path: Place, format_name: str | None = None) -> Iterator[Content | OpenStore | Server]:
+    """As `read`; but a store whose format can be read one conversation after the other is only opened: its conversations are read when they are asked for.
+
+    Nothing but the whole of it says what SQLite's own check finds (see `damage`). Raises SourceProblem, UnknownFormat.
+    """
+    what = _recognized(path, format_name)
+    if callable(what):
+        yield what()
+    elif isinstance(path, Dsn):
+        yield Server(path, what)
+    elif streaming.is_streamed(what):
+        with streaming.opened(path, what, True, THE_KEYS) as store:
+            problems = (*store.problems, *_unread(path, what))
+            _refuse_shared_ids(path, store.listed)
+            yield replace(store, problems=problems)
+    else:
+        yield _store(path, what, check=True)
+
+
+def damage(path: Place) -> tuple[Problem, ...]:
+    """What SQLite's own check says of a database, () of anything else: where it finds damage, rows may be missing without a trace. Raises SourceProblem."""
+    if isinstance(path, Dsn) or folders.is_folder(path) or not sqlite.identify(path).tables:
+        return ()
+    return tuple(Problem(THE_FILE, text) for text in sqlite.reread(path, sqlite.Snapshot.damage))
+
+
+def _recognized(path: Place, format_name: str | None) -> "Format | Callable[[], Traces | Captures]":
+    """The format of a store, or what reads anything else. Raises SourceProblem, UnknownFormat."""
     if format_name in captures.NAMES:
         if isinstance(path, Dsn):
             raise stores.NotServed(path)
-        return captures.read(path, kind_named(format_name))
+        return partial(captures.read, path, kind_named(format_name))
     shape = stores.identify(path)
     if format_name is None:
         scores: list[tuple[float, str]] = [(format_.sniff(shape), format_.name) for format_ in FORMATS]
@@ -165,20 +216,17 @@ def read(path: Place, format_name: str | None = None) -> Store | Traces | Captur
                 raise _strange(path, shape)
             other = _request_or_capture(path, shape)
             if isinstance(other, CaptureKind):
-                return captures.read(path, other)
+                return partial(captures.read, path, other)
             format_name = other
-    if isinstance(path, Dsn):
-        format_ = format_named(format_name)
-        return Store(path, format_, tuple(streamed(path, format_)))
-    if format_name == dispatch_traces.NAME:
+    if isinstance(path, Path) and format_name == dispatch_traces.NAME:
         if "records" not in shape.tables:
             raise OtherShape(path, format_name)
-        return _traces(path)
-    if format_name == dispatch_traces.JOURNAL:
+        return partial(_traces, path)
+    if isinstance(path, Path) and format_name == dispatch_traces.JOURNAL:
         if shape.tables or shape.head.startswith(b"SQLite format 3"):
             raise OtherShape(path, format_name)
-        return _journal(path)
-    return _store(path, format_named(format_name), check=True)
+        return partial(_journal, path)
+    return format_named(format_name)
 
 
 def read_store(path: Place, format_name: str | None = None) -> Store:
@@ -247,6 +295,15 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
         return Store(path, format_, tuple(format_.read(records)), problems)
 
     return sqlite.reread(path, use)
+
+
+def _refuse_shared_ids(path: Path, listed: Iterable[Listed]) -> None:
+    """Raises SharedId, as `_distinct`."""
+    by_id: dict[str, Listed] = {}
+    for conversation in listed:
+        other = by_id.setdefault(conversation.native_id, conversation)
+        if other is not conversation:
+            raise SharedId(path, conversation.native_id, (other.group, conversation.group))
 
 
 def _distinct(path: Path, conversations: Iterable[Stored]) -> tuple[Stored, ...]:

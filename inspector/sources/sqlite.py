@@ -10,9 +10,9 @@ from typing import TypeVar
 from inspector.programs.formats import Cell, Record, Shape, Table
 from inspector.sources import files
 from inspector.sources.locks import alone
-from inspector.sources.opening import MAGIC, TRIES, connect, head, problems_of, readonly, rolled_back
+from inspector.sources.opening import MAGIC, TRIES, Connection, connect, head, problems_of, readonly, rolled_back
 from inspector.sources.problems import AlreadyThere, Changing, Linked
-from inspector.sources.statements import cell, quoted, records, require, tables
+from inspector.sources.statements import cell, keys, quoted, records, require, tables
 from inspector.sources.writing import commit
 
 __all__ = ["Snapshot", "backup", "cells", "commit", "identify", "reread", "roll_back", "snapshot"]
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class Snapshot:
     """A store at one moment. Good only inside its `with`; every method may raise Damaged in the middle of its rows."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: Connection) -> None:
         self._path = path
         self._connection = connection
         with problems_of(path):
@@ -38,6 +38,24 @@ class Snapshot:
         with problems_of(self._path):
             for key, data, kind in records(self._connection, table, prefix):
                 yield Record(key.decode("utf-8", "surrogateescape"), Cell(data, kind))
+
+    def keys(self, table: Table) -> Iterator[str]:
+        """Of all rows, in the byte order of the keys. Raises NoTable."""
+        require(self._path, self.tables, table.name, (table.key, table.value, *(name for name, _ in table.where)))
+        with problems_of(self._path):
+            for key in keys(self._connection, table):
+                yield key.decode("utf-8", "surrogateescape")
+
+    def between(self, table: Table, first: str, last: str) -> list[Record]:
+        """Rows whose key is a text from `first` to `last`, both included. Raises NoTable, and Changing where the file changed since this began."""
+        with problems_of(self._path):
+            rows = [
+                Record(key.decode("utf-8", "surrogateescape"), Cell(data, kind))
+                for key, data, kind in records(self._connection, table, between=(first, last))
+            ]
+        if not self._connection.is_unchanged():
+            raise Changing(self._path)
+        return rows
 
     def cells(self, table: Table, keys: Iterable[str]) -> dict[str, Cell | None]:
         """The values under exactly these keys; None where there is none. Raises NoTable."""

@@ -50,8 +50,10 @@ def where(table: Table) -> tuple[str, list[bytes]]:
     return " AND ".join(parts or ["1"]), [encoded(value) for _, value in table.where]
 
 
-def records(connection: sqlite3.Connection, table: Table, prefix: str | None = None) -> Iterator[tuple[bytes, bytes, str]]:
-    """(key, value as bytes, storage class) in the byte order of keys."""
+def records(
+    connection: sqlite3.Connection, table: Table, prefix: str | None = None, between: tuple[str, str] | None = None
+) -> Iterator[tuple[bytes, bytes, str]]:
+    """(key, value as bytes, storage class) in the byte order of keys; `between`: those from one text key to another, both included."""
     condition, params = where(table)
     key, value = quoted(table.key), quoted(table.value)
     if prefix is not None:
@@ -62,12 +64,24 @@ def records(connection: sqlite3.Connection, table: Table, prefix: str | None = N
             condition += f" AND {key} COLLATE BINARY < CAST(? AS TEXT)"
             params.append(end)
         condition += f" AND typeof({key}) = 'text'"
+    if between is not None:
+        condition += f" AND {key} COLLATE BINARY BETWEEN CAST(? AS TEXT) AND CAST(? AS TEXT)"
+        params += map(encoded, between)
     sql = (
         f"SELECT CAST({key} AS BLOB), CAST({value} AS BLOB), typeof({value}) FROM {quoted(table.name)} "  # noqa: S608 (names quoted)
         f"WHERE {condition} ORDER BY {key} COLLATE BINARY"
     )
     for key_bytes, data, kind in connection.execute(sql, params):
         yield key_bytes or b"", data or b"", kind
+
+
+def keys(connection: sqlite3.Connection, table: Table) -> Iterator[bytes]:
+    """All keys in their byte order, as `records` gives them; no value is read where an index has the keys."""
+    condition, params = where(table)
+    key = quoted(table.key)
+    sql = f"SELECT CAST({key} AS BLOB) FROM {quoted(table.name)} WHERE {condition} ORDER BY {key} COLLATE BINARY"  # noqa: S608 (names quoted)
+    for (key_bytes,) in connection.execute(sql, params):
+        yield key_bytes or b""
 
 
 def cell(path: Path, connection: sqlite3.Connection, table: Table, key: str) -> Cell | None:

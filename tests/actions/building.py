@@ -8,7 +8,8 @@ from pathlib import Path
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair
-from inspector.actions.import_source import Imported, import_targets
+from inspector.actions.import_source import import_targets
+from inspector.actions.import_store import Imported
 from inspector.actions.planning import request_for
 from inspector.actions.propose_repair import propose_repair
 from inspector.models import Conversation, Repair, loading

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import inspector
-from inspector.actions.import_source import Imported, import_targets
+from inspector.actions.import_source import import_targets
+from inspector.actions.import_store import Imported
 from inspector.demo.branch_incident import pi_files
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.dispatch_incident import store_rows

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from inspector.actions.import_source import Imported, import_targets
+from inspector.actions.import_source import import_targets
+from inspector.actions.import_store import Imported
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import add_target_arguments, sources_named

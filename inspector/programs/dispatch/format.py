@@ -6,11 +6,10 @@ recipe are upstream's. `read` and `write` are in one place; a row that cannot be
 
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from inspector.conversation.edits import Plan
-from inspector.conversation.model import Conversation, Fact
+from inspector.conversation.model import Chunk, Conversation, Fact
 from inspector.programs.dispatch.keys import (
     CHUNK_KEY,
     COPIED,
@@ -26,13 +25,14 @@ from inspector.programs.dispatch.keys import (
 )
 from inspector.programs.dispatch.rows import index_ids, read_chunk, read_legacy, read_meta, read_metrics, row_text
 from inspector.programs.dispatch.writing import fork, in_place
-from inspector.programs.formats import Cell, Change, Format, Record, Shape, Stored, WriteMode
+from inspector.programs.formats import Cell, Change, Format, Head, Listed, Record, Shape, Stored, WriteMode, read_grouped
 from inspector.text import jsontext
 
 __all__ = ["DISPATCH", "INDEX", "TABLE", "Dispatch", "chunk_key", "fact_key", "records_of"]
 
 SHOWN_KEYS = 5
 SHOWN_LENGTH = 80
+_GROUP, _CHUNKS = "conv:", ":chunk:"
 _LOWER = {ord(upper): upper.lower() for upper in string.ascii_uppercase}
 
 
@@ -46,14 +46,6 @@ def records_of(conversation: Conversation) -> list[Record]:
         if value is not None:
             records.append(Record(fact_key(native, names.get(name, name)), Cell(jsontext.encode(value))))
     return sorted(records, key=lambda record: record.key)
-
-
-@dataclass(slots=True)
-class _ConversationParts:
-    rows: list[tuple[str, Record]]
-    facts: dict[str, Record]
-    numbered: dict[str, list[tuple[int, Record]]]
-    records: list[Record]
 
 
 class Dispatch(Format):
@@ -74,31 +66,53 @@ class Dispatch(Format):
 
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         """Conversations in the order of their ids, from chunk keys, facts and the index alike."""
-        parts: dict[str, _ConversationParts] = {}
-        index: Record | None = None
+        return read_grouped(self, records)
 
-        def of(native_id: str) -> _ConversationParts:
-            return parts.setdefault(native_id, _ConversationParts([], {}, {}, []))
+    def group_of(self, key: str) -> str | None:
+        """`conv:` and the id; None for the index."""
+        if key == INDEX:
+            return None
+        match = CHUNK_KEY.fullmatch(key) or NUMBERED_KEY.fullmatch(key) or FACT_KEY.fullmatch(key)
+        return f"{_GROUP}{match.group(1)}" if match else ""
 
+    def listed(self, groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]:
+        ids = index_ids(shared[-1] if shared else None)
+        named = None if ids is None else frozenset(map(encoded_in_keys, ids))
+        with_records = {group.removeprefix(_GROUP) for group in groups}
+
+        def of(native_id: str) -> Listed:
+            state = None if not shared else "damaged" if named is None else "listed" if native_id in named else "not listed"
+            return Listed(native_id, f"{_GROUP}{native_id}" if native_id in with_records else "", {"index": Fact("index", state, INDEX)})
+
+        return [
+            of(native_id) for native_id in sorted(with_records | (named or set()), key=lambda text: text.encode("utf-8", "surrogatepass"))
+        ]
+
+    def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
+        chunks: list[Chunk] = []
+        own: dict[str, Record] = {}
+        numbered: dict[str, list[tuple[int, Record]]] = {}
         for record in records:
-            if record.key == INDEX:
-                index = record
-            elif match := CHUNK_KEY.fullmatch(record.key):
-                of(match.group(1)).rows.append((match.group(2), record))
-                of(match.group(1)).records.append(record)
+            if match := CHUNK_KEY.fullmatch(record.key):
+                chunks.append(read_chunk(record, parse_int(match.group(2)) or 0))
             elif match := NUMBERED_KEY.fullmatch(record.key):
-                part = of(match.group(1))
-                part.numbered.setdefault(match.group(2), []).append((parse_int(match.group(3)) or 0, record))
-                part.records.append(record)
+                numbered.setdefault(match.group(2), []).append((parse_int(match.group(3)) or 0, record))
             elif match := FACT_KEY.fullmatch(record.key):
-                of(match.group(1)).facts[match.group(2)] = record
-                of(match.group(1)).records.append(record)
-        ids = index_ids(index)
-        listed = None if ids is None else [encoded_in_keys(native_id) for native_id in ids]
-        for native_id in listed or ():
-            of(native_id)
-        for native_id in sorted(parts, key=lambda text: text.encode("utf-8", "surrogatepass")):
-            yield self._stored(native_id, parts[native_id], listed, index)
+                own[match.group(2)] = record
+        facts: dict[str, Fact] = {}
+        for name, record in own.items():
+            name = "counter" if name == "seq" else name
+            facts[name] = Fact(name, record.value.data.decode("utf-8", "surrogateescape"), record.key)
+        for name, value in read_meta(facts.get("meta")).items():
+            facts[name] = Fact(name, value, facts["meta"].key)
+        facts |= listed.facts
+        for name, label in (("metrics", "metrics rows"), ("msg", "whole-message rows")):
+            if numbered.get(name):
+                facts[label] = Fact(label, str(len(numbered[name])))
+        title = facts["title"].value or "" if "title" in facts else ""
+        metrics = tuple(read_metrics(record) for _, record in numbered.get("metrics", ()))
+        legacy = tuple(read_legacy(record, number) for number, record in numbered.get("msg", ()))
+        return Stored(Conversation(listed.native_id, self.name, tuple(chunks), facts, title, metrics, legacy), tuple(records))
 
     def unknown(self, records: Iterable[Record]) -> tuple[str, ...]:
         """One sentence where keys of the namespace have a name with no known meaning; a newer program may have written them."""
@@ -109,24 +123,6 @@ class Dispatch(Format):
         more = f" and {len(keys) - SHOWN_KEYS:,} more" if len(keys) > SHOWN_KEYS else ""
         what = "1 key of this namespace has a name" if len(keys) == 1 else f"{len(keys):,} keys of this namespace have a name"
         return (f"{what} that Inspector does not know: {names}{more}. They are neither shown nor changed; look at them with sqlite3.",)
-
-    def _stored(self, native_id: str, part: _ConversationParts, listed: list[str] | None, index: Record | None) -> Stored:
-        chunks = tuple(read_chunk(record, parse_int(number) or 0) for number, record in part.rows)
-        facts: dict[str, Fact] = {}
-        for name, record in part.facts.items():
-            name = "counter" if name == "seq" else name
-            facts[name] = Fact(name, record.value.data.decode("utf-8", "surrogateescape"), record.key)
-        for name, value in read_meta(facts.get("meta")).items():
-            facts[name] = Fact(name, value, facts["meta"].key)
-        state = None if index is None else "damaged" if listed is None else "listed" if native_id in listed else "not listed"
-        facts["index"] = Fact("index", state, INDEX)
-        for name, label in (("metrics", "metrics rows"), ("msg", "whole-message rows")):
-            if part.numbered.get(name):
-                facts[label] = Fact(label, str(len(part.numbered[name])))
-        title = facts["title"].value or "" if "title" in facts else ""
-        metrics = tuple(read_metrics(record) for _, record in part.numbered.get("metrics", ()))
-        legacy = tuple(read_legacy(record, number) for number, record in part.numbered.get("msg", ()))
-        return Stored(Conversation(native_id, self.name, chunks, facts, title, metrics, legacy), tuple(part.records))
 
     def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
         """What `write` cannot derive. A fork is in the list next to its original: it gets the same time, since nobody said anything new."""
@@ -152,6 +148,21 @@ class Dispatch(Format):
         wild = {"%": ".*", "_": "."}
         listing = re.compile("".join(wild.get(letter) or re.escape(letter) for letter in own) + "(:chunk:.*)?", re.DOTALL)
         return tuple(id_ for id_ in others if id_ != native_id and listing.fullmatch(_ascii_lower(id_)))
+
+    def bleeding_among(self, others: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+        """Tens of thousands of ids are compared with each other: only those that may match are."""
+        by_lower: dict[str, list[int]] = {}
+        for place, id_ in enumerate(others):
+            for name in {id_.lower(), _CHUNKS} if _CHUNKS in id_.lower() else {id_.lower()}:
+                by_lower.setdefault(name, []).append(place)
+
+        def of(native_id: str) -> tuple[str, ...]:
+            if "%" in native_id or "_" in native_id:
+                return self.bleeding(native_id, others)
+            places = sorted({*by_lower.get(native_id.lower(), ()), *by_lower.get(_CHUNKS, ())})
+            return self.bleeding(native_id, [others[place] for place in places])
+
+        return of
 
     def guard(self, stored: Stored) -> tuple[dict[str, dict[str, Cell]], dict[str, Cell | None]]:
         """What must be byte-equal when a plan is written: every row, the counter and the meta row.

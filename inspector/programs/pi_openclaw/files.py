@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from inspector.conversation.edits import Plan
-from inspector.programs.formats import Change, Format, Record, Shape, Stored, WriteMode
+from inspector.programs.formats import Change, Format, Head, Listed, Record, Shape, Stored, WriteMode, read_grouped
 from inspector.programs.pi_openclaw import folder as session_folder
 from inspector.programs.pi_openclaw import listing as session_listing
 from inspector.programs.pi_openclaw import writing as session_writing
@@ -21,6 +21,7 @@ class SessionFiles(Format):
         """`control_rows`: whether it knows leaf and reset rows."""
         self.name, self.title, self.default_reader = name, title, default_reader
         self._control_rows = control_rows
+        self._folders = session_folder.SessionFolders(name, control_rows)
         self.modes: tuple[WriteMode, ...] = session_writing.LISTED_MODES if control_rows else session_writing.MODES
 
     def sniff(self, shape: Shape) -> float:
@@ -37,7 +38,16 @@ class SessionFiles(Format):
 
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         """Every session file, whole: all its branches in the order of the file."""
-        return session_folder.read_folders(records, self.name, control_rows=self._control_rows)
+        return read_grouped(self, records)
+
+    def group_of(self, key: str) -> str | None:
+        return self._folders.group_of(key)
+
+    def listed(self, groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]:
+        return self._folders.listed(groups, shared, head)
+
+    def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
+        return self._folders.read_group(listed, records)
 
     def copies(self, keys: Sequence[str]) -> str:
         return session_folder.counted(session_folder.copies(keys))

@@ -2,20 +2,24 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 from inspector.conversation.model import Conversation, Fact
 from inspector.programs import not_read
-from inspector.programs.formats import Record, Stored
+from inspector.programs.formats import Head, Listed, Record, Stored, read_grouped
 from inspector.programs.pi_openclaw.entries import read_session
 from inspector.programs.pi_openclaw.facts import facts_of, title_of
+from inspector.programs.pi_openclaw.lines import header_of
 from inspector.sources.problems import shown
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 
 INDEX, LOCK = "sessions.json", ".jsonl.lock"
+_HEAD = 1 << 14
+"""Bytes in which the header of a session file is looked for first."""
 _RECOVERY = re.compile(
     r"(?P<stem>.+?)(?:(?P<deleted>\.jsonl\.deleted\..+)|(?P<reset>\.jsonl\.reset\..+)|(?P<backup>(?:\.jsonl)?\.bak-.+)"
     r"|(?P<corrupted>(?:\.jsonl)?\.corrupt-.+)|(?P<trajectory>\.trajectory\.jsonl)|(?P<checkpoint>\.checkpoint\..+\.jsonl))"
@@ -35,14 +39,19 @@ INDEX_UNREADABLE = "sessions.json cannot be read"
 _UNLISTED = "sessions.json has no entry for this session: OpenClaw's own list does not show it."
 
 
-@dataclass(slots=True)
+@dataclass
 class Folder:
-    """The files of one folder by what they are; `recovery` by the name of the session that they are copies of."""
+    """The keys of the files of one folder by what they are; `recovery` by the name of the session that they are copies of."""
 
-    sessions: list[Record] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
     locks: dict[str, Record] = field(default_factory=dict)
     recovery: dict[str, list[str]] = field(default_factory=dict)
     index: Record | None = None
+
+    @cached_property
+    def copies_of_others(self) -> list[str]:
+        stems = {_stem(key) for key in self.sessions}
+        return [key for of, keys in self.recovery.items() if of not in stems for key in keys]
 
 
 def is_wanted(key: str) -> bool:
@@ -108,40 +117,78 @@ def _kind(key: str) -> str:
 
 def read_folders(records: Iterable[Record], format_name: str, control_rows: bool) -> Iterator[Stored]:
     """Sessions in the order of their files; then, without any line, those that only a sessions.json names."""
-    folders: dict[str, Folder] = {}
-    for record in records:
-        _add(folders.setdefault(record.key.rpartition("/")[0], Folder()), record)
-    sessions: list[tuple[str, Folder, Record, Conversation]] = []
-    for folder in folders.values():
-        for record in folder.sessions:
-            session = read_session(record.value.data)
-            facts = facts_of(session, record.key, control_rows)
-            stem = record.key.rpartition("/")[2].removesuffix(".jsonl")
-            native = facts["id"].value if "id" in facts and isinstance(session.header.get("id"), str) else None
-            conversation = Conversation(native or stem, format_name, tuple(session.chunks), facts, title_of(session))
-            sessions.append((stem, folder, record, conversation))
-    natives = _natives([(conversation.native_id, record.key) for _, _, record, conversation in sessions])
-    indexes = {id(folder): _index(folder.index) for folder in folders.values()}
-    for native, (stem, folder, record, conversation) in zip(natives, sessions, strict=True):
-        entries, problem = indexes[id(folder)]
-        facts = {**conversation.facts, **_companions(stem, folder), **_indexed(stem, conversation.native_id, folder, entries, problem)}
-        yield Stored(Conversation(native, format_name, conversation.chunks, facts, conversation.title), (record,))
-    for folder in folders.values():
-        names = {stem for stem, owner, _, _ in sessions if owner is folder}
-        names |= {conversation.native_id for _, owner, _, conversation in sessions if owner is folder}
-        yield from _without_file(folder, indexes[id(folder)][0], names, format_name, set(natives))
+    return read_grouped(SessionFolders(format_name, control_rows), records)
 
 
-def _add(folder: Folder, record: Record) -> None:
-    name = record.key.rpartition("/")[2]
+@dataclass(frozen=True, slots=True)
+class SessionFolders:
+    """How the files of folders with sessions group: a session is its file; lists and lock files are shared (see Grouped)."""
+
+    format_name: str
+    control_rows: bool
+
+    def group_of(self, key: str) -> str | None:
+        """The key of the file; of a copy that the program set aside only this is read."""
+        name = key.rpartition("/")[2]
+        if name == INDEX or (name.endswith(LOCK) and not is_session(key)):
+            return None
+        return key if is_session(key) or _RECOVERY.fullmatch(name) else ""
+
+    def listed(self, groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]:
+        folders: dict[str, Folder] = {}
+        by_key = {record.key: record for record in shared}
+        for key in sorted({*groups, *by_key}):
+            _add(folders.setdefault(key.rpartition("/")[0], Folder()), key, by_key.get(key))
+        sessions = [(folder, key, _stem(key)) for folder in folders.values() for key in folder.sessions]
+        own_ids = [_header_id(partial(head, key)) or stem for _, key, stem in sessions]
+        natives = _natives([(own_id, key) for own_id, (_, key, _) in zip(own_ids, sessions, strict=True)])
+        indexes = {id(folder): _index(folder.index) for folder in folders.values()}
+        result = [
+            Listed(native, key, {**_companions(stem, folder), **_indexed(stem, own_id, folder, indexes[id(folder)])})
+            for native, own_id, (folder, key, stem) in zip(natives, own_ids, sessions, strict=True)
+        ]
+        names: dict[int, set[str]] = {}
+        for own_id, (folder, _, stem) in zip(own_ids, sessions, strict=True):
+            names.setdefault(id(folder), set()).update((stem, own_id))
+        used_ids = set(natives)
+        for folder in folders.values():
+            result += _without_file(folder, indexes[id(folder)].entries, names.get(id(folder), set()), used_ids)
+        return result
+
+    def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
+        if not records:
+            return Stored(Conversation(listed.native_id, self.format_name, (), listed.facts, listed.facts["sessionKey"].value or ""), ())
+        (record,) = records
+        session = read_session(record.value.data)
+        facts = {**facts_of(session, record.key, self.control_rows), **listed.facts}
+        return Stored(Conversation(listed.native_id, self.format_name, tuple(session.chunks), facts, title_of(session)), (record,))
+
+
+def _stem(key: str) -> str:
+    return key.rpartition("/")[2].removesuffix(".jsonl")
+
+
+def _header_id(head: Callable[[int], bytes]) -> str:
+    """The id that the header of a file names, "" where there is none: read as far as the first line that says it."""
+    size = _HEAD
+    while True:
+        data = head(size)
+        if (header := header_of(data, is_whole=len(data) < size)) is not None:
+            id_ = header.get("id")
+            return id_ if isinstance(id_, str) else ""
+        size *= _HEAD
+
+
+def _add(folder: Folder, key: str, record: Record | None) -> None:
+    name = key.rpartition("/")[2]
     if name == INDEX:
         folder.index = record
-    elif is_session(record.key):
-        folder.sessions.append(record)
-    elif name.endswith(LOCK):
+    elif is_session(key):
+        folder.sessions.append(key)
+    elif name.endswith(LOCK) and record is not None:
         folder.locks[name.removesuffix(LOCK)] = record
     elif copy := _RECOVERY.fullmatch(name):
-        folder.recovery.setdefault(copy["stem"], []).append(record.key)
+        folder.recovery.setdefault(copy["stem"], []).append(key)
 
 
 def _natives(ids: Sequence[tuple[str, str]]) -> list[str]:
@@ -159,8 +206,7 @@ def _companions(stem: str, folder: Folder) -> dict[str, Fact]:
         facts |= {name: Fact(name, value, lock.key) for name, value in _lock(lock).items()}
     if own := folder.recovery.get(stem):
         facts["recovery"] = Fact("recovery", _names(own), own[0])
-    stems = {record.key.rpartition("/")[2].removesuffix(".jsonl") for record in folder.sessions}
-    if others := [key for of, keys in folder.recovery.items() if of not in stems for key in keys]:
+    if others := folder.copies_of_others:
         facts["recoveryOfOthers"] = Fact("recoveryOfOthers", _names(others), others[0])
     return facts
 
@@ -189,21 +235,43 @@ def _object(record: Record) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else "JSON, but no object"
 
 
-def _index(record: Record | None) -> tuple[Mapping[str, Any], str]:
-    """The entries of sessions.json by session key, and what is wrong with the file."""
-    if record is None:
-        return {}, ""
-    value = _object(record)
-    return ({}, f"{INDEX_UNREADABLE} ({value}): OpenClaw's list of sessions is empty.") if isinstance(value, str) else (value, "")
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The entries of a sessions.json by session key, and what is wrong with the file; by the ids and the files that they name, the places of those entries."""
+
+    entries: Mapping[str, Any]
+    problem: str = ""
+    by_id: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    by_file: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def of(self, stem: str, native: str) -> dict[str, Any]:
+        """The entries of one session."""
+        places = sorted({*self.by_id.get(stem, ()), *self.by_id.get(native, ()), *self.by_file.get(stem, ())})
+        names = list(self.entries) if places else []
+        return {names[place]: self.entries[names[place]] for place in places}
 
 
-def _indexed(stem: str, native: str, folder: Folder, entries: Mapping[str, Any], problem: str) -> dict[str, Fact]:
+def _index(record: Record | None) -> Index:
+    value = {} if record is None else _object(record)
+    if isinstance(value, str):
+        return Index({}, f"{INDEX_UNREADABLE} ({value}): OpenClaw's list of sessions is empty.")
+    by_id: dict[str, list[int]] = {}
+    by_file: dict[str, list[int]] = {}
+    for place, entry in enumerate(value.values()):
+        if isinstance(entry, dict):
+            by_file.setdefault(_file(entry), []).append(place)
+            if isinstance(session_id := entry.get("sessionId"), str):
+                by_id.setdefault(session_id, []).append(place)
+    return Index(value, "", by_id, by_file)
+
+
+def _indexed(stem: str, native: str, folder: Folder, index: Index) -> dict[str, Fact]:
     if folder.index is None:
         return {}
     key = folder.index.key
-    if problem:
-        return {"index": Fact("index", problem, key)}
-    own = {name: entry for name, entry in entries.items() if isinstance(entry, dict) and _is_of(entry, stem, native)}
+    if index.problem:
+        return {"index": Fact("index", index.problem, key)}
+    own = index.of(stem, native)
     if not own:
         return {"index": Fact("index", _UNLISTED, key)}
     facts = {"sessionKey": Fact("sessionKey", ", ".join(own), key)}
@@ -214,10 +282,6 @@ def _indexed(stem: str, native: str, folder: Folder, entries: Mapping[str, Any],
     if text := " ".join(_disagreements(own, stem, native)):
         facts["index"] = Fact("index", text, key)
     return facts
-
-
-def _is_of(entry: Mapping[str, Any], stem: str, native: str) -> bool:
-    return entry.get("sessionId") in (stem, native) or _file(entry) == stem
 
 
 def _file(entry: Mapping[str, Any]) -> str:
@@ -240,7 +304,7 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else jsontext.compact(value)
 
 
-def _without_file(folder: Folder, entries: Mapping[str, Any], names: set[str], format_name: str, used_ids: set[str]) -> Iterator[Stored]:
+def _without_file(folder: Folder, entries: Mapping[str, Any], names: set[str], used_ids: set[str]) -> Iterator[Listed]:
     """What sessions.json lists without a file. Such a conversation has no records: only the index names it."""
     if folder.index is None:
         return
@@ -254,6 +318,4 @@ def _without_file(folder: Folder, entries: Mapping[str, Any], names: set[str], f
         used_ids.add(native)
         text = f"sessions.json ({name}) names this session; its file {file or native}.jsonl is not among the files that were read."
         facts = {"index": text, "sessionKey": name, "reachable": "0/0"}
-        yield Stored(
-            Conversation(native, format_name, (), {fact: Fact(fact, value, folder.index.key) for fact, value in facts.items()}, name), ()
-        )
+        yield Listed(native, "", {fact: Fact(fact, value, folder.index.key) for fact, value in facts.items()})

@@ -92,6 +92,17 @@ def scan(data: bytes, place: Place | None = None) -> Iterator[SessionLine]:
         yield SessionLine(index, offset, raw, ended, parts, tuple(dict.fromkeys(line_states)))
 
 
+def header_of(data: bytes, is_whole: bool) -> Mapping[str, Any] | None:
+    """The first record of a file where it is a header, {} where it is none; None where `data`, the start of the file, does not say it yet."""
+    for line in scan(data):
+        if not line.ended and not is_whole:
+            return None
+        for part in line.parts:
+            if part.value is not None:
+                return part.value if part.value.get("type") == HEADER else {}
+    return {} if is_whole else None
+
+
 def _split(data: bytes, at: int, index: int) -> Iterator[tuple[int, int, bytes, bool]]:
     while at < len(data):
         end = data.find(b"\n", at)

@@ -1,0 +1,128 @@
+"""Stores whose conversations are read one after the other: first which there are, from keys and shared records, then the records of one at a time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from inspector.programs.formats import Cell, Exported, Format, Grouped, InFiles, InRows, KnowsKeys, Listed, Record, Stored, Table
+from inspector.sources import files, folders, sqlite
+from inspector.sources.problems import Changing, TooLarge
+from inspector.traces.model import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """A store as long as it is open. `listed` are its conversations in their order; `size` in bytes says how much there is to read, about.
+
+    `records` gives those of one conversation. Raises Changing where the store is not any more what `listed` was read of: open it again.
+    """
+
+    path: Path
+    format: Format
+    listed: Sequence[Listed]
+    size: int
+    problems: tuple[Problem, ...]
+    records: Callable[[Listed], Sequence[Record]]
+
+    def read(self, listed: Listed) -> Stored:
+        """One conversation. Raises SourceProblem."""
+        assert isinstance(self.format, Grouped)
+        return self.format.read_group(listed, self.records(listed))
+
+
+def is_streamed(format_: Format) -> bool:
+    """Whether the format says how its records group, so that no more than one conversation is in memory."""
+    return isinstance(format_, Grouped) and not isinstance(format_, InRows | Exported)
+
+
+@contextmanager
+def opened(path: Path, format_: Format, check: bool, about: str) -> Iterator[OpenStore]:
+    """`check`: looks for keys that the format does not know, as problems at `about`. Raises SourceProblem, Changing also at the end."""
+    if isinstance(format_, InFiles):
+        yield _files(path, format_)
+    else:
+        with sqlite.snapshot(path) as store:
+            yield _table(path, format_, store, check, about)
+
+
+@dataclass(slots=True)
+class _Range:
+    first: str
+    last: str
+    count: int
+
+
+def _table(path: Path, format_: Format, store: sqlite.Snapshot, check: bool, about: str) -> OpenStore:
+    assert isinstance(format_, Grouped)
+    table = format_.table
+    groups: dict[str, _Range] = {}
+    shared_keys: dict[str, None] = {}
+    strange: list[Record] = []
+    for key in store.keys(table):
+        name = format_.group_of(key)
+        if name is None:
+            shared_keys[key] = None
+        elif not name:
+            strange.append(Record(key, Cell(b"")))
+        elif (group := groups.get(name)) is None:
+            groups[name] = _Range(key, key, 1)
+        else:
+            group.last = key
+            group.count += 1
+    shared = [record for key in shared_keys for record in store.between(table, key, key)]
+
+    def records(listed: Listed) -> Sequence[Record]:
+        group = groups.get(listed.group)
+        return _of_group(format_, store, table, listed.group, group) if group else ()
+
+    def head(name: str, size: int) -> bytes:
+        return store.between(table, groups[name].first, groups[name].first)[0].value.data[:size]
+
+    unknown = format_.unknown(strange) if check and isinstance(format_, KnowsKeys) else ()
+    problems = tuple(Problem(about, text) for text in unknown)
+    return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), files.status(path).st_size, problems, records)
+
+
+def _of_group(format_: Grouped, store: sqlite.Snapshot, table: Table, name: str, group: _Range) -> Sequence[Record]:
+    rows = store.between(table, group.first, group.last)
+    if len(rows) != group.count:
+        # The keys of another group are between them: an id may go on as the keys of this one do.
+        rows = [record for record in rows if format_.group_of(record.key) == name]
+    if len(rows) != group.count:
+        # A key that is no text is before or after all texts.
+        rows = [record for record in store.records(table) if format_.group_of(record.key) == name]
+    return rows
+
+
+def _files(path: Path, format_: Format) -> OpenStore:
+    assert isinstance(format_, Grouped) and isinstance(format_, InFiles)
+    places = folders.wanted(path, format_)
+    groups: dict[str, list[str]] = {}
+    shared: list[Record] = []
+    size = 0
+    for key, place in places.items():
+        name = format_.group_of(key)
+        if name is None:
+            shared.append(folders.record(path, key, place))
+        elif name:
+            groups.setdefault(name, []).append(key)
+            size += _size(path, place)
+
+    def records(listed: Listed) -> Sequence[Record]:
+        return tuple(folders.record(path, key, places[key]) for key in groups.get(listed.group, ()))
+
+    def head(name: str, size: int) -> bytes:
+        return folders.head(places[groups[name][0]], size)
+
+    return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), size, (), records)
+
+
+def _size(path: Path, place: Path) -> int:
+    try:
+        size = place.stat().st_size
+    except OSError as error:
+        raise Changing(path) from error
+    if size > files.LIMIT:
+        raise TooLarge(place, "The content", files.LIMIT)
+    return size

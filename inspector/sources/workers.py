@@ -1,0 +1,149 @@
+"""Processes that do pieces of pure work, answered in the order in which they were given: what one process would take minutes for.
+
+A process is forked where this one has a single thread, which costs nothing. A server has several, and a lock that another thread has at that moment would
+stay locked in the copy: there a fresh process (forkserver) makes the copies, half a second later. A worker gets values and gives values. It touches no
+connection that it inherited, and ends without running what the parent left for its own end.
+"""
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MOST = 8
+AHEAD = 4
+"""Pieces for each worker that may be given and not yet taken, so that none waits while the results of others are written."""
+AHEAD_BYTES = 24 << 20
+
+
+class WorkerLost(Exception):
+    """A worker ended in the middle of its work. `code`: its exit status, or the negative number of the signal that ended it."""
+
+    def __init__(self, code: int | None) -> None:
+        super().__init__(f"a worker process ended with {code}")
+        self.code = code
+
+
+def processors() -> int:
+    """How many workers this machine is good for; one is none, since this process can do that work itself."""
+    try:
+        count = len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        count = os.cpu_count() or 1
+    return min(count, MOST)
+
+
+class Workers:
+    """`processes` workers that all do `work`, which is a function of a module. Their number is 1 or less: the work is done here."""
+
+    def __init__(self, work: Callable[[T], R], processes: int) -> None:
+        self._work = work
+        self._workers = _started(work, processes) if processes > 1 else []
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+        # Threads only pass pieces on; they come after the processes, which could not be forked once there are threads.
+        self._threads = ThreadPoolExecutor(len(self._workers)) if self._workers else None
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        for worker in self._workers:
+            worker.process.terminate()
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+        for worker in self._workers:
+            worker.connection.close()
+            worker.process.join()
+
+    def submit(self, piece: Any) -> "Future[Any]":
+        """The result of one piece. Raises what the work raised, and WorkerLost."""
+        if self._threads is not None:
+            return self._threads.submit(self._ask, piece)
+        done: Future[Any] = Future()
+        try:
+            done.set_result(self._work(piece))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+    def mapped(self, pieces: Iterable[Any], size: Callable[[Any], int]) -> Iterator[Any]:
+        """The results in the order of the pieces, which are taken only as far ahead as AHEAD and AHEAD_BYTES (by `size`) allow."""
+        ahead: deque[tuple[Future[Any], int]] = deque()
+        given = 0
+        for piece in pieces:
+            weight = size(piece)
+            while ahead and (len(ahead) >= AHEAD * len(self._workers) or given + weight > AHEAD_BYTES or ahead[0][0].done()):
+                future, done_weight = ahead.popleft()
+                given -= done_weight
+                yield future.result()
+            ahead.append((self.submit(piece), weight))
+            given += weight
+            del piece
+        while ahead:
+            yield ahead.popleft()[0].result()
+
+    def _ask(self, piece: Any) -> Any:
+        worker = self._idle.get()
+        try:
+            worker.connection.send(piece)
+            is_result, answer = worker.connection.recv()
+        except (EOFError, OSError) as error:
+            worker.process.join(1)
+            raise WorkerLost(worker.process.exitcode) from error
+        finally:
+            self._idle.put(worker)
+        if not is_result:
+            raise answer
+        return answer
+
+
+class _Worker:
+    def __init__(self, context: Any, work: Callable[[Any], Any], others: Sequence[Connection]) -> None:
+        """`others` are the ends that a fork inherits from its parent."""
+        self.connection, own = context.Pipe()
+        inherited = [*others, self.connection] if context.get_start_method() == "fork" else []
+        self.process = context.Process(target=_serve, args=(own, work, inherited), daemon=True)
+        self.process.start()
+        own.close()
+
+
+def _started(work: Callable[[Any], Any], processes: int) -> list[_Worker]:
+    is_alone = threading.active_count() == 1 and "fork" in multiprocessing.get_all_start_methods()
+    context: Any = multiprocessing.get_context("fork" if is_alone else None if os.name == "nt" else "forkserver")
+    if not is_alone and os.name != "nt":
+        context.set_forkserver_preload([work.__module__])
+    workers: list[_Worker] = []
+    for _ in range(processes):
+        workers.append(_Worker(context, work, [worker.connection for worker in workers]))
+    return workers
+
+
+def _serve(connection: Connection, work: Callable[[Any], Any], inherited: Sequence[Connection]) -> None:
+    """Ends with its parent, however that ends; Ctrl-C is for the parent alone, which then ends this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # With an end of the parent open in a worker, the end of the parent would not show.
+    for end in inherited:
+        end.close()
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            piece = connection.recv()
+            try:
+                answer: tuple[bool, Any] = (True, work(piece))
+            except Exception as error:
+                answer = (False, error)
+            del piece
+            connection.send(answer)
+            del answer
