@@ -1,6 +1,7 @@
 """What TARGET names: a store by its path, or an imported conversation by its id, with the traces that belong to it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from inspector.sources.dsn import Dsn, Place
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import Missing, shown
 from inspector.sources.reading import ACapture, Store, Traces, read_store
+from inspector.sources.streaming import OpenStore
 from inspector.traces.model import Trace
 
 NAMED = 5
@@ -173,12 +175,55 @@ def load_lazily(options: Mapping[str, Any]) -> LazyTarget:
     observed = [read_observed(trace_name) for trace_name in options["traces"]]
     traces = [content for content in observed if isinstance(content, Traces)]
     captures = tuple(content for content in observed if isinstance(content, Captures))
+    if where is None and name != PIPE and options["conversation"] is None and places.exists(place(name)):
+        return _passing_store(name, options["format"], traces, captures)
     if not isinstance(where, Dsn) or options["conversation"] is not None:
         target = load(options, traces)
         return LazyTarget(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations), captures)
     refuse_own_database(where)
     content = reading.format_of(where, options["format"])
     return LazyTarget(where.name, content.name, _passing(where, content, traces), captures=captures)
+
+
+def _passing_store(name: str, format_name: str | None, traces: Sequence[Traces], captures: tuple[Captures, ...]) -> LazyTarget:
+    """A path, of which one conversation after the other is read where its format allows that. Raises as `load`."""
+    path = place(name)
+    refuse_own_database(path)
+    with ExitStack() as stack:
+        content = stack.enter_context(reading.opened(path, format_name))
+        reading.refuse_other(path, content)
+        if not isinstance(content, OpenStore):
+            assert isinstance(content, Store)
+            target = _chosen(str(path), visible(places.real(path)), content, None, traces)
+            return LazyTarget(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations), captures)
+        problems = tuple((problem.where, problem.reason) for problem in (*reading.damage(path), *content.problems))
+        conversations = _chosen_one_by_one(content, traces, stack.pop_all())
+        return LazyTarget(str(path), content.format.name, conversations, problems, len(content.listed), captures)
+
+
+def _chosen_one_by_one(store: OpenStore, traces: Sequence[Traces], opened: ExitStack) -> Iterator[Chosen]:
+    format_, real = store.format, visible(places.real(store.path))
+    by_native_id = {listed.native_id: listed for listed in store.listed}
+    bleeding = format_.bleeding_among(list(by_native_id))
+    native_ids = frozenset(by_native_id)
+    now = int(timezone.now().timestamp() * 1000)
+    with opened:
+        for listed in store.listed:
+            stored = store.read(listed)
+            compacted = by_native_id.get(stored.conversation.fact("compactedFrom") or "")
+            yield Chosen(
+                oid=short_id(real, format_.name, listed.native_id),
+                stored=stored,
+                format=format_,
+                trace=trace_of(traces, listed.native_id),
+                taken_at=now,
+                reader=format_.default_reader,
+                projection=(judges := own_judges(stored.conversation, format_.default_projection, format_.default_profile))[0],
+                profile=judges[1],
+                archive=store.read(compacted).conversation if compacted else None,
+                bleeding=bleeding(listed.native_id),
+                native_ids=native_ids,
+            )
 
 
 def _passing(where: Dsn, format_: Format, traces: Sequence[Traces]) -> Iterator[Chosen]:

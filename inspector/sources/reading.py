@@ -232,11 +232,17 @@ def _recognized(path: Place, format_name: str | None) -> "Format | Callable[[], 
 def read_store(path: Place, format_name: str | None = None) -> Store:
     """As `read`, where only a store will do. Raises SourceProblem."""
     content = read(path, format_name)
+    refuse_other(path, content)
+    assert isinstance(content, Store)
+    return content
+
+
+def refuse_other(path: Place, content: Content | OpenStore | Server) -> None:
+    """Raises NotAStore, ACapture."""
     if isinstance(content, Traces):
         raise NotAStore(path, content.format)
     if isinstance(content, Captures):
         raise ACapture(path, content)
-    return content
 
 
 def read_one(path: Place, format_: Format, native_id: str) -> Stored | None:

@@ -8,6 +8,7 @@ from inspector.actions.import_source import import_targets
 from inspector.actions.import_store import Imported
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
+from inspector.management.progress import ProgressLine
 from inspector.management.target import add_target_arguments, sources_named
 from inspector.sources.problems import shown
 
@@ -16,7 +17,7 @@ _COUNTS = ("conversations", "chunks", "unchanged", "gone", "records", "streams",
 
 
 class Command(AnsweringCommand):
-    """`import_source TARGET... [--traces TARGET] [--format NAME] [--from TEXT]`; all of them or none."""
+    """`import_source TARGET... [--traces TARGET] [--format NAME] [--from TEXT]`; none of them where one cannot be read as anything."""
 
     help = "Loads stores, trace databases, journals and captures of streams, so that pages show them and repairs can be made; the files are only read."
 
@@ -29,7 +30,15 @@ class Command(AnsweringCommand):
             raise CommandError("import_source loads whole stores: leave --conversation out; scan, show and repair take it.")
         traces = sources_named(options["traces"])
         paths = list(dict.fromkeys([*sources_named(options["target"]), *traces]))
-        done = import_targets(paths, os_user(), options["format"], came_from=options["came_from"], as_traces=traces)
+        with ProgressLine() as line:
+            done = import_targets(
+                paths,
+                os_user(),
+                options["format"],
+                came_from=options["came_from"],
+                as_traces=traces,
+                report=lambda progress: line.show(progress.conversations, progress.total, progress.chunks),
+            )
         if options["json"]:
             self.say_json({"sources": [_report(imported) for imported in done]})
             return

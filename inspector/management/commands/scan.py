@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 from inspector.conversation.queries import span_text
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
+from inspector.management.progress import ProgressLine
 from inspector.management.target import Chosen, add_target_arguments, load_lazily
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.message_counts import counted, message_counts
@@ -30,7 +31,6 @@ from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture, FolderOfCaptures
 from inspector.strategies.catalogue import strategy
 
-MANY = 100
 RECORDED_SHOWN = 5
 
 
@@ -104,11 +104,11 @@ class Command(AnsweringCommand):
         streams = captured.Streams.of(target.captures)
         with spooling.spool() as spool:
             reports: list[SpooledReport] = []
-            for number, chosen in enumerate(target.conversations, start=1):
-                streams.hold_against(chosen)
-                reports.append(_spooled(_examine(chosen, options["reader"], names), options["json"], options["fail_on"], spool))
-                if number % MANY == 0:
-                    self.note(f"{number:,}{'' if target.total is None else f' of {target.total:,}'} conversations looked at")
+            with ProgressLine() as line:
+                for number, chosen in enumerate(target.conversations, start=1):
+                    streams.hold_against(chosen)
+                    reports.append(_spooled(_examine(chosen, options["reader"], names), options["json"], options["fail_on"], spool))
+                    line.show(number, target.total)
             # Nothing is printed before the last one was read: a connection that is lost in the middle leaves one sentence.
             if options["json"]:
                 problems = [{"where": where, "reason": reason} for where, reason in target.problems]
