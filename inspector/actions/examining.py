@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 import inspector
-from inspector.models import Conversation, Finding, analyses, loading
+from inspector.models import Conversation, Finding, analyses, counting, loading
 from inspector.models.identity import finding_oids
 from inspector.presentation.conversation.examined import Examined, Judges, examined
 from inspector.presentation.visible import visible
@@ -25,7 +25,7 @@ def examine(conversation: Conversation, stored: Stored | None = None, ids: Seque
 
 
 def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
-    """Writes what was judged of the newest revision of each conversation. Findings that are no longer found stay, closed, for their links."""
+    """Writes what was judged of the newest revision of each conversation, and brings the lists up to it. Findings that are no longer found stay, closed, for their links."""
     for conversation, result in batch:
         for name in _SUMMARY:
             setattr(conversation, name, getattr(result, name))
@@ -42,6 +42,7 @@ def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
             ways = analyses.Ways(conversation.revision, conversation.source.reader, result.projection, result.profile)
             analyses.keep(conversation, ways, result.whole)
     Finding.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=["oid"], update_fields=_OF_FINDING)
+    counting.renew(conversation.pk for conversation, _ in batch)
 
 
 def finding_ids(conversation_oid: str, results: Iterable[RuleFinding]) -> Iterator[tuple[str, RuleFinding]]:

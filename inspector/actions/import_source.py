@@ -21,7 +21,7 @@ from inspector.actions.own_database import refuse_own_database
 from inspector.actions.problems import Refused
 from inspector.actions.revisions import BATCH
 from inspector.actions.seal_bundle import known_judges
-from inspector.models import Conversation, Payload, Source, TraceRecord, loading
+from inspector.models import Conversation, Payload, Source, TraceRecord, counting, loading
 from inspector.models.identity import LONGEST, indexed
 from inspector.models.transactions import one_writer
 from inspector.presentation.conversation import work
@@ -124,6 +124,7 @@ def import_targets(
             if came_from is not None:
                 imported.source.came_from = visible(" ".join(came_from.split()))[:FROM_KEPT]
             imported.source.save(update_fields=["stamp", "came_from"])
+            counting.renew(list(counting.misplaced(imported.source).values_list("pk", flat=True)))
             # Captures name their streams as well; the lines of other imports stay as they were.
             counts: dict[str, Any] = {"conversations": imported.conversations, "records": imported.records}
             counts |= {"streams": imported.streams} if imported.source.is_capture else {}
@@ -311,6 +312,7 @@ def _import_own_traces(source: Source, own_traces: Traces | None) -> int:
     source.trace_records.all().delete()
     source.traces.clear()
     if own_traces is None:
+        _count_traces(source)
         return 0
     source.traces.add(source)
     _write_traces(source, own_traces)
@@ -328,6 +330,12 @@ def _import_traces(content: Traces, demo: bool) -> Imported:
 def _write_traces(source: Source, content: Traces) -> None:
     Payload.objects.bulk_create(map(_body, content.bodies.values()), ignore_conflicts=True, batch_size=200)
     TraceRecord.objects.bulk_create((_trace_record(source, record) for record in content.records), ignore_conflicts=True, batch_size=BATCH)
+    _count_traces(source)
+
+
+def _count_traces(source: Source) -> None:
+    source.trace_record_count = source.trace_records.count()
+    source.save(update_fields=["trace_record_count"])
 
 
 def _body(body: Body) -> Payload:

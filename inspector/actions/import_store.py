@@ -12,7 +12,7 @@ from time import monotonic
 import inspector
 from inspector.actions.examining import write_examined
 from inspector.actions.revisions import write_revisions
-from inspector.models import Conversation, Revision, Source, TraceRecord, loading
+from inspector.models import Conversation, Revision, Source, TraceRecord, counting, loading
 from inspector.models.identity import indexed
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
@@ -103,7 +103,9 @@ class StoreImport:
     def mark_gone(self) -> int:
         """Conversations that the store does not have any more; only after all of it was read."""
         pks = [row.pk for oid, row in self._rows.items() if oid not in self._seen and not row.is_gone]
-        return Conversation.objects.filter(pk__in=pks, is_gone=False).update(is_gone=True)
+        count = Conversation.objects.filter(pk__in=pks, is_gone=False).update(is_gone=True)
+        counting.renew(pks)
+        return count
 
     def _done(self, workers: Workers) -> Generator[Done]:
         if isinstance(self.store, OpenStore):
@@ -204,6 +206,8 @@ class StoreImport:
                     judged.append((conversation, done.examined))
             write_revisions(fresh)
             write_examined(judged)
+            # The others are judged when all around them is in the database, and are listed meanwhile.
+            counting.renew({conversation.pk for conversation, _ in fresh} - {conversation.pk for conversation, _ in judged})
 
     def _name(self, native_id: str, oid: str) -> str:
         """The id as text; with ours after it where another id, that differs in hidden characters only, is shown the same."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from django.db.models import Count, Q
 from django.utils import timezone
 
 import inspector
@@ -27,6 +28,7 @@ PART_SIZE = 4 * 2**20
 PROBLEMS_KEPT = 50
 TITLE_KEPT = 300
 _MOST_UNPACKED = 4 * LARGEST_KEPT
+RANKED = ("error", "warning")
 _BATCH = 500
 
 
@@ -129,6 +131,10 @@ def write(source: Source, ready: PreparedCaptures) -> tuple[int, int, int]:
         # Somebody else may have removed it since it was looked at.
         _fill(stream, entry, entry.analysis or analysed(ready.captures.exchanges[entry.position]))
     gone_count = Stream.objects.filter(pk__in=[stream.pk for stream in remaining.values()], is_gone=False).update(is_gone=True)
+    present = source.streams.filter(is_gone=False).aggregate(all=Count("pk"), damaged=Count("pk", filter=Q(rank__lt=len(RANKED))))
+    source.stream_count, source.damaged_stream_count = present["all"], present["damaged"]
+    source.gone_stream_count = source.streams.filter(is_gone=True).count()
+    source.save(update_fields=["stream_count", "damaged_stream_count", "gone_stream_count"])
     return len(ready.streams), unchanged, gone_count
 
 
@@ -139,6 +145,7 @@ def _fill(stream: Stream, entry: PreparedStream, analysis: StreamAnalysis) -> No
     stream.sides = ",".join(side.value for side in exchange.sides)
     stream.protocol, stream.events, stream.verdict = visible(analysis.protocol)[:200], analysis.events, visible(analysis.verdict)
     stream.worst = analysis.worst.value if analysis.worst else ""
+    stream.rank = RANKED.index(stream.worst) if stream.worst in RANKED else len(RANKED)
     stream.has_silent = any(finding.silent and finding.severity.value != "note" for finding in analysis.findings)
     stream.judged_by, stream.digest, stream.size, stream.is_kept = inspector.__version__, entry.digest, entry.size, entry.parts is not None
     stream.problems = [visible(problem) for problem in exchange.problems[:PROBLEMS_KEPT]]

@@ -79,7 +79,9 @@ def _settled(which: Q) -> list[Interrupted]:
         # Nothing was ever imported, and to ask would make an empty database.
         return interrupted
     with suppress(DatabaseError):
-        for repair in Repair.objects.exclude(intent="").filter(which).select_related("conversation__source").distinct():
+        for repair in (
+            Repair.objects.filter(intent__in=Repair.Intent.values).filter(which).select_related("conversation__source").distinct()
+        ):
             # At work: its own process settles it. Refused: its store cannot be read now.
             with suppress(AtWork, Refused), claimed(repair):
                 comparison = settle(repair)

@@ -1,7 +1,18 @@
 """What Inspector keeps in its own database."""
 
 from inspector.models.analysis import AnalysisBlock, AnalysisFinding, StoredAnalysis
-from inspector.models.conversation import ChunkRow, Conversation, Finding, Payload, Record, Revision, SearchText
+from inspector.models.conversation import (
+    ChunkRow,
+    Conversation,
+    ConversationCount,
+    ConversationRule,
+    Finding,
+    Payload,
+    Record,
+    Revision,
+    RuleCount,
+    SearchText,
+)
 from inspector.models.repair import AuditEntry, Repair, RepairChange
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
@@ -13,12 +24,15 @@ __all__ = [
     "AuditEntry",
     "ChunkRow",
     "Conversation",
+    "ConversationCount",
+    "ConversationRule",
     "Finding",
     "Payload",
     "Record",
     "Repair",
     "RepairChange",
     "Revision",
+    "RuleCount",
     "SearchText",
     "Source",
     "StoredAnalysis",

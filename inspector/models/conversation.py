@@ -1,12 +1,16 @@
 """A conversation with its revisions: each distinct content is kept, and re-import writes only what is new."""
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.models.source import Source
-from inspector.programs.registry import crash_prefix_of
+
+NO_ACTIVITY = 2**61
+"""The place of a conversation of which nothing says when it was active: after all others."""
+DEMO_PLACE = 2**62
+"""What is added to the place of a conversation of the demo, which is there to try things on: it follows one's own."""
 
 
 class Payload(models.Model):
@@ -19,6 +23,29 @@ class Payload(models.Model):
 
     def __str__(self) -> str:
         return self.digest
+
+
+class ConversationCount(models.Model):
+    """How many conversations of a source are alike in what the lists filter by, and the chunks of all of them. Only `counting` writes it."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="conversation_counts", db_index=False)
+    is_gone = models.BooleanField()
+    is_damaged = models.BooleanField()
+    has_silent = models.BooleanField()
+    refused = models.BooleanField()
+    is_crash = models.BooleanField()
+    conversations = models.BigIntegerField(default=0)
+    chunks = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("source", "is_gone", "is_damaged", "has_silent", "refused", "is_crash"), name="conversation_count_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.conversations} of {self.source_id}"
 
 
 class Conversation(models.Model):
@@ -49,17 +76,32 @@ class Conversation(models.Model):
     projection = models.CharField(max_length=60, blank=True)
     profile = models.CharField(max_length=60, blank=True)
     """By which it was judged; "" of one that was judged before this was kept: those of its source."""
+    place = models.BigIntegerField(default=NO_ACTIVITY)
+    """Where it is in lists, ascending: `counting.place_of`. This and the columns below are written by `counting` alone."""
+    is_damaged = models.BooleanField(default=False)
+    """An error or a warning was found, or the provider rejects it."""
+    is_crash = models.BooleanField(default=False)
+    """It is a crash file: evidence of a request, next to the sessions."""
+    counted = models.ForeignKey(ConversationCount, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
+    """Where it is counted now, with `counted_chunks`; None before it is counted for the first time."""
+    counted_chunks = models.BigIntegerField(default=0)
 
     class Meta:
-        ordering = (F("last_activity").desc(nulls_last=True), "id")
+        ordering = ("place", "id")
+        # Partial ones: SQLite seeks in no index for NOT is_gone, and takes one with this very condition.
+        indexes = [
+            models.Index(fields=("place", "id"), name="listed", condition=Q(is_gone=False)),
+            models.Index(fields=("place", "id"), name="listed_damaged", condition=Q(is_gone=False, is_damaged=True)),
+            models.Index(fields=("place", "id"), name="listed_healthy", condition=Q(is_gone=False, is_damaged=False)),
+            models.Index(fields=("place", "id"), name="listed_silent", condition=Q(is_gone=False, has_silent=True)),
+            models.Index(fields=("place", "id"), name="listed_refused", condition=Q(is_gone=False, refused=True)),
+            models.Index(fields=("place", "id"), name="listed_crash", condition=Q(is_gone=False, is_crash=True)),
+            models.Index(fields=("source", "place", "id"), name="listed_of_source", condition=Q(is_gone=False)),
+            models.Index(fields=("place", "id"), name="listed_gone", condition=Q(is_gone=True)),
+        ]
 
     def __str__(self) -> str:
         return self.oid
-
-    @property
-    def is_crash(self) -> bool:
-        """Whether it is a crash file: evidence of a request, next to the sessions."""
-        return bool(crash_prefix_of(self.source.format, self.native_id))
 
     @staticmethod
     def oid_of(source: Source, native_id: str) -> str:
@@ -207,3 +249,46 @@ class Finding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} in {self.conversation_id}"
+
+
+class ConversationRule(models.Model):
+    """The open findings of one rule in one conversation that are equally severe. Only `counting` writes it."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="rules", db_index=False)
+    code = models.CharField(max_length=12)
+    rule = models.CharField(max_length=60)
+    severity = models.CharField(max_length=10)
+    silent = models.BooleanField()
+    findings = models.BigIntegerField()
+    first = models.ForeignKey(Finding, on_delete=models.CASCADE, related_name="+", db_index=False)
+    is_worst = models.BooleanField()
+    """Of those of this rule in this conversation: it counts the conversation."""
+    is_gone = models.BooleanField()
+    place = models.BigIntegerField()
+    """Both are those of the conversation, so that one index lists the conversations of a rule."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("conversation", "code", "severity", "silent"), name="conversation_rule_once")]
+        indexes = [
+            models.Index(fields=("code", "place", "conversation"), name="listed_of_rule", condition=Q(is_gone=False, is_worst=True)),
+            models.Index(fields=("code", "place", "conversation"), name="listed_of_rule_gone", condition=Q(is_gone=True, is_worst=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} in {self.conversation_id}"
+
+
+class RuleCount(models.Model):
+    """How many present conversations of a source have open findings of a rule, by the worst of them, and how many findings of this severity. Only `counting` writes it."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="rule_counts", db_index=False)
+    code = models.CharField(max_length=12)
+    severity = models.CharField(max_length=10)
+    conversations = models.BigIntegerField(default=0)
+    findings = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("source", "code", "severity"), name="rule_count_once")]
+
+    def __str__(self) -> str:
+        return f"{self.findings} of {self.code} in {self.source_id}"

@@ -57,7 +57,7 @@ class Repair(models.Model):
 
     class Meta:
         ordering = ("-id",)
-        indexes = (models.Index(fields=("intent",), name="repair_with_intent", condition=~models.Q(intent="")),)
+        indexes = (models.Index(fields=("intent",), name="repair_with_intent"),)
 
     def __str__(self) -> str:
         return self.oid

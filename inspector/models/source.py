@@ -33,6 +33,12 @@ class Source(models.Model):
     problems = JsonText(default=list)
     stamp = models.CharField(max_length=64, blank=True)
     """Of the files at the last import (`folders.stamp`): files that have it still are not read again; "" where they have to be."""
+    trace_record_count = models.BigIntegerField(default=0)
+    """This and the next three are written at each import, so that no page counts rows: its trace records, and its captured streams that its
+    file held then, those of them with errors or warnings, and those that it holds no longer."""
+    stream_count = models.BigIntegerField(default=0)
+    damaged_stream_count = models.BigIntegerField(default=0)
+    gone_stream_count = models.BigIntegerField(default=0)
     traces = models.ManyToManyField("self", symmetrical=False, related_name="stores", blank=True)
 
     class Meta:

@@ -27,6 +27,8 @@ class Stream(models.Model):
     """Of all sides together."""
     verdict = models.TextField(blank=True)
     worst = models.CharField(max_length=10, blank=True)
+    rank = models.PositiveSmallIntegerField(default=2)
+    """Its place in lists by `worst`: 0 with an error, 1 with a warning, 2 with neither."""
     has_silent = models.BooleanField(default=False)
     is_gone = models.BooleanField(default=False)
     """The file did not hold it at the last import; what was read stays."""
@@ -48,6 +50,9 @@ class Stream(models.Model):
 
     class Meta:
         ordering = (F("seen_at").desc(), "id")
+        indexes = [
+            models.Index(fields=("rank", "-seen_at", "source", "position", "id"), name="stream_listed", condition=models.Q(is_gone=False)),
+        ]
 
     def __str__(self) -> str:
         return self.oid

@@ -2,10 +2,10 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.paginator import Page, Paginator
 from django.http import HttpResponse
 
 from inspector.actions.audit import broken_at
@@ -14,8 +14,8 @@ from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
 from inspector.views.pages import as_json, page
+from inspector.views.paging import ListWindow, window
 
-PER_PAGE = 50
 FILTERS = {"repair": "repair", "conversation": "conversation", "source": "source_path", "who": "who", "verb": "verb"}
 """What an address may ask for, with the column."""
 _HEX = re.compile(r"[0-9a-f]{16,}")
@@ -35,14 +35,14 @@ class AuditRow:
 @dataclass(frozen=True, slots=True)
 class AuditPage:
     rows: tuple[AuditRow, ...]
-    here: Page[AuditEntry]
+    here: ListWindow[AuditEntry]
     total: int
     broken: AuditEntry | None
     filters: dict[str, str]
     """Name -> value of what the address asks for; {} = every line."""
 
 
-def _rows(entries: list[AuditEntry]) -> tuple[AuditRow, ...]:
+def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
     sources = dict(Source.objects.filter(path__in={entry.source_path for entry in entries}).values_list("path", "oid"))
     conversations = set(Conversation.objects.filter(oid__in={entry.conversation for entry in entries}).values_list("oid", flat=True))
     repairs = set(Repair.objects.filter(oid__in={entry.repair for entry in entries}).values_list("oid", flat=True))
@@ -66,11 +66,11 @@ def _shown(value: Any) -> str:
 
 def _page(request: OperatorRequest) -> AuditPage:
     filters = {name: value for name in FILTERS if (value := visible(request.GET.get(name, "").strip()))}
-    entries = AuditEntry.objects.order_by("-id")
+    entries = AuditEntry.objects.all()
     for name, value in filters.items():
         entries = entries.filter(**{FILTERS[name]: value})
-    here = Paginator(entries, PER_PAGE).get_page(request.GET.get("page"))
-    return AuditPage(_rows(list(here.object_list)), here, here.paginator.count, broken_at(), filters)
+    here = window(entries, ("-id",), entries.count(), request.GET)
+    return AuditPage(_rows(here.rows), here, here.total, broken_at(), filters)
 
 
 def audit(request: OperatorRequest) -> HttpResponse:
@@ -81,7 +81,8 @@ def audit_json(request: OperatorRequest) -> HttpResponse:
     content = _page(request)
     return as_json(
         {
-            **json_fields(content, "total filters page=here.number pages=here.paginator.num_pages"),
+            **json_fields(content, "total filters page=here.number pages=here.pages"),
+            "next": content.here.older.query(request.GET) if content.here.older else "",
             "broken_at": content.broken.pk if content.broken else None,
             "entries": [json_fields(row.entry, _ENTRY) for row in content.rows],
         }

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Sum
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Stream, StreamFinding
+from inspector.models import RuleCount, Stream, StreamFinding
 from inspector.presentation import markdown
 from inspector.presentation.catalogue import entries as catalogues
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
@@ -30,7 +30,7 @@ from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.violations import ALL_STREAM_RULES, StreamRule
-from inspector.views.conversation_list import ConversationRow, newest_first, open_findings, rows_of
+from inspector.views.conversation_list import RULE_KEYS, ConversationRow, rows_of, with_rule
 from inspector.views.pages import as_json, as_markdown, page
 
 SHOWN = 10
@@ -79,7 +79,7 @@ def provider_tables() -> tuple[ProviderTable, ...]:
 
 
 def rules(request: OperatorRequest) -> HttpResponse:
-    counts = dict(open_findings().order_by().values_list("code").annotate(Count("conversation", distinct=True)))
+    counts = dict(RuleCount.objects.order_by().values_list("code").annotate(Sum("conversations")))
     rows = tuple(RuleRow(rule, counts.get(rule.code, 0)) for rule in RULES)
     content = RulesPage(rows, stream_rows(ALL_STREAM_RULES), STRATEGIES, STREAM_STRATEGIES, provider_tables())
     return page(request, "rules.html", content, twins=("json",))
@@ -156,9 +156,9 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
         streams = Stream.objects.filter(is_gone=False, findings__code=chosen.code).select_related("source").distinct()
         content = RulePage(chosen, repairs, tuple(streams[:SHOWN]), streams.count())
     else:
-        conversations = Conversation.objects.filter(pk__in=open_findings().filter(code=chosen.code).values("conversation_id"))
-        rows = rows_of(newest_first(conversations)[:SHOWN])
-        content = RulePage(chosen, repairs, rows, conversations.count(), *example_of(chosen))
+        total = RuleCount.objects.filter(code=chosen.code).aggregate(n=Sum("conversations", default=0))["n"]
+        rows = rows_of(row.conversation for row in with_rule(chosen.code).order_by(*RULE_KEYS)[:SHOWN])
+        content = RulePage(chosen, repairs, rows, total, *example_of(chosen))
     return page(request, "rule.html", content, twins=("json", "md"))
 
 

@@ -1,32 +1,35 @@
 """The list of conversations: filters in the address, pages of fifty, and every limit is shown."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlencode
 
-from django.core.paginator import Page, Paginator
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, IntegerField, OuterRef, Q, QuerySet, Sum, Value, When
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Finding, Source, searching
+from inspector.models import Conversation, ConversationCount, ConversationRule, RuleCount, Source, searching
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.visible import visible
+from inspector.presentation.visible import clipped, visible
 from inspector.readers.catalogue import all_readers
 from inspector.rules.catalogue import RULES
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import as_json, page
+from inspector.views.paging import ListWindow, window
 
-PER_PAGE = 50
 BADGES = 6
+NAME_SHOWN = 40
+"""Characters of the name of a source in a choice."""
 
-DAMAGED = Q(worst__in=("error", "warning")) | Q(refused=True)
-STATES: dict[str, tuple[str, Q]] = {
-    "damaged": ("damaged or rejected", DAMAGED),
-    "silent": ("goes wrong silently", Q(has_silent=True)),
-    "refused": ("rejected by the provider", Q(refused=True)),
-    "healthy": ("nothing found", ~DAMAGED),
+DAMAGED = Q(is_damaged=True)
+STATES: dict[str, tuple[str, dict[str, bool]]] = {
+    "damaged": ("damaged or rejected", {"is_damaged": True}),
+    "silent": ("goes wrong silently", {"has_silent": True}),
+    "refused": ("rejected by the provider", {"refused": True}),
+    "healthy": ("nothing found", {"is_damaged": False}),
 }
+"""State -> its words, and the columns of a conversation, and of its count, that say so."""
 SEVERITY_RANK = Case(
     When(severity="error", then=Value(0)), When(severity="warning", then=Value(1)), default=Value(2), output_field=IntegerField()
 )
@@ -41,6 +44,15 @@ class Badge:
     severity: str
     silent: bool
     count: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.code} ×{self.count}" if self.count > 1 else self.code
+
+    @property
+    def title(self) -> str:
+        times = "1 time" if self.count == 1 else f"{self.count} times"
+        return f"{self.rule}: {self.severity}, {'silent' if self.silent else 'raises an error'}, {times}"
 
 
 _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
@@ -87,7 +99,7 @@ class Filters:
 class ConversationListPage:
     filters: Filters
     rows: tuple[ConversationRow, ...]
-    here: Page[Conversation]
+    here: ListWindow[Any]
     total: int
     gone: int
     """How many more the same filters find among those that are gone from their stores."""
@@ -102,26 +114,27 @@ class ConversationListPage:
 
 def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
     """The demo's conversations follow one's own: they are there to try things on."""
-    return conversations.select_related("source").order_by("source__is_demo", F("last_activity").desc(nulls_last=True), "id")
+    return conversations.prefetch_related("source").order_by("place", "id")
 
 
-def open_findings() -> QuerySet[Finding]:
-    """Findings of the newest revisions, in conversations that are still in their stores."""
-    return Finding.objects.filter(conversation__is_gone=False, is_open=True)
+def with_rule(code: str | OuterRef, is_gone: bool = False) -> QuerySet[ConversationRule]:
+    """The conversations with open findings of a rule, each once."""
+    rows = ConversationRule.objects.filter(code=code, is_worst=True, is_gone=is_gone)
+    return rows.select_related("conversation").prefetch_related("conversation__source")
+
+
+RULE_KEYS = ("place", "conversation_id")
+"""By which `with_rule` is in the order of all lists."""
 
 
 def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[ConversationRow, ...]:
-    """The rows of a list: two queries, however many conversations there are."""
+    """The rows of a list: one query, and one more for a text, however many conversations there are."""
     conversations = list(conversations)
     ids = [conversation.pk for conversation in conversations]
     badges: dict[int, list[Badge]] = {}
-    counted = Finding.objects.filter(conversation_id__in=ids, is_open=True).annotate(rank=SEVERITY_RANK)
-    for row in (
-        counted.values("conversation_id", "code", "rule", "severity", "silent", "rank")
-        .annotate(n=Count("pk"))
-        .order_by("rank", "-silent", "code")
-    ):
-        badges.setdefault(row["conversation_id"], []).append(Badge(row["code"], row["rule"], row["severity"], row["silent"], row["n"]))
+    rules = ConversationRule.objects.filter(conversation__in=ids).order_by(SEVERITY_RANK, "-silent", "code")
+    for row in rules:
+        badges.setdefault(row.conversation_id, []).append(Badge(row.code, row.rule, row.severity, row.silent, row.findings))
     matching = searching.counts(q, ids) if q else {}
     return tuple(
         ConversationRow(row, tuple(badges.get(row.pk, ())[:BADGES]), max(0, len(badges.get(row.pk, ())) - BADGES), matching.get(row.pk, 0))
@@ -143,27 +156,66 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
     if filters.q:
         conversations = conversations.filter(searching.conversations_with(filters.q))
     if filters.rule:
-        conversations = conversations.filter(pk__in=Finding.objects.filter(code=filters.rule, is_open=True).values("conversation_id"))
+        conversations = conversations.filter(pk__in=ConversationRule.objects.filter(code=filters.rule).values("conversation_id"))
+    return conversations.filter(**_columns(filters))
+
+
+def _columns(filters: Filters) -> dict[str, Any]:
+    """Source and state, as columns of a conversation and of its count."""
+    columns: dict[str, Any] = dict(STATES[filters.state][1]) if filters.state else {}
     if filters.source:
-        conversations = conversations.filter(source__oid=filters.source)
-    return conversations.filter(STATES[filters.state][1]) if filters.state else conversations
+        # Exactly one: an index that begins with the source is then in the order of the list.
+        columns["source"] = Source.objects.filter(oid=filters.source).values("pk")[:1]
+    return columns
+
+
+def _of_rule(filters: Filters) -> QuerySet[ConversationRule]:
+    columns = {f"conversation__{name}": value for name, value in _columns(filters).items()}
+    return with_rule(filters.rule, filters.gone).filter(**columns)
+
+
+def _total(filters: Filters, conversations: QuerySet[Conversation]) -> int:
+    """How many conversations the filters choose; a stored count, where they look neither at a text nor at a state of those with a rule."""
+    columns = _columns(filters)
+    if filters.q:
+        return conversations.filter(is_gone=filters.gone).count()
+    if filters.rule and (filters.state or filters.gone):
+        return _of_rule(filters).count()
+    if filters.rule:
+        counts: QuerySet[Any] = RuleCount.objects.filter(code=filters.rule, **columns)
+    else:
+        counts = ConversationCount.objects.filter(is_gone=filters.gone, **columns)
+    return counts.aggregate(n=Sum("conversations"))["n"] or 0
+
+
+def _window(
+    request: OperatorRequest, filters: Filters, conversations: QuerySet[Conversation]
+) -> tuple[ListWindow[Any], list[Conversation]]:
+    total = _total(filters, conversations)
+    if filters.rule and not filters.q:
+        of_rule = window(_of_rule(filters), RULE_KEYS, total, request.GET)
+        return of_rule, [row.conversation for row in of_rule.rows]
+    here = window(newest_first(conversations.filter(is_gone=filters.gone)), ("place", "id"), total, request.GET)
+    return here, list(here.rows)
 
 
 def _page(request: OperatorRequest) -> ConversationListPage:
     searching.index_in_background()
     filters = _filters(request)
     conversations = chosen(filters)
-    crashes, crash_total = ((), 0) if filters.any else newest_crashes()
-    here = Paginator(newest_first(conversations.filter(is_gone=filters.gone)), PER_PAGE).get_page(request.GET.get("page"))
+    here, shown = _window(request, filters, conversations)
+    crashes, crash_total = newest_crashes() if here.number == 1 and not filters.any else ((), 0)
     return ConversationListPage(
         filters=filters,
-        rows=rows_of(here.object_list, filters.q),
+        rows=rows_of(shown, filters.q),
         here=here,
-        total=here.paginator.count,
-        gone=0 if filters.gone else conversations.filter(is_gone=True).count(),
-        rules=tuple((rule.code, rule.name) for rule in RULES),
+        total=here.total,
+        gone=0 if filters.gone else _total(replace(filters, gone=True), conversations),
+        rules=tuple((rule.code, f"{rule.code} {rule.name}") for rule in RULES),
         states=tuple((name, words) for name, (words, _) in STATES.items()),
-        sources=tuple((source.oid, source.name) for source in Source.objects.filter(is_trace=False)),
+        sources=tuple(
+            (source.oid, clipped(source.name, NAME_SHOWN)[0]) for source in Source.objects.filter(is_trace=False).only("oid", "path")
+        ),
         crashes=crashes,
         crash_total=crash_total,
         no_index=searching.no_index() if filters.q else "",
@@ -193,7 +245,8 @@ def conversation_list_json(request: OperatorRequest) -> HttpResponse:
     content = _page(request)
     return as_json(
         {
-            **json_fields(content, "total gone page=here.number pages=here.paginator.num_pages"),
+            **json_fields(content, "total gone page=here.number pages=here.pages"),
+            "next": content.here.older.query(request.GET) if content.here.older else "",
             "conversations": [row_report(row) for row in content.rows],
         }
     )

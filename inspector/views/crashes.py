@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import QuerySet, Sum
 
 from inspector.conversation.model import Conversation as Core
-from inspector.models import Conversation, loading
+from inspector.models import Conversation, ConversationCount, loading
 from inspector.presentation.conversation.panels import Alignment, Ending
-from inspector.programs.registry import program_or_default, programs
+from inspector.programs.registry import program_or_default
 
 SHOWN = 5
 
@@ -62,16 +60,14 @@ def crash_links(row: Conversation, format_name: str, ending: Ending | None, cras
 
 
 def crash_files() -> QuerySet[Conversation]:
-    kinds = [(of.name, program.crash_prefix) for program in programs() if program.crash_prefix for of in program.formats]
-    of_programs = reduce(or_, (Q(source__format=name, native_id__startswith=prefix) for name, prefix in kinds), Q(pk=None))
-    return Conversation.objects.filter(of_programs, is_gone=False)
+    return Conversation.objects.filter(is_crash=True, is_gone=False)
 
 
 def newest_crashes() -> tuple[tuple[Crash, ...], int]:
     """The SHOWN newest, and how many there are; also those that belong to no session."""
-    crashes = crash_files()
-    rows = crashes.select_related("source").order_by(F("last_activity").desc(nulls_last=True), "-native_id")[:SHOWN]
-    return tuple(_crash(row, loading.stored(row).conversation) for row in rows), crashes.count()
+    total = ConversationCount.objects.filter(is_crash=True, is_gone=False).aggregate(n=Sum("conversations"))["n"] or 0
+    rows = crash_files().select_related("source").order_by("place", "id")[:SHOWN] if total else ()
+    return tuple(_crash(row, loading.stored(row).conversation) for row in rows), total
 
 
 def _crash(row: Conversation, conversation: Core) -> Crash:

@@ -211,7 +211,7 @@ def _pointed_at(answers: tuple[Explanation, ...], crash: CrashMatch | None) -> s
 def _recorded(error: str) -> tuple[Conversation, ...]:
     """The newest crash files with this error."""
     rows = newest_first(crash_files())
-    newest = rows.select_related("source")[:CRASHES_SEARCHED]
+    newest = rows[:CRASHES_SEARCHED]
     same = (crash_row for crash_row in newest if same_refusal(error, loading.stored(crash_row).conversation.fact("error") or ""))
     return tuple(islice(same, 5))
 
@@ -222,7 +222,7 @@ def _named(error: str) -> tuple[Conversation, ...]:
     if not ids:
         return ()
     rows = newest_first(Conversation.objects.filter(DAMAGED, source__format__in=_jobs(), is_gone=False))
-    newest = rows.select_related("source")[:JOBS_SEARCHED]
+    newest = rows[:JOBS_SEARCHED]
     jobs = (job for job in newest if any(chunk.call_id in ids for chunk in loading.stored(job).conversation.chunks))
     return tuple(islice(jobs, 5))
 

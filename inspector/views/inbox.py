@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, F, Max, Min, Sum, Window
-from django.db.models.functions import RowNumber
+from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
 from django.http import HttpResponse
 
 from inspector.actions.examining import finding_ids
@@ -12,7 +11,7 @@ from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Finding, Repair, Source, loading
+from inspector.models import Conversation, ConversationCount, Finding, Repair, RuleCount, Source, loading
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan
@@ -24,10 +23,19 @@ from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
 from inspector.views import facts
-from inspector.views.conversation_list import DAMAGED, SEVERITY_RANK, ConversationRow, newest_first, open_findings, row_report, rows_of
+from inspector.views.conversation_list import (
+    DAMAGED,
+    RULE_KEYS,
+    SEVERITY_RANK,
+    ConversationRow,
+    newest_first,
+    row_report,
+    rows_of,
+    with_rule,
+)
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
-from inspector.views.streams import Worst, summary, worst
+from inspector.views.streams import Worst, summaries, worst
 
 RECENT = 12
 CHUNKS_SHOWN = 30
@@ -37,7 +45,7 @@ NO_SUCH_FINDING = "There is no finding with this id here: its conversation was n
 
 @dataclass(frozen=True, slots=True)
 class RuleProblem:
-    """One rule with the counts of its findings: `newest` is its finding in the conversation that was active last."""
+    """One rule with the counts of its findings: `newest` is its worst one in the conversation that the list of the rule begins with."""
 
     code: str
     name: str
@@ -74,44 +82,49 @@ def known_rule(code: str) -> Rule | None:
 
 
 def rule_problems() -> tuple[RuleProblem, ...]:
-    """Silent errors, other errors, then warnings, then notes: what nobody notices does the most harm."""
-    open_rows = open_findings()
-    place = Window(RowNumber(), partition_by=F("code"), order_by=[F("conversation__last_activity").desc(nulls_last=True), F("pk").asc()])
-    newest = {finding.code: finding for finding in open_rows.annotate(place=place).filter(place=1).select_related("conversation__source")}
-    counted = open_rows.values("code").annotate(
-        worst=Min(SEVERITY_RANK), conversations=Count("conversation", distinct=True), n=Count("pk"), last=Max("conversation__last_activity")
-    )
-    ranked = [
+    """Silent errors, other errors, then warnings, then notes: what nobody notices does the most harm. Three queries, from stored counts."""
+    counted = RuleCount.objects.filter(findings__gt=0).order_by().values("code")
+    rows = list(counted.annotate(worst=Min(SEVERITY_RANK), conversations=Sum("conversations"), n=Sum("findings"), any_count=Min("pk")))
+    # One of the counts of each code, so that the newest is looked for once.
+    newest = Subquery(with_rule(OuterRef("code")).order_by(*RULE_KEYS).values("first")[:1])
+    first_ids = dict(RuleCount.objects.filter(pk__in=[row["any_count"] for row in rows]).values_list("code", newest))
+    findings_by_id = Finding.objects.select_related("conversation__source").in_bulk(first_ids.values())
+    problems = [
         RuleProblem(
             row["code"],
-            newest[row["code"]].rule,
+            finding.rule,
             known_rule(row["code"]),
             SEVERITIES[row["worst"]],
-            newest[row["code"]].silent,
+            finding.silent,
             row["conversations"],
             row["n"],
-            row["last"],
-            newest[row["code"]],
+            finding.conversation.last_activity,
+            finding,
         )
-        for row in counted.order_by("code")
+        for row in rows
+        for finding in (findings_by_id[first_ids[row["code"]]],)
     ]
-    return tuple(sorted(ranked, key=lambda row: (SEVERITIES.index(row.severity), not row.silent, -row.conversations, row.code)))
+    return tuple(sorted(problems, key=lambda row: (SEVERITIES.index(row.severity), not row.silent, -row.conversations, row.code)))
 
 
 def _inbox() -> InboxPage:
-    present = Conversation.objects.filter(is_gone=False)
-    damaged = present.filter(DAMAGED)
-    counts = present.aggregate(n=Count("pk"), chunks=Sum("chunk_count"))
+    present = Q(is_gone=False)
+    counts = ConversationCount.objects.aggregate(
+        present=Sum("conversations", filter=present, default=0),
+        chunks=Sum("chunks", filter=present, default=0),
+        damaged=Sum("conversations", filter=present & DAMAGED, default=0),
+        gone=Sum("conversations", filter=~present, default=0),
+    )
     crashes, crash_total = newest_crashes()
     sources = Source.objects.aggregate(n=Count("pk"), read_at=Max("read_at"))
     return InboxPage(
         problems=rule_problems(),
-        recent=rows_of(newest_first(damaged)[:RECENT]),
-        conversations=counts["n"],
-        chunks=counts["chunks"] or 0,
+        recent=rows_of(newest_first(Conversation.objects.filter(DAMAGED, is_gone=False))[:RECENT]),
+        conversations=counts["present"],
+        chunks=counts["chunks"],
         sources=sources["n"],
-        damaged=damaged.count(),
-        gone=Conversation.objects.filter(is_gone=True).count(),
+        damaged=counts["damaged"],
+        gone=counts["gone"],
         read_at=sources["read_at"],
         crashes=crashes,
         crash_total=crash_total,
@@ -130,7 +143,7 @@ def inbox_json(request: OperatorRequest) -> HttpResponse:
             **json_fields(content, "conversations chunks sources damaged gone read_at"),
             "rules": [_problem_report(problem) for problem in content.problems],
             "recent": [row_report(row) for row in content.recent],
-            "streams": {**json_fields(content.streams, "total damaged"), "worst": [summary(row) for row in content.streams.rows]},
+            "streams": {**json_fields(content.streams, "total damaged"), "worst": summaries(content.streams.rows)},
         }
     )
 

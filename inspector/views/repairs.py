@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.paginator import Page, Paginator
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
@@ -40,6 +39,7 @@ from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
 from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
+from inspector.views.paging import ListWindow, window
 from inspector.views.preview_part import PreviewPart
 from inspector.views.shown_previews import Shown, asked, held, offered, shown, shown_of
 
@@ -305,13 +305,14 @@ def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class RepairList:
-    repairs: Page[Repair]
+    here: ListWindow[Repair]
     total: int
 
 
 def repair_list(request: OperatorRequest) -> HttpResponse:
-    paginator = Paginator(Repair.objects.select_related("conversation__source"), 50)
-    return page(request, "repairs.html", RepairList(paginator.get_page(request.GET.get("page")), paginator.count), twins=("json",))
+    repairs = Repair.objects.select_related("conversation__source")
+    here = window(repairs, ("-id",), repairs.count(), request.GET)
+    return page(request, "repairs.html", RepairList(here, here.total), twins=("json",))
 
 
 def repair_list_json(request: OperatorRequest) -> HttpResponse:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -15,7 +15,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Payload, Record, Source, Stream, TraceRecord
+from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import READ_ONLY, UnknownFormat, format_named
@@ -25,9 +25,8 @@ from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.sources import reach
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
-from inspector.views.conversation_list import DAMAGED, ConversationRow, newest_first, rows_of
+from inspector.views.conversation_list import ConversationRow, newest_first, rows_of
 from inspector.views.pages import as_json, page
-from inspector.views.streams import DAMAGED as STREAM_DAMAGED
 
 SHOWN = 10
 
@@ -42,8 +41,8 @@ class SourceRow:
     may_write: bool
     is_sealed: bool
     """Nothing is ever written to its format, so no plan can be carried to it."""
-    streams: int = 0
-    streams_damaged: int = 0
+    streams: int
+    streams_damaged: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +51,24 @@ class SourceListPage:
 
 
 def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
-    """Four counting queries for all of them together."""
-    conversations = Conversation.objects.filter(is_gone=False, source__in=sources).values("source_id").order_by()
-    counts = {
-        row["source_id"]: row
-        for row in conversations.annotate(n=Count("pk"), damaged=Count("pk", filter=DAMAGED), chunks=Sum("chunk_count"))
-    }
-    records = dict(TraceRecord.objects.filter(source__in=sources).order_by().values_list("source_id").annotate(Count("pk")))
-    captured = Stream.objects.filter(is_gone=False, source__in=sources).values("source_id").order_by()
-    streams = {row["source_id"]: row for row in captured.annotate(n=Count("pk"), damaged=Count("pk", filter=STREAM_DAMAGED))}
-    nothing = {"n": 0, "damaged": 0, "chunks": 0}
-    rows = []
-    for source in sources:
-        count = counts.get(source.pk, nothing)
-        stream_count = streams.get(source.pk, nothing)
-        counted = (
-            count["n"],
-            count["damaged"],
-            count["chunks"],
-            records.get(source.pk, 0),
-            not source.is_trace and web_may_write(source),
-            source.format in READ_ONLY,
+    """One query for all of them together: what they hold is counted when it is imported."""
+    counts: dict[int, list[ConversationCount]] = {source.pk: [] for source in sources}
+    for count in ConversationCount.objects.filter(source__in=sources, is_gone=False):
+        counts[count.source_id].append(count)
+    return tuple(
+        SourceRow(
+            source,
+            conversations=sum(count.conversations for count in counts[source.pk]),
+            damaged=sum(count.conversations for count in counts[source.pk] if count.is_damaged),
+            chunks=sum(count.chunks for count in counts[source.pk]),
+            trace_records=source.trace_record_count,
+            may_write=not source.is_trace and web_may_write(source),
+            is_sealed=source.format in READ_ONLY,
+            streams=source.stream_count,
+            streams_damaged=source.damaged_stream_count,
         )
-        rows.append(SourceRow(source, *counted, stream_count["n"], stream_count["damaged"]))
-    return tuple(rows)
+        for source in sources
+    )
 
 
 def why_writable(source: Source) -> str:
@@ -153,7 +146,12 @@ class SourcePage:
 
 def _page(source: Source) -> SourcePage:
     conversations = source.conversations.all()
-    about = conversations.aggregate(gone=Count("pk", filter=Q(is_gone=True)), last=Max("last_activity"))
+    # The first in the order of lists was active last; NULLs, of which nothing is known, are the last there.
+    newest = (
+        conversations.filter(is_gone=is_gone).order_by("place", "id").values_list("last_activity", flat=True).first()
+        for is_gone in (False, True)
+    )
+    last_activity = max((moment for moment in newest if moment is not None), default=None)
     if source.is_trace:
         payloads = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=source).exclude(body=None).values("body"))
     else:
@@ -161,8 +159,8 @@ def _page(source: Source) -> SourcePage:
     return SourcePage(
         row=_rows([source])[0],
         bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,
-        gone=about["gone"],
-        last_activity=about["last"],
+        gone=source.conversation_counts.filter(is_gone=True).aggregate(n=Sum("conversations", default=0))["n"],
+        last_activity=last_activity,
         traces=tuple(source.traces.all()),
         stores=tuple(source.stores.all()),
         recent=rows_of(newest_first(conversations.filter(is_gone=False))[:SHOWN]),

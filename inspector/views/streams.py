@@ -1,17 +1,16 @@
 """Captured streams: the list, one stream as lanes, one event's bytes, and the stream as it should have been."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.core.paginator import Page, Paginator
-from django.db.models import Case, Count, IntegerField, Q, Value, When
+from django.db.models import Q, Sum
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Source, Stream, loading
+from inspector.models import Source, Stream, StreamFinding, loading
 from inspector.presentation import markdown
 from inspector.presentation.stream import event as stream_event
 from inspector.presentation.stream import report as stream_report
@@ -21,7 +20,7 @@ from inspector.presentation.stream.event import EventView
 from inspector.presentation.stream.marks import StreamMark
 from inspector.presentation.stream.report import StreamAnalysis, analysed
 from inspector.presentation.stream.view import LaneWindow, Overview, RequestView, Steps, StreamView
-from inspector.presentation.visible import visible
+from inspector.presentation.visible import clipped, visible
 from inspector.sources.problems import SourceProblem
 from inspector.streams.captures import own
 from inspector.streams.correcting import CannotCorrect, Correction, correct
@@ -30,14 +29,17 @@ from inspector.streams.model import Side
 from inspector.streams.violations import StreamRule
 from inspector.views import facts
 from inspector.views.pages import absolute, as_json, as_markdown, page, refusal, unless_unchanged
+from inspector.views.paging import ListWindow, window
 
-PER_PAGE = 50
+NAME_SHOWN = 40
+"""Characters of the name of a source in a choice."""
 MOST_ALIKE = 1_000
 RECENT = 12
 LINES_SHOWN = 60
 """Rows of the lanes that a text for an issue holds."""
-_RANK = Case(When(worst="error", then=Value(0)), When(worst="warning", then=Value(1)), default=Value(2), output_field=IntegerField())
-DAMAGED = Q(worst__in=("error", "warning"))
+KEYS = ("rank", "-seen_at", "source_id", "position", "id")
+"""The order of lists: the worst first, then as they were read."""
+DAMAGED = Q(rank__lt=2)
 STATES = (
     ("damaged", "errors or warnings"),
     ("two-sided", "both sides captured"),
@@ -48,7 +50,7 @@ STATES = (
 @dataclass(frozen=True, slots=True)
 class ListPage:
     rows: tuple[Stream, ...]
-    here: Page[Stream]
+    here: ListWindow[Stream]
     total: int
     gone: int
     states: tuple[tuple[str, str], ...]
@@ -185,20 +187,16 @@ class Worst:
 
 
 def worst() -> Worst:
-    streams = Stream.objects.filter(is_gone=False)
-    counts = streams.aggregate(total=Count("pk"), damaged=Count("pk", filter=DAMAGED))
-    rows = (
-        streams.filter(DAMAGED).select_related("source").order_by(_RANK, "-seen_at", "source", "position")[:RECENT]
-        if counts["damaged"]
-        else ()
-    )
+    counts = Source.objects.aggregate(total=Sum("stream_count", default=0), damaged=Sum("damaged_stream_count", default=0))
+    damaged = Stream.objects.filter(DAMAGED, is_gone=False).select_related("source")
+    rows = damaged.order_by(*KEYS)[:RECENT] if counts["damaged"] else ()
     return Worst(tuple(rows), counts["damaged"], counts["total"])
 
 
 def _listed(request: OperatorRequest) -> ListPage:
     q, state, rule = (request.GET.get(name, "")[:200] for name in ("q", "state", "rule"))
     source, is_gone = request.GET.get("source", "")[:40], request.GET.get("gone") == "1"
-    streams = Stream.objects.filter(is_gone=is_gone).select_related("source").order_by(_RANK, "-seen_at", "source", "position")
+    streams = Stream.objects.filter(is_gone=is_gone).prefetch_related("source")
     if q:
         streams = streams.filter(Q(title__icontains=q) | Q(native_id__icontains=q) | Q(verdict__icontains=q) | Q(oid__startswith=q))
     if state in dict(STATES):
@@ -207,16 +205,17 @@ def _listed(request: OperatorRequest) -> ListPage:
         streams = streams.filter(pk__in=Stream.objects.filter(findings__code=rule).values("pk"))
     if source:
         streams = streams.filter(source__oid=source)
-    here = Paginator(streams, PER_PAGE).get_page(request.GET.get("page"))
-    sources = [(owner.oid, owner.name) for owner in Source.objects.filter(streams__isnull=False).distinct().order_by("path")]
-    gone = Stream.objects.filter(is_gone=True).count()
+    captures = Source.objects.filter(Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)).order_by("path")
+    gone = sum(capture.gone_stream_count for capture in captures)
+    present = sum(capture.stream_count for capture in captures)
+    here = window(streams, KEYS, streams.count() if q or state or rule or source else gone if is_gone else present, request.GET)
     return ListPage(
-        tuple(here),
+        here.rows,
         here,
-        here.paginator.count,
+        here.total,
         0 if is_gone else gone,
         STATES,
-        tuple(sources),
+        tuple((owner.oid, clipped(owner.name, NAME_SHOWN)[0]) for owner in captures),
         visible(q),
         state,
         visible(rule),
@@ -231,25 +230,32 @@ def stream_list(request: OperatorRequest) -> HttpResponse:
 
 def stream_list_json(request: OperatorRequest) -> HttpResponse:
     content = _listed(request)
-    return as_json({"streams": [summary(row) for row in content.rows], "total": content.total, "gone": content.gone})
+    following = content.here.older.query(request.GET) if content.here.older else ""
+    return as_json({"streams": summaries(content.rows), "total": content.total, "gone": content.gone, "next": following})
 
 
-def summary(row: Stream) -> dict[str, Any]:
-    """A stream as lists give it."""
-    counted = row.findings.values("code", "rule", "severity").annotate(n=Count("pk")).order_by("code")
-    return {
-        "id": row.oid,
-        "native_id": row.native_id,
-        "title": row.title,
-        "source": row.source.path,
-        "protocol": row.protocol,
-        "sides": list(row.side_names),
-        "events": row.events,
-        "verdict": row.verdict,
-        "worst": row.worst,
-        "gone": row.is_gone,
-        "findings": [{"code": finding["code"], "rule": finding["rule"], "severity": finding["severity"]} for finding in counted],
-    }
+def summaries(rows: Sequence[Stream]) -> list[dict[str, Any]]:
+    """Streams as lists give them: one query for the findings of all."""
+    findings: dict[int, list[dict[str, Any]]] = {row.pk: [] for row in rows}
+    counted = StreamFinding.objects.filter(stream__in=findings).values_list("stream_id", "code", "rule", "severity").order_by("code")
+    for stream_id, code, rule, severity in counted.distinct():
+        findings[stream_id].append({"code": code, "rule": rule, "severity": severity})
+    return [
+        {
+            "id": row.oid,
+            "native_id": row.native_id,
+            "title": row.title,
+            "source": row.source.path,
+            "protocol": row.protocol,
+            "sides": list(row.side_names),
+            "events": row.events,
+            "verdict": row.verdict,
+            "worst": row.worst,
+            "gone": row.is_gone,
+            "findings": findings[row.pk],
+        }
+        for row in rows
+    ]
 
 
 @unless_unchanged(facts.of_stream)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse
 
 from inspector.middleware import OperatorRequest
@@ -19,6 +18,7 @@ from inspector.programs.catalogue import format_named
 from inspector.readers.catalogue import UnknownReader, all_readers, names
 from inspector.views.conversation_list import newest_first
 from inspector.views.pages import as_json, page
+from inspector.views.paging import ListWindow, in_memory
 
 EXACT = "exact"
 PER_PAGE = 25
@@ -72,7 +72,7 @@ class WhatIfPage:
     now: str
     """The query for what runs now."""
     rows: tuple[WhatIfRow, ...]
-    here: Page[str]
+    here: ListWindow[str]
     counted: int
     total: int
 
@@ -157,8 +157,8 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         for at, name in enumerate(others)
     )
     shown = [(oid, by_client[place]) for oid, by_client in compared if _is_shown(by_client[place], choice.show)]
-    here = Paginator([oid for oid, _ in sorted(shown, key=lambda row: not row[1].worse)], PER_PAGE).get_page(request.GET.get("page"))
-    by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=list(here.object_list)).select_related("source")}
+    here = in_memory([oid for oid, _ in sorted(shown, key=lambda row: not row[1].worse)], request.GET, PER_PAGE)
+    by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=here.rows).select_related("source")}
     return WhatIfPage(
         programs=_programs(choice),
         choice=choice,
@@ -168,7 +168,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         chosen=lines[place],
         now=_query(choice.a),
         rows=tuple(
-            WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.object_list if oid in by_oid
+            WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.rows if oid in by_oid
         ),
         here=here,
         counted=len(compared),
@@ -187,7 +187,7 @@ def whatif_json(request: OperatorRequest) -> HttpResponse:
 def _report(content: WhatIfPage) -> Json:
     return {
         **summary_report(content.chosen.summary),
-        **json_fields(content, "counted total page=here.number pages=here.paginator.num_pages"),
+        **json_fields(content, "counted total page=here.number pages=here.pages"),
         "readers": [summary_report(line.summary) for line in content.lines],
         "differences": [difference_report(row.conversation.oid, row.conversation.native_id, row.difference) for row in content.rows],
     }

@@ -20,7 +20,8 @@ MaxQueries = Callable[[int], AbstractContextManager[object]]
 def test_an_empty_trail_says_what_will_stand_there(client: Client) -> None:
     page = client.get("/audit/")
     assert page.status_code == 200 and "Nothing has been done yet" in page.content.decode()
-    assert client.get("/audit.json").json() == {"total": 0, "filters": {}, "page": 1, "pages": 1, "broken_at": None, "entries": []}
+    empty = {"total": 0, "filters": {}, "page": 1, "pages": 1, "next": "", "broken_at": None, "entries": []}
+    assert client.get("/audit.json").json() == empty
 
 
 def test_a_line_links_to_source_and_conversation(client: Client, tmp_path: Path) -> None:
