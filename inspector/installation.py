@@ -10,7 +10,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 INSTALLED = (PACKAGE / "templates").is_dir()
 """A wheel has templates/ and static/ inside the package; in a checkout they are next to it."""
-CODE = (PACKAGE,) if INSTALLED else (PACKAGE, PACKAGE.parent / "templates", PACKAGE.parent / "static")
+PAGE_FILES = tuple((PACKAGE if INSTALLED else PACKAGE.parent) / name for name in ("templates", "static"))
 
 
 def data_folder() -> Path:
@@ -30,13 +30,10 @@ def program() -> str:
 
 
 @cache
-def code_digest() -> str:
-    """SHA-256 (hex) of our code, templates and static files and of the packages that render pages: another digest, perhaps another page."""
-    digest = hashlib.sha256()
-    for name in ("Django", "Pygments", "django-htmx"):
-        digest.update(f"{name} {version(name)}\n".encode())
-    for folder in CODE:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"):
-            content = path.read_bytes()
-            digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode() + content)
+def page_files_digest() -> str:
+    """SHA-256 (hex) of templates, styles and scripts, and of the versions of the packages that render pages with them."""
+    digest = hashlib.sha256(repr([(name, version(name)) for name in ("Django", "Pygments", "django-htmx")]).encode())
+    for path in sorted(path for folder in PAGE_FILES for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)}\n".encode() + content)
     return digest.hexdigest()

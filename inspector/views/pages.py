@@ -14,8 +14,10 @@ from django.shortcuts import render
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.views import defaults
 
-from inspector.installation import code_digest, program
+from inspector.installation import page_files_digest, program
 from inspector.presentation.json_text import json_text
+from inspector.programs.registry import programs
+from inspector.sources import unchanged
 
 NAVIGATION = (
     ("Inbox", "/"),
@@ -85,9 +87,9 @@ def unless_unchanged(facts_of: Callable[..., object]) -> Callable[[Callable[...,
             if facts is None:
                 return view(request, *arguments, **named)
             etag = _etag(request, facts)
-            unchanged = get_conditional_response(request, etag)
+            not_modified = get_conditional_response(request, etag)
             token = request.META.get("CSRF_COOKIE")
-            response = unchanged or view(request, *arguments, **named)
+            response = not_modified or view(request, *arguments, **named)
             # A form that brings its first token is of use only with the cookie that comes with it.
             is_first_token = token is None and "CSRF_COOKIE" in request.META
             if response.status_code in (200, 304) and not is_first_token:
@@ -109,7 +111,8 @@ def _may_be_unchanged(request: HttpRequest) -> bool:
 def _etag(request: HttpRequest, facts: object) -> str:
     """Whoever makes a page depend on more about the request or the person adds it here."""
     parts = (
-        code_digest(),
+        unchanged.code(("inspector", *(program.package for program in programs()))),
+        page_files_digest(),
         program(),
         [(name, getattr(settings, name)) for name in sorted(dir(settings)) if name.startswith("INSPECTOR_")],
         (request.scheme, request.get_host(), request.get_full_path()),

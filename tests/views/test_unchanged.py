@@ -12,19 +12,21 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+import inspector
 from inspector import installation
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import preview_repair
 from inspector.actions.writing import keep
 from inspector.demo.stream_incident import PREMATURE, capture_files
 from inspector.models import Conversation, Finding, Repair, Source, Stream, loading
+from inspector.sources import unchanged
 from inspector.views import streams
 from tests.actions.building import WHO, again, applied, approved, chunk_key, imported, merged, put, row
 from tests.actions.test_hot_journal import in_delete_mode, killed_writer
 
 pytestmark = pytest.mark.django_db
 
-HEAVY = re.compile(r'FROM "inspector_(record|payload|tracerecord|streampart|repairchange)"')
+HEAVY = re.compile(r'FROM "inspector_(record|chunkrow|searchtext|payload|analysisblock|tracerecord|streampart|repairchange)"')
 """Tables that contain what was stored, sent or captured."""
 OF_A_CONVERSATION = (
     "chunks/0/",
@@ -240,24 +242,38 @@ def test_every_setting_of_ours(client: Client, tmp_path: Path, settings: Setting
 
 
 @pytest.fixture
-def another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Call it, and the code is another."""
+def other_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Call it, and the templates are others, as after an update of Inspector."""
 
     def change() -> None:
-        (tmp_path / "code").mkdir()
-        (tmp_path / "code" / "changed.py").write_text("pass\n")
-        monkeypatch.setattr(installation, "CODE", (tmp_path / "code",))
-        installation.code_digest.cache_clear()
+        (tmp_path / "templates").mkdir()
+        (tmp_path / "templates" / "chunk.html").write_text("another")
+        monkeypatch.setattr(installation, "PAGE_FILES", (tmp_path / "templates",))
+        installation.page_files_digest.cache_clear()
 
     yield change
-    installation.code_digest.cache_clear()
+    installation.page_files_digest.cache_clear()
 
 
-def test_another_version_of_the_code(client: Client, tmp_path: Path, another_version: Callable[[], None]) -> None:
+def test_another_version_of_the_pages(client: Client, tmp_path: Path, other_templates: Callable[[], None]) -> None:
     path = address(imported(tmp_path / "a.db", merged()), "chunks/0/raw/")
     known = etag(client, path)
-    another_version()
+    other_templates()
     assert not is_unchanged(client, path, known)
+
+
+def test_another_version_of_the_code(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = address(imported(tmp_path / "a.db", merged()), "chunks/0/raw/")
+    known = etag(client, path)
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "added.py").write_text("pass\n")
+    with monkeypatch.context() as patch:
+        # One module more in our package.
+        patch.setattr(inspector, "__path__", [*inspector.__path__, str(tmp_path / "code")])
+        unchanged.code.cache_clear()
+        assert not is_unchanged(client, path, known)
+    unchanged.code.cache_clear()
+    assert is_unchanged(client, path, known)
 
 
 def test_an_interrupted_write_that_every_page_reports(client: Client, tmp_path: Path) -> None:
