@@ -145,7 +145,6 @@ def test_any_query_finds_what_a_comparison_finds(tmp_path: Path, q: str) -> None
 
 def test_a_word_that_most_conversations_have_is_found_in_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "FEW", 3)
-    monkeypatch.setattr(searching, "MOST_IDS", 4)
     one_for_each(tmp_path / "a.db", ["common", "common", "Common words", "rare", "un-common", "com mon"])
     index_texts()
     assert matching("common") == ["c-000", "c-001", "c-002", "c-004"] and matching("rare") == ["c-003"]

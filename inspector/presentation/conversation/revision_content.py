@@ -2,7 +2,7 @@
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -17,6 +17,7 @@ from inspector.traces.log_record import LATEST
 
 END = b"\x1f"
 """Ends the words of a chunk: `folded` leaves no such character in words, and none in what is searched for."""
+_END = END.decode()
 _SEARCHES = 64
 """So many chunks of a record may have bytes that are not where the chunk before them says; then the record is not searched for others."""
 
@@ -74,14 +75,15 @@ class RevisionContent:
 
 
 def revision_content(stored: Stored) -> RevisionContent:
-    words = b"".join(folded(searchable(chunk)).encode() + END for chunk in stored.conversation.chunks)
+    spoken = [searchable(chunk) for chunk in stored.conversation.chunks]
+    words = "".join([folded(text) + _END for text in spoken]).encode()
     return RevisionContent(
         native_id=stored.conversation.native_id,
         digest=digest(stored),
         summary=_summary(stored.conversation),
         shared_facts=shared_facts(stored),
         records=_records(stored),
-        chunks=_chunks(stored),
+        chunks=_chunks(stored, spoken),
         words=words,
         word_pieces=pieces(words, (), END) if words else [],
     )
@@ -115,20 +117,24 @@ def _records(stored: Stored) -> list[RecordContent]:
     return records
 
 
-def _chunks(stored: Stored) -> list[ChunkPlace]:
+def _chunks(stored: Stored, spoken: Sequence[str]) -> list[ChunkPlace]:
+    """`spoken` are the searchable words of each chunk."""
     numbers = {record.key: number for number, record in enumerate(stored.records)}
     search = [_Search(record.value.data) for record in stored.records]
     # A chunk is named by its record: it has the record's key, or that and the number of a block. Of one record only, by anything.
     alone = 0 if len(stored.records) == 1 else -1
     places: list[ChunkPlace] = []
-    for position, chunk in enumerate(stored.conversation.chunks):
+    roles: dict[str, str] = {}
+    for position, (chunk, words) in enumerate(zip(stored.conversation.chunks, spoken, strict=True)):
+        if chunk.role not in roles:
+            roles[chunk.role] = visible(chunk.role)[:20]
         number = numbers.get(chunk.key, -1)
         if number < 0:
             number = numbers.get(chunk.key.rpartition("#")[0], alone)
         start = search[number].start(chunk.raw) if number >= 0 else -1
         columns = (
             *(position, _column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx)),
-            *(visible(chunk.role)[:20], chunk.kind.value, visible(chunk.key), _column(chunk.at), check_sum(chunk)),
+            *(roles[chunk.role], chunk.kind.value, visible(chunk.key), _column(chunk.at), _sum(chunk, words)),
         )
         places.append(ChunkPlace(columns, number if start >= 0 else -1, max(start, 0), len(chunk.raw) if start >= 0 else 0))
     return places
@@ -156,8 +162,12 @@ class _Search:
 
 def check_sum(chunk: Chunk) -> int:
     """Of what a page says of the chunk alone; numbers and place are not in it, which depend on what is before it."""
-    words = "\x1f".join((chunk.kind, chunk.role, chunk.damage, chunk.reason, str(chunk.is_error), searchable(chunk)))
-    return crc32(words.encode("utf-8", "surrogatepass"))
+    return _sum(chunk, searchable(chunk))
+
+
+def _sum(chunk: Chunk, words: str) -> int:
+    about = "\x1f".join((chunk.kind, chunk.role, chunk.damage, chunk.reason, str(chunk.is_error), words))
+    return crc32(about.encode("utf-8", "surrogatepass"))
 
 
 def payload_places(places: list[ChunkPlace], records: list[list[Piece]]) -> Iterator[tuple[str, int, int]]:
