@@ -1,10 +1,14 @@
 """The search in words: complete, the same on every database, with an index, without one, and where an import left words out of it."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from django.db import connection
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +20,7 @@ from inspector.models import Conversation, SearchText, loading, searching
 from inspector.models.searching import conversations_with, counts, index_texts, matching_positions
 from inspector.presentation.conversation.revision_content import searchable
 from inspector.presentation.visible import folded
+from tests.commands.running import run_in_process
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 from tests.views.imported import rows, store
 
@@ -213,3 +218,27 @@ def test_without_an_index_the_page_says_what_to_do(client: Client, tmp_path: Pat
     assert "reads all texts" not in client.get("/conversations/").content.decode()
     if connection.vendor == "sqlite":
         assert index_texts() == 1 and "reads all texts" not in client.get("/conversations/?q=alpha").content.decode()
+
+
+IN_BACKGROUND = """
+import threading
+from inspector.actions.import_source import import_targets
+from inspector.models import SearchText, searching
+import_targets(["STORE"], "tester")
+searching.WAITING = 3
+searching.index_in_background()
+[thread.join(60) for thread in threading.enumerate() if thread.name == "search index"]
+print(SearchText.objects.filter(is_indexed=True).count(), SearchText.objects.filter(is_indexed=False).count(), len(searching._in_sqlite_index("needle")))
+"""
+
+
+def test_what_an_import_left_out_is_indexed_while_pages_are_answered(tmp_path: Path) -> None:
+    """In a process and a database of its own, for a thread has a connection of its own."""
+    path, database = tmp_path / "a.db", tmp_path / "own.sqlite3"
+    write_dispatch_store(path, [row for number in range(5) for row in rows(f"c-{number}", [spoken("needle")])])
+    assert run_in_process(database, "migrate").status == 0
+    ran = subprocess.run(
+        [sys.executable, str(django_settings.BASE_DIR / "manage.py"), "shell", "-v", "0", "-c", IN_BACKGROUND.replace("STORE", str(path))],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "INSPECTOR_DATABASE_URL": f"sqlite:///{database}"},
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout.split()) == (0, ["5", "0", "5"]), ran.stderr
