@@ -27,6 +27,7 @@ from inspector.programs.dispatch.rows import index_ids, read_chunk, read_legacy,
 from inspector.programs.dispatch.writing import fork, in_place
 from inspector.programs.formats import Cell, Change, Format, Head, Listed, Record, Shape, Stored, WriteMode, read_grouped
 from inspector.text import jsontext
+from inspector.text.at_hand import AtHand
 
 __all__ = ["DISPATCH", "INDEX", "TABLE", "Dispatch", "chunk_key", "fact_key", "records_of"]
 
@@ -46,6 +47,10 @@ def records_of(conversation: Conversation) -> list[Record]:
         if value is not None:
             records.append(Record(fact_key(native, names.get(name, name)), Cell(jsontext.encode(value))))
     return sorted(records, key=lambda record: record.key)
+
+
+# A repair reads the records that it leaves as they are again with those that it writes, and a fork's with those of its original.
+_ROWS: AtHand[dict[str, tuple[Cell, Chunk]]] = AtHand(2)
 
 
 class Dispatch(Format):
@@ -89,16 +94,23 @@ class Dispatch(Format):
         ]
 
     def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
+        known_rows: dict[str, tuple[Cell, Chunk]] = next((rows for native_id, rows in _ROWS if native_id == listed.native_id), {})
+        rows: dict[str, tuple[Cell, Chunk]] = {}
         chunks: list[Chunk] = []
         own: dict[str, Record] = {}
         numbered: dict[str, list[tuple[int, Record]]] = {}
         for record in records:
             if match := CHUNK_KEY.fullmatch(record.key):
-                chunks.append(read_chunk(record, parse_int(match.group(2)) or 0))
+                cell, chunk = known_rows.get(record.key, (None, None))
+                if chunk is None or cell is not record.value:
+                    chunk = read_chunk(record, parse_int(match.group(2)) or 0)
+                chunks.append(chunk)
+                rows[record.key] = record.value, chunk
             elif match := NUMBERED_KEY.fullmatch(record.key):
                 numbered.setdefault(match.group(2), []).append((parse_int(match.group(3)) or 0, record))
             elif match := FACT_KEY.fullmatch(record.key):
                 own[match.group(2)] = record
+        _ROWS.put(listed.native_id, rows)
         facts: dict[str, Fact] = {}
         for name, record in own.items():
             name = "counter" if name == "seq" else name
