@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from inspector.actions.kept_previews import RequestKey, base_case, kept_preview, key_of, read_at, request_named
 from inspector.actions.planning import RepairRequest, at_leaf, request_for, request_of, shown_digest
 from inspector.actions.problems import Refused
-from inspector.models import Conversation, Repair, loading
+from inspector.models import Conversation, Repair, analyses, loading
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.recommend import LARGE, without_waiting
 from inspector.planning.suggested import suggested
@@ -18,6 +18,9 @@ from inspector.programs.formats import Stored
 from inspector.rules.base import Case
 from inspector.rules.catalogue import all_findings
 from inspector.views.preview_part import PreviewPart, preview_part
+
+FINDINGS = 2_000
+"""Findings of a large conversation, the most dangerous first, of which the page marks the strategies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Shown:
 
 def held(row: Conversation, leaf: str) -> tuple[Case, Stored] | None:
     """What a page must hold on to while it asks for the rest, so that a conversation larger than any cache is loaded and judged once; None where nothing is loaded."""
-    if _offered.is_known(*_offered_key(row, leaf)):
+    if _offered.is_known(*_offered_key(row, leaf)) or (not leaf and _analysis(row) is not None):
         return None
     return base_case(row, row.source.reader), loading.stored(row)
 
@@ -50,6 +53,11 @@ def offered(row: Conversation, leaf: str) -> Offered:
     return _offered(*_offered_key(row, leaf))
 
 
+def _analysis(row: Conversation) -> analyses.Stored | None:
+    """What the import kept of a large conversation, where it is still true."""
+    return analyses.stored(row, analyses.Ways(row.revision, row.source.reader, *row.judges))
+
+
 def _offered_key(row: Conversation, leaf: str) -> tuple[int, int, tuple[Hashable, ...], str, str, str, str]:
     return row.pk, row.revision, read_at(row), row.source.reader, *row.judges, leaf
 
@@ -57,6 +65,9 @@ def _offered_key(row: Conversation, leaf: str) -> tuple[int, int, tuple[Hashable
 @bounded_cache(4 * MEGABYTE, lambda offer: 10_000)
 def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, projection: str, profile: str, leaf: str) -> Offered:
     row = Conversation.objects.select_related("source").get(pk=pk)
+    if not leaf and (kept := _analysis(row)) is not None:
+        names = frozenset(name for _, finding in kept.first(FINDINGS) for name in finding.repaired_by)
+        return Offered(kept.headline().recommended, names, "")
     case, problem = base_case(row, reader, revision), ""
     try:
         case = at_leaf(case, leaf)

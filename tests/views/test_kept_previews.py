@@ -135,3 +135,21 @@ def test_while_a_page_holds_its_conversation_nothing_loads_or_judges_it_again(co
     assert held is not None and base_case(conversation, held[0].reading.reader) is held[0] and loading.stored(conversation) is held[1]
     side = look(held[0], *conversation.judges)
     assert look(base_case(conversation, held[0].reading.reader), *conversation.judges).prompt is side.prompt
+
+
+def test_what_a_large_conversation_offers_is_what_its_import_kept(client: Client, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The strategies of its findings are in the database: choosing among them loads no record."""
+    store = merged()
+    for number in range(1100):
+        store.append(U(f"number {number:06}")), store.append(A(f"answer {number:06}"))
+    conversation = imported(path, store)
+    page = f"/conversations/{conversation.oid}/repairs/new/"
+    forget_records()
+    with loading_no_record():
+        offered = client.get(page).content.decode()
+    assert "repairs what was found" in offered
+    kept = shown_previews.offered(conversation, "")
+    shown_previews._offered.cache_clear()
+    monkeypatch.setattr(shown_previews, "_analysis", lambda row: None)
+    computed = shown_previews.offered(conversation, "")
+    assert kept.recommended == computed.recommended and kept.named <= computed.named
