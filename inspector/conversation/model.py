@@ -61,7 +61,11 @@ class Chunk:
     @property
     def text(self) -> str:
         """The words of the chunk: text, result content, error message or image address; "" where it has none."""
-        for name in (_WORDS[self.kind],) if self.kind in _WORDS else _WORDS_OF_UNREADABLE:
+        name = _WORDS.get(self.kind)
+        if name is not None:
+            value = self.payload.get(name)
+            return value if isinstance(value, str) else ""
+        for name in _WORDS_OF_UNREADABLE:
             value = self.payload.get(name)
             if isinstance(value, str):
                 return value

@@ -113,8 +113,14 @@ def _broken(value: Any) -> bool:
             if not item.isascii() and _HALF.search(item):
                 return True
         elif isinstance(item, dict):
-            waiting += item.keys()
-            waiting += item.values()
+            for name, member in item.items():
+                if not name.isascii():
+                    waiting.append(name)
+                if isinstance(member, str):
+                    if not member.isascii() and _HALF.search(member):
+                        return True
+                elif isinstance(member, dict | list):
+                    waiting.append(member)
         elif isinstance(item, list):
             waiting += item
     return False

@@ -17,10 +17,7 @@ class TurnBlock:
     m: int
     path: str
     value: dict[str, Any]
-
-    @property
-    def kind(self) -> str:
-        return word(self.value.get("type"))
+    kind: str
 
     @property
     def call_id(self) -> str:
@@ -47,6 +44,6 @@ def turns(messages: Sequence[Any]) -> list[SpeakerTurn]:
 
 def _blocks(n: int, content: Any) -> Iterator[TurnBlock]:
     if isinstance(content, str) and content:
-        yield TurnBlock(n, 0, f"messages.{n}.content", {"type": "text", "text": content})
+        yield TurnBlock(n, 0, f"messages.{n}.content", {"type": "text", "text": content}, "text")
     for m, value in enumerate(entries(content)):
-        yield TurnBlock(n, m, f"messages.{n}.content.{m}", value)
+        yield TurnBlock(n, m, f"messages.{n}.content.{m}", value, word(value.get("type")))

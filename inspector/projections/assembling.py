@@ -95,8 +95,10 @@ class PromptDraft:
 
     def own(self, chunk: Chunk) -> Mapping[str, Any]:
         """`extra` of a payload that came by this wire."""
+        if chunk.payload.get("wire") != self.wire:
+            return {}
         extra = chunk.payload.get("extra")
-        return extra if isinstance(extra, Mapping) and chunk.payload.get("wire") == self.wire else {}
+        return extra if isinstance(extra, Mapping) else {}
 
     def message_fields(self, chunks: Iterable[Chunk], role: str) -> dict[str, Any]:
         """The message's fields next to its blocks; of two that differ the first counts."""

@@ -148,6 +148,12 @@ def answered_together(case: Case) -> frozenset[str]:
     )
 
 
+@cached_per_case
+def orphaned(case: Case) -> list[tuple[int, Chunk]]:
+    """`queries.orphaned_results` of the case."""
+    return queries.orphaned_results(case.messages)
+
+
 def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     """Calls without a result that TOOL101 and TOOL102 report, each with the index of its message."""
     own = case.program.calls.unanswered

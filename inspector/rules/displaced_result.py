@@ -4,16 +4,19 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.pairing import Answered
-from inspector.rules.base import Case, Match, Origin, Rule, Severity, answered, answered_together
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, answered, answered_together, cached_per_case
 from inspector.rules.synthetic_texts import is_synthetic
 
 
-def _displaced(case: Case) -> Iterator[tuple[Answered, Chunk]]:
+@cached_per_case
+def _displaced(case: Case) -> list[tuple[Answered, Chunk]]:
     """Only one result of a call has a place: the first real one. A synthetic one in that place does not keep it."""
+    moved: list[tuple[Answered, Chunk]] = []
     for answer in answered(case):
         real = [result for result in answer.results if not is_synthetic(result)]
         if not any(result.key in answer.batch for result in real or answer.results):
-            yield from ((answer, result) for result in (real or list(answer.results))[:1])
+            moved += ((answer, result) for result in (real or list(answer.results))[:1])
+    return moved
 
 
 def displaced(case: Case) -> list[tuple[str, Chunk]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Match, Origin, Rule, Severity, answers
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, answers, orphaned
 from inspector.rules.displaced_result import displaced
 from inspector.rules.repeated_output import superfluous
 from inspector.rules.several_results import differing
@@ -12,7 +12,7 @@ from inspector.rules.several_results import differing
 
 def check(case: Case) -> Iterator[Match]:
     """Orphans of the store itself, and those that only the reader makes by burying the call in another message."""
-    stored = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
+    stored = {chunk.key for _, chunk in orphaned(case)}
     read = [
         chunk for _, chunk in queries.orphaned_results(answers(case.conversation, case.reading.messages)) if chunk.kind is Kind.TOOL_RESULT
     ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk
-from inspector.rules.base import Case, Match, Origin, Rule, Severity, cached_per_case
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, cached_per_case, orphaned
 from inspector.text.jsontext import compact, encode
 
 
@@ -29,7 +29,7 @@ def _content(result: Chunk) -> str:
 @cached_per_case
 def superfluous(case: Case) -> list[list[Chunk]]:
     """Of each group of equal results all but the one that follows its call, or but the first where none does."""
-    misplaced = {chunk.key for _, chunk in queries.orphaned_results(case.messages)}
+    misplaced = {chunk.key for _, chunk in orphaned(case)}
     groups = []
     for group in repeats(case):
         kept_result = next((chunk for chunk in group if chunk.key not in misplaced), group[0])

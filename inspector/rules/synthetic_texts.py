@@ -19,7 +19,13 @@ def written_by(result: Chunk) -> str:
     text = result.text.strip()
     if text.startswith(_LITELLM):
         return "litellm"
-    return _LIBRARY_OF_TEXT.get(text) or next((name for program in programs() if (name := program.synthetic.author(result))), "")
+    if name := _LIBRARY_OF_TEXT.get(text):
+        return name
+    # No generator: half a dozen rules ask this of every result.
+    for program in programs():
+        if name := program.synthetic.author(result):
+            return name
+    return ""
 
 
 def is_placeholder(text: str) -> bool:

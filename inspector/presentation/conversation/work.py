@@ -12,6 +12,7 @@ from inspector.programs.formats import Grouped, Listed, Record, Stored
 from inspector.sources import reading
 from inspector.sources.dsn import Place
 from inspector.sources.problems import SourceProblem
+from inspector.text.at_hand import at_work
 from inspector.traces.model import Problem
 from inspector.traces.tree import build
 
@@ -79,7 +80,9 @@ def done(task: Task) -> Done:
     assert isinstance(format_, Grouped)
     trace = build(task.listed.native_id, []) if task.is_traced else None
     around = None if task.is_judged_later else Surroundings(task.taken_at, trace, None, task.bleeding)
-    return done_of(format_.read_group(task.listed, task.records), task.judges, around, is_same)
+    # What readers and rules ask for again and again is kept as long as they are at this conversation, and no longer.
+    with at_work():
+        return done_of(format_.read_group(task.listed, task.records), task.judges, around, is_same)
 
 
 def done_of(stored: Stored, judges: Judges, around: Surroundings | None, is_same: bool) -> Done:

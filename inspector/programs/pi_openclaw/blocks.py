@@ -165,7 +165,10 @@ def _result(message: Mapping[str, Any]) -> WireBlock:
 
 
 def _first(value: Mapping[str, Any], names: Sequence[str]) -> str:
-    return next((name for name in names if isinstance(value.get(name), str)), "")
+    for name in names:
+        if isinstance(value.get(name), str):
+            return name
+    return ""
 
 
 def _stored_name(name: str, names: Sequence[str]) -> dict[str, str]:

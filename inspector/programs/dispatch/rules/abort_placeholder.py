@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.conversation.queries import span_text
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, cached_per_case, orphaned
 from inspector.text.jsontext import encode
 
 ABORTED = "Aborted"
 
 
+@cached_per_case
 def placeholders(case: Case) -> list[tuple[int, Chunk]]:
     """Results that an abort left behind, each with the index of its message: an error of exactly that text whose call is nowhere.
 
@@ -19,7 +20,7 @@ def placeholders(case: Case) -> list[tuple[int, Chunk]]:
     hidden = [chunk.raw for chunk in case.conversation.chunks if chunk.kind is Kind.UNREADABLE]
     return [
         (index, result)
-        for index, result in queries.orphaned_results(case.messages)
+        for index, result in orphaned(case)
         if result.is_error
         and result.text == ABORTED
         and result.call_id not in called
@@ -40,7 +41,7 @@ def check(case: Case) -> Iterator[Match]:
         what = f"{len(chunks)} results say" if len(chunks) > 1 else "A result says"
         yield Match(
             chunks,
-            f"{what} only {ABORTED!r} (seq {queries.span_text([chunk.seq for chunk in chunks])}), and no call has the id: "
+            f"{what} only {ABORTED!r} (seq {span_text([chunk.seq for chunk in chunks])}), and no call has the id: "
             "the turn was aborted, its calls were taken out of the history and their results were not.",
         )
 
