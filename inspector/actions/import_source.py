@@ -23,7 +23,7 @@ from inspector.actions.revisions import BATCH
 from inspector.actions.seal_bundle import known_judges
 from inspector.models import Conversation, Payload, Source, TraceRecord, counting, loading
 from inspector.models.identity import LONGEST, indexed
-from inspector.models.transactions import one_writer
+from inspector.models.transactions import many_rows, one_writer
 from inspector.presentation.conversation import work
 from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
@@ -105,7 +105,7 @@ def import_targets(
         with one_writer():
             done = [_begun(content, demo) for content in ready]
             touched = _attach([imported.source for imported in done])
-        with _workers(contents) as pool:
+        with _workers(contents) as pool, many_rows():
             stores = [
                 _import_store(imported, content, only, report, pool)
                 for imported, content in zip(done, ready, strict=True)

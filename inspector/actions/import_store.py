@@ -87,6 +87,7 @@ class StoreImport:
         self._last = {pk: (digest, facts) for pk, digest, facts in last.iterator(chunk_size=2000)}
         self._seen: set[str] = set()
         self._batch: list[tuple[str, Done]] = []
+        self._chunks = self._bytes = 0
         self._since = monotonic()
 
     def run(self, workers: Workers) -> None:
@@ -161,6 +162,8 @@ class StoreImport:
             imported.chunks += self._rows[oid].chunk_count
         else:
             imported.chunks += done.content.summary.chunk_count
+            self._chunks += done.content.summary.chunk_count
+            self._bytes += _bytes(done.content)
         if done.content is not None or done.examined is not None:
             self._batch.append((oid, done))
         if self._is_full():
@@ -174,16 +177,16 @@ class StoreImport:
         return len(self.store.listed if isinstance(self.store, OpenStore) else self.store.conversations)
 
     def _is_full(self) -> bool:
-        contents = [done.content for _, done in self._batch if done.content is not None]
         return (
             len(self._batch) >= BATCH_CONVERSATIONS
-            or sum(content.summary.chunk_count for content in contents) >= BATCH_CHUNKS
-            or sum(map(_bytes, contents)) >= BATCH_BYTES
+            or self._chunks >= BATCH_CHUNKS
+            or self._bytes >= BATCH_BYTES
             or (bool(self._batch) and monotonic() - self._since > BATCH_SECONDS)
         )
 
     def _write(self) -> None:
         batch, self._batch = self._batch, []
+        self._chunks = self._bytes = 0
         self._since = monotonic()
         if not batch:
             return

@@ -122,7 +122,7 @@ class NewRows:
             else:
                 same = others.get((*identity, record.storage, record.pieces[0].digest))
                 row = same.pop() if same else None
-                parts.append([replace(piece, row=row) for piece in record.pieces])
+                parts.append(record.pieces if row is None else [replace(piece, row=row) for piece in record.pieces])
             for number, piece in enumerate(parts[-1]):
                 if piece.row is None:
                     storage = record.storage + (GOES_ON if number else "")

@@ -31,7 +31,11 @@ def insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[An
     if ignore_known:
         sql += " ON CONFLICT DO NOTHING"
     with connection.cursor() as cursor:
-        cursor.executemany(sql, list(rows))
+        values = list(rows)
+        if ignore_known:
+            # In the order of their keys neighbors in the index are written together.
+            values.sort(key=lambda row: str(row[0]))
+        cursor.executemany(sql, values)
 
 
 def _unknown(model: type[Model], key: str, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
