@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import inspector
 from inspector.models import Conversation, Finding, analyses, counting, loading
+from inspector.models.bulk import update
 from inspector.models.identity import finding_oids
 from inspector.presentation.conversation.examined import Examined, Judges, examined
 from inspector.presentation.visible import visible
@@ -30,7 +31,8 @@ def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
         for name in _SUMMARY:
             setattr(conversation, name, getattr(result, name))
         conversation.judged_by = inspector.__version__
-    Conversation.objects.bulk_update([conversation for conversation, _ in batch], [*_SUMMARY, "judged_by"], batch_size=200)
+    fields = (*_SUMMARY, "judged_by")
+    update(Conversation, fields, ([*(getattr(conversation, name) for name in fields), conversation.pk] for conversation, _ in batch))
     Finding.objects.filter(conversation__in=[conversation.pk for conversation, _ in batch], is_open=True).update(is_open=False)
     rows = [
         _finding(conversation, finding, oid)

@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from inspector.models import ChunkRow, Conversation, Payload, Record, Revision, SearchText
-from inspector.models.bulk import insert
+from inspector.models.bulk import insert, update
 from inspector.models.conversation import GOES_ON
 from inspector.presentation.conversation.revision_content import COLUMNS, END, RecordContent, RevisionContent, payload_places
 from inspector.presentation.visible import folded
@@ -45,7 +45,8 @@ def write_revisions(batch: Sequence[tuple[Conversation, RevisionContent]]) -> No
         conversation.is_gone = False
         conversation.verdict = ""
     Conversation.objects.bulk_create([conversation for conversation, _ in batch if conversation.pk is None], batch_size=500)
-    Conversation.objects.bulk_update([conversation for conversation, _ in batch if conversation.revision > 1], _SUMMARY, batch_size=200)
+    old = [conversation for conversation, _ in batch if conversation.revision > 1]
+    update(Conversation, _SUMMARY, ([*(getattr(conversation, name) for name in _SUMMARY), conversation.pk] for conversation in old))
     now = timezone.now()
     Revision.objects.bulk_create(
         [

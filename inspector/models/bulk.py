@@ -38,6 +38,18 @@ def insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[An
         cursor.executemany(sql, values)
 
 
+def update(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Sets `fields`; each of `rows` has their values, as the database takes them, and then the primary key. The ORM's way makes an expression of each value."""
+    quote = connection.ops.quote_name
+    meta = model._meta
+    columns = {field.name: str(field.column) for field in meta.concrete_fields}
+    assert meta.pk is not None
+    values = ", ".join(f"{quote(columns[name])} = %s" for name in fields)
+    sql = f"UPDATE {quote(meta.db_table)} SET {values} WHERE {quote(str(meta.pk.column))} = %s"  # noqa: S608 (names of our own models)
+    with connection.cursor() as cursor:
+        cursor.executemany(sql, list(rows))
+
+
 def _unknown(model: type[Model], key: str, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
     """COPY has no ON CONFLICT."""
     by_key = {row[0]: row for row in rows}
