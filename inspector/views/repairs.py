@@ -41,7 +41,7 @@ from inspector.views import facts
 from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
 from inspector.views.preview_part import PreviewPart
-from inspector.views.shown_previews import Shown, asked, held, offered, shown, shown_of
+from inspector.views.shown_previews import Shown, base_of_page, offered, request_of_choice, shown, shown_of
 
 _TIME = re.compile("[0-9]{1,14}")
 LINKABLE = 4000
@@ -123,14 +123,14 @@ def _chosen(request: OperatorRequest, row: Conversation) -> RepairChoice:
 def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     choice = _chosen(request, row)
     format_ = loading.format_of(row.source)
-    base = held(row, choice.leaf)
+    base = base_of_page(row, choice.leaf)
     offer = offered(row, choice.leaf)
     mode, reader, preview = choice.mode, row.source.reader, Shown(None, "", offer.problem)
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
         if choice.strategies:
-            preview = shown(row, row.revision, asked(row, *choice))
+            preview = shown(row, row.revision, request_of_choice(row, *choice))
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
     del base
@@ -191,7 +191,7 @@ def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
         mode_named(loading.format_of(row.source), choice.mode)
         if not choice.strategies:
             raise NothingToRepair("Name at least one strategy.")
-        preview = kept_preview(row, row.revision, asked(row, *choice))
+        preview = kept_preview(row, row.revision, request_of_choice(row, *choice))
     except Refused as refusal:
         return as_json({"error": str(refusal), "strategies": [strategy.name for strategy in STRATEGIES]}, status=400)
     return as_json(plan.plan_report(row.oid, preview))

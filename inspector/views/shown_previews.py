@@ -41,7 +41,7 @@ class Shown:
     problem: str
 
 
-def held(row: Conversation, leaf: str) -> tuple[Case, Stored] | None:
+def base_of_page(row: Conversation, leaf: str) -> tuple[Case, Stored] | None:
     """What a page must hold on to while it asks for the rest, so that a conversation larger than any cache is loaded and judged once; None where nothing is loaded."""
     if _offered.is_known(*_offered_key(row, leaf)) or (not leaf and _analysis(row) is not None):
         return None
@@ -82,14 +82,14 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     return Offered(tuple(strategy.name for strategy in recommendation.candidate.strategies), named, problem)
 
 
-def asked(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:
+def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:
     """As `request_for`; asked again, the same, with the time that the first had for an entry in a list. Raises Refused."""
     own_judges = row.source.projection, row.source.profile
-    return request_named(_asked(row.pk, row.revision, read_at(row), strategies, mode, reader, own_judges, leaf))
+    return request_named(_request_key(row.pk, row.revision, read_at(row), strategies, mode, reader, own_judges, leaf))
 
 
 @bounded_cache(4 * MEGABYTE, lambda key: 5_000)
-def _asked(
+def _request_key(
     pk: int,
     revision: int,
     read: tuple[Hashable, ...],

@@ -131,10 +131,10 @@ def test_what_is_kept_of_a_page_is_what_it_shows(client: Client, tmp_path: Path)
 
 
 def test_while_a_page_holds_its_conversation_nothing_loads_or_judges_it_again(conversation: Conversation) -> None:
-    held = shown_previews.held(conversation, "")
-    assert held is not None and base_case(conversation, held[0].reading.reader) is held[0] and loading.stored(conversation) is held[1]
-    side = look(held[0], *conversation.judges)
-    assert look(base_case(conversation, held[0].reading.reader), *conversation.judges).prompt is side.prompt
+    base = shown_previews.base_of_page(conversation, "")
+    assert base is not None and base_case(conversation, base[0].reading.reader) is base[0] and loading.stored(conversation) is base[1]
+    side = look(base[0], *conversation.judges)
+    assert look(base_case(conversation, base[0].reading.reader), *conversation.judges).prompt is side.prompt
 
 
 def test_what_a_large_conversation_offers_is_what_its_import_kept(client: Client, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
