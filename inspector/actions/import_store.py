@@ -22,6 +22,7 @@ from inspector.presentation.conversation.work import Done, Known, Task, done_of
 from inspector.presentation.visible import visible
 from inspector.programs.formats import Stored
 from inspector.sources import reading
+from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import Server, Store
 from inspector.sources.streaming import OpenStore
 from inspector.sources.workers import Workers
@@ -96,9 +97,14 @@ class StoreImport:
         imported.conversations = imported.chunks = imported.unchanged = 0
         self._seen.clear()
         self._batch.clear()
-        with closing(self._done(workers)) as results:
-            for done in results:
-                self._take(done)
+        try:
+            with closing(self._done(workers)) as results:
+                for done in results:
+                    self._take(done)
+        except SourceProblem:
+            # What came before is whole, whatever is wrong with the next one.
+            self._write()
+            raise
         self._write()
 
     def mark_gone(self) -> int:
