@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 import inspector
-from inspector.models import Conversation, Finding, analyses, counting, loading
+from inspector.models import Conversation, Finding, Source, analyses, counting, loading
 from inspector.models.bulk import update
 from inspector.models.identity import finding_oids
 from inspector.presentation.conversation.examined import Examined, Judges, examined
@@ -17,12 +17,14 @@ _OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.na
 
 def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> Examined:
     """Judges the newest revision with the reader and provider of its source, and keeps findings and verdict for the lists."""
-    source = conversation.source
     stored = stored or loading.stored(conversation)
-    judges = Judges(source.reader, source.projection, source.profile)
-    result = examined(stored, judges, loading.surroundings(conversation, stored.conversation, ids))
+    result = examined(stored, judges_of(conversation.source), loading.surroundings(conversation, stored.conversation, ids))
     write_examined([(conversation, result)])
     return result
+
+
+def judges_of(source: Source) -> Judges:
+    return Judges(source.reader, source.projection, source.profile)
 
 
 def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:

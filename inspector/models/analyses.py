@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Min
 from django.utils import timezone
@@ -44,6 +45,11 @@ class Ways:
         return _digest((self.revision, self.reader, self.projection, self.profile, self.step, self.leaf))
 
 
+def own_ways(conversation: Conversation) -> Ways:
+    """Of the newest revision, by the judges of the conversation."""
+    return Ways(conversation.revision, conversation.source.reader, *conversation.judges)
+
+
 def basis(conversation: Conversation, is_timed: bool) -> str:
     """Digest of all that an analysis depends on but its content: the code, the traces and when they were read, and where it matters when the source was."""
     source = conversation.source
@@ -57,21 +63,20 @@ def _digest(values: Sequence[object]) -> str:
 
 
 def stored(conversation: Conversation, ways: Ways) -> "Stored | None":
-    """The analysis that was kept; None where there is none, or where something that it depends on is another now."""
+    """The analysis that was kept, None where there is none."""
     row = StoredAnalysis.objects.filter(conversation=conversation, key=ways.key).first()
-    return Stored(row) if row is not None and row.basis == basis(conversation, row.is_timed) else None
+    return None if row is None else Stored(row, row.basis != basis(conversation, row.is_timed))
 
 
 def keep(conversation: Conversation, ways: Ways, whole: Whole) -> None:
     """In place of what was kept of the same. Only inside `one_writer`."""
-    own = Ways(conversation.revision, conversation.source.reader, *conversation.judges)
     conversation.analyses.filter(key=ways.key).delete()
     row = StoredAnalysis.objects.create(
         conversation=conversation,
         key=ways.key,
         basis=basis(conversation, whole.is_timed),
         is_timed=whole.is_timed,
-        is_own=ways == own,
+        is_own=ways == own_ways(conversation),
         headline=whole.headline,
         written_at=timezone.now(),
     )
@@ -95,10 +100,17 @@ def _drop_oldest(conversation: Conversation) -> None:
 class Stored:
     """Reads of an analysis what a page asks for: each method is one query."""
 
-    def __init__(self, row: StoredAnalysis) -> None:
+    def __init__(self, row: StoredAnalysis, is_stale: bool) -> None:
         self._row = row
+        self.is_stale = is_stale
+        """Whether something that it depends on is another now: the rules, or what is around the conversation."""
+
+    @property
+    def written_at(self) -> datetime:
+        return self._row.written_at
 
     def headline(self) -> Headline:
+        """Raises Unreadable for what another version packed otherwise; so do the others."""
         return unpacked(Headline, self._row.headline)
 
     def summaries(self) -> Sequence[BlockSummary]:

@@ -4,6 +4,7 @@ import json
 import zlib
 from typing import Any, TypeVar
 
+from cattrs import BaseValidationError
 from cattrs.preconf.json import make_converter
 
 T = TypeVar("T")
@@ -17,5 +18,13 @@ def packed(value: Any) -> bytes:
     return zlib.compress(json.dumps(_CONVERTER.unstructure(value), separators=(",", ":")).encode(), _LEVEL)
 
 
+class Unreadable(Exception):
+    """Another version packed it, in another shape."""
+
+
 def unpacked(kind: type[T], data: bytes | memoryview) -> T:
-    return _CONVERTER.structure(json.loads(zlib.decompress(data)), kind)
+    """Raises Unreadable."""
+    try:
+        return _CONVERTER.structure(json.loads(zlib.decompress(data)), kind)
+    except (BaseValidationError, zlib.error, ValueError, TypeError) as problem:
+        raise Unreadable from problem

@@ -1,7 +1,9 @@
 """What the page of a conversation shows: of a small one computed when it is opened, of a large one what was kept."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from inspector.conversation.queries import span_text
@@ -12,6 +14,7 @@ from inspector.presentation.conversation.overview import Overview, RecordedStep
 from inspector.presentation.conversation.profile_verdicts import Profiles, profile_verdicts, profiles_of
 from inspector.presentation.conversation.whole import LARGE, blocks_of, headline_of
 from inspector.presentation.conversation.windows import Blocks, InMemory
+from inspector.presentation.packed import Unreadable
 from inspector.projections.observed import NO_PROMPT
 from inspector.rules.base import Finding
 from inspector.views.analysis import Analysis
@@ -44,6 +47,8 @@ class Content:
     recommended: tuple[str, ...]
     then_and_now: str
     profiles: Profiles | None
+    stale_since: datetime | None = None
+    """When it was judged, where the rules or what is around it are others now."""
 
 
 class _InMemoryFindings:
@@ -69,9 +74,26 @@ def content(row: Conversation, choice: Choice) -> Content:
     is_small = row.chunk_count < LARGE and choice.revision == row.revision
     stored = None if is_small else analyses.stored(row, ways(choice))
     if stored is not None:
-        headline = stored.headline()
-        return Content(headline.overview, stored, stored, headline.recommended, headline.then_and_now, _all_profiles(row, choice))
+        with suppress(Unreadable):
+            return _kept(row, choice, stored)
     return computed(row, choice)
+
+
+def _kept(row: Conversation, choice: Choice, stored: analyses.Stored) -> Content:
+    """Raises Unreadable."""
+    headline = stored.headline()
+    if stored.is_stale:
+        # Its blocks have one shape: those of the same version as the headline are read when they are shown.
+        stored.block(0)
+    return Content(
+        headline.overview,
+        stored,
+        stored,
+        headline.recommended,
+        headline.then_and_now,
+        _all_profiles(row, choice),
+        stored.written_at if stored.is_stale else None,
+    )
 
 
 def _all_profiles(row: Conversation, choice: Choice) -> Profiles | None:

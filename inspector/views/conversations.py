@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -89,6 +90,7 @@ class ConversationPage:
     crash_links: CrashLinks | None
     tree: TreeView | None
     stages: tuple[str, ...]
+    stale_since: datetime | None
 
 
 def _filter(row: Conversation, choice: Choice) -> Filter:
@@ -177,6 +179,7 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
         crash_links=crash_links(row, overview.format, overview.ending, overview.crashes),
         tree=_tree(row, choice, overview),
         stages=tuple(stage for stage in STAGES if stage != LEDGER or overview.ledger),
+        stale_since=content.stale_since,
     )
 
 

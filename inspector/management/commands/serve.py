@@ -4,10 +4,13 @@ import errno
 import ipaddress
 import json
 import resource
+import shutil
 import signal
 import socket
+import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import waitress  # type: ignore[import-untyped]
@@ -17,10 +20,12 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from inspector.actions.renewing import stale
 from inspector.actions.settling import settle_all
 from inspector.demo.database import served
 from inspector.environment import os_user
 from inspector.installation import program
+from inspector.large_pages import LargePages
 from inspector.presentation.visible import visible
 
 PORTS_TO_TRY = 50
@@ -70,7 +75,24 @@ class Command(BaseCommand):
         with served() as problems:
             for problem in problems:
                 self.stderr.write(problem)
-            run(listening)
+            with renewing():
+                run(listening)
+
+
+@contextmanager
+def renewing() -> Iterator[None]:
+    """Next to the server, the command that judges again what an older version judged; it ends with the server."""
+    if next(stale(), None) is None:
+        yield
+        return
+    command = ("nice", sys.executable) if shutil.which("nice") else (sys.executable,)
+    # Of its own session: Ctrl-C is for the server, which then ends it.
+    process = subprocess.Popen([*command, sys.argv[0], "renew"], stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def refuse_unready(host: str, port: int) -> None:
@@ -131,7 +153,7 @@ def run(listening: socket.socket) -> None:
     """Serves until SIGINT or SIGTERM; requests that are running then have five seconds to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     server = waitress.create_server(
-        get_internal_wsgi_application(),
+        LargePages(get_internal_wsgi_application()),
         sockets=[listening],
         threads=THREADS,
         connection_limit=connection_limit(),

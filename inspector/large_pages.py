@@ -1,0 +1,127 @@
+"""Pages that read the whole of a large conversation are made by a process of their own, which ends after each: the web server stays small.
+
+A conversation of 100,000 chunks takes half a gigabyte while it is read as a whole, and Python gives only a part of that back. What pages read by
+windows is made here as ever.
+"""
+
+import io
+import multiprocessing
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from django.db import DatabaseError, close_old_connections
+from django.http import QueryDict
+
+from inspector.models import Conversation, analyses
+
+Environ = dict[str, Any]
+StartResponse = Callable[..., Any]
+Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+
+LARGE = 10_000
+"""Chunks of a conversation from which on a page of the whole has a process of its own: starting it takes a tenth of the time of the page."""
+AT_ONCE = 2
+"""Processes at a time; further requests wait."""
+PIECE = 1 << 20
+LOST = b"This page was not made: the process that read the conversation was ended, most often because memory ran out. Free some memory and load it again.\n"
+_ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)")
+_OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
+_WHOLE = ("leaf", "step", "tree", "unfold", "profiles")
+"""What an address of a conversation's own page may ask for that is not kept."""
+
+
+class LargePages:
+    """A WSGI application around `application`. It is to be made before the process has threads."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._places = threading.BoundedSemaphore(AT_ONCE)
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["inspector.wsgi"])
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        if not reads_whole(environ):
+            return self._application(environ, start_response)
+        return self._elsewhere(environ, start_response)
+
+    def _elsewhere(self, environ: Environ, start_response: StartResponse) -> Iterator[bytes]:
+        plain = {name: value for name, value in environ.items() if isinstance(value, str | bool | int)}
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        with self._places:
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(target=_answer, args=(plain, body, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            try:
+                status, headers = ours.recv()
+            except (EOFError, OSError):
+                start_response("503 Service Unavailable", [("Content-Type", "text/plain; charset=utf-8")])
+                yield LOST
+                return
+            finally:
+                # Whoever made the page also ends; what is left of it is a few pieces in the pipe.
+                threading.Thread(target=process.join, daemon=True).start()
+            start_response(status, headers)
+            with suppress(EOFError), ours:
+                while True:
+                    yield ours.recv_bytes()
+
+
+def reads_whole(environ: Environ) -> bool:
+    """Whether an address is about a large conversation, and more of it than a window."""
+    about = _ABOUT.fullmatch(environ.get("PATH_INFO", ""))
+    if about is None:
+        return False
+    kind, oid, rest = about.groups()
+    path = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}[kind]
+    try:
+        # This request may be answered elsewhere, and then nothing else looks after the connection of this thread.
+        close_old_connections()
+        row = Conversation.objects.filter(**{path: oid}, chunk_count__gte=LARGE).select_related("source").first()
+        return row is not None and not (kind == "conversations" and _OF_WINDOWS.fullmatch(rest) and _is_kept(row, rest, environ))
+    except DatabaseError:
+        # The page itself says what is wrong with the database.
+        return False
+
+
+def _is_kept(row: Conversation, rest: str, environ: Environ) -> bool:
+    query = QueryDict(environ.get("QUERY_STRING", ""))
+    if rest != "/":
+        return True
+    own = analyses.own_ways(row)
+    chosen = (query.get(name) for name in ("rev", "reader", "as", "profile"))
+    is_own = all(
+        value in (None, "", usual)
+        for value, usual in zip(chosen, (str(own.revision), own.reader, own.projection, own.profile), strict=True)
+    )
+    return is_own and not any(query.get(name) for name in _WHOLE) and analyses.stored(row, own) is not None
+
+
+def _answer(environ: Environ, body: bytes, connection: Connection) -> None:
+    """In the process of its own."""
+    from inspector.wsgi import application
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    environ |= {"wsgi.input": io.BytesIO(body), "wsgi.errors": sys.stderr, "wsgi.version": (1, 0)}
+
+    def start_response(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
+        connection.send((status, headers))
+        return connection.send_bytes
+
+    # Who asked may have gone away.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        answer = application(environ, start_response)
+        try:
+            for data in answer:
+                for start in range(0, len(data), PIECE):
+                    connection.send_bytes(data[start : start + PIECE])
+        finally:
+            if hasattr(answer, "close"):
+                answer.close()
