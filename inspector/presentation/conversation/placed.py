@@ -170,10 +170,17 @@ def blocks(
     """All blocks in order, the last with fewer chunks. `ledger` gives the runs of tools that belong to a chunk."""
     rows = _placed(all_columns, tree or TreePlaces({}, {}, {}), ledger)
     violations = _violations(all_columns)
+    # Each message once: all blocks may be one message.
+    read_messages: dict[int, ReadMessage] = {}
+    sent_messages: dict[int, SentMessage] = {}
     while block := tuple(islice(rows, BLOCK)):
-        read = {row.read: _read_message(all_columns, row.read) for row in block if row.read is not None}
-        sent = {row.sent: _sent_message(all_columns, row.sent, violations) for row in block if row.sent is not None}
-        yield Block(block, read, sent)
+        read = {row.read for row in block if row.read is not None}
+        sent = {row.sent for row in block if row.sent is not None}
+        for index in read - read_messages.keys():
+            read_messages[index] = _read_message(all_columns, index)
+        for index in sent - sent_messages.keys():
+            sent_messages[index] = _sent_message(all_columns, index, violations)
+        yield Block(block, {index: read_messages[index] for index in sorted(read)}, {index: sent_messages[index] for index in sorted(sent)})
 
 
 def _placed(all_columns: Columns, tree: TreePlaces, ledger: Callable[[Chunk], Iterable[LedgerCell]]) -> Iterator[PlacedChunk]:

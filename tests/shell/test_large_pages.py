@@ -1,0 +1,131 @@
+"""Pages of a whole large conversation: another process makes them, and the server that everybody shares stays small."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from django.test import RequestFactory
+from django.utils import timezone
+
+from inspector.large_pages import LARGE, reads_whole
+from inspector.models import Conversation, StoredAnalysis, analyses
+from tests.actions.building import imported, merged
+from tests.shell.test_serve import SECONDS, environ, fetch, manage, serving
+
+__all__ = ["environ"]
+
+
+def session(path: Path, entries: int) -> Path:
+    """A session of user messages, one after the other."""
+    with path.open("w") as file:
+        file.write(json.dumps({"type": "session", "version": 3, "id": "long", "timestamp": "2026-07-01T10:00:00.000Z", "cwd": "/w"}) + "\n")
+        for number in range(entries):
+            message = {"role": "user", "content": [{"type": "text", "text": f"words {number}"}], "timestamp": 1782900000000}
+            entry = {"type": "message", "id": f"{number:08x}", "parentId": f"{number - 1:08x}" if number else None, "message": message}
+            file.write(json.dumps(entry | {"timestamp": "2026-07-01T10:00:00.000Z"}) + "\n")
+    return path
+
+
+def resident(pid: int) -> int:
+    """Megabytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) // 1024
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_the_server_stays_small_after_every_page_of_a_large_conversation(environ: dict[str, str], tmp_path: Path) -> None:
+    path = session(tmp_path / "long.jsonl", 2 * LARGE)
+    for arguments in (("migrate", "--verbosity", "0"), ("import_source", str(path))):
+        subprocess.run(manage(*arguments), env=environ, check=True, timeout=5 * SECONDS, stdout=subprocess.DEVNULL)
+    (oid,) = sqlite3.connect(tmp_path / "own.sqlite3").execute("SELECT oid FROM inspector_conversation").fetchone()
+    with serving(environ, "--port", "0") as (process, told):
+        url = f"{told['url']}conversations/{oid}"
+        assert "words 15000" in fetch(f"{url}/?at=15001")[1]
+        usual = resident(process.pid)
+        for page, words in (("/?tree=1", "words 0"), ("/prompt/", "words 0"), (".json", "words 19999"), ("/repairs/new/", "strategy")):
+            status, text = fetch(url + page)
+            assert status == 200 and words in text, page
+            assert resident(process.pid) < usual + 20, page
+        # Refusals and answers without a body come through as well.
+        assert fetch(f"{url}/prompt/?profile=nobody")[0] == 404
+
+
+@pytest.mark.slow
+def test_a_page_whose_process_is_lost_says_so(environ: dict[str, str], tmp_path: Path) -> None:
+    path = session(tmp_path / "long.jsonl", LARGE)
+    for arguments in (("migrate", "--verbosity", "0"), ("import_source", str(path))):
+        subprocess.run(manage(*arguments), env=environ, check=True, timeout=5 * SECONDS, stdout=subprocess.DEVNULL)
+    (oid,) = sqlite3.connect(tmp_path / "own.sqlite3").execute("SELECT oid FROM inspector_conversation").fetchone()
+    with serving(environ, "--port", "0") as (process, told):
+        fetch(f"{told['url']}conversations/{oid}/prompt/")
+        asking = subprocess.Popen(
+            ["curl", "-s", "-w", "%{http_code}", f"{told['url']}conversations/{oid}.json"], stdout=subprocess.PIPE, text=True
+        )
+        killed = False
+        while asking.poll() is None and not killed:
+            for child in descendants(process.pid):
+                os.kill(child, signal.SIGKILL)
+                killed = True
+            time.sleep(0.01)
+        text, _ = asking.communicate(timeout=SECONDS)
+        assert killed and "was not made" in text and text.endswith("503")
+        assert fetch(f"{told['url']}conversations/{oid}/prompt/")[0] == 200
+
+
+def descendants(pid: int) -> list[int]:
+    """Processes that the fork server of the server made."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    pids: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split() if children.exists() else []:
+            for thread in Path(f"/proc/{child}/task").iterdir():
+                pids += map(int, (thread / "children").read_text().split())
+    return pids
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("rest", "elsewhere"),
+    [
+        ("/", False), ("/?at=5", False), ("/?kind=text&q=words", False), ("/chunks/7/", False), ("/chunks/7/raw/", False),
+        ("/?rev=1", False), ("/?tree=300", True), ("/?reader=exact", True), ("/?profiles=all", True), ("/?step=s", True),
+        ("/prompt/", True), (".json", True), (".md", True), ("/repairs/new/", True), ("/trace/", True),
+    ],
+)  # fmt: skip
+def test_what_reads_windows_is_made_here(tmp_path: Path, rest: str, elsewhere: bool) -> None:
+    conversation = large(tmp_path)
+    assert reads_whole(RequestFactory().get(f"/conversations/{conversation.oid}{rest}").environ) is elsewhere
+
+
+@pytest.mark.django_db
+def test_nothing_else_has_a_process_of_its_own(tmp_path: Path) -> None:
+    conversation = large(tmp_path)
+    for path in ("/", "/conversations/", f"/sources/{conversation.source.oid}/", "/conversations/000000000000/prompt/"):
+        assert not reads_whole(RequestFactory().get(path).environ)
+    Conversation.objects.update(chunk_count=LARGE - 1)
+    assert not reads_whole(RequestFactory().get(f"/conversations/{conversation.oid}/prompt/").environ)
+
+
+@pytest.mark.django_db
+def test_a_page_of_which_nothing_is_kept_reads_everything(tmp_path: Path) -> None:
+    conversation = large(tmp_path)
+    StoredAnalysis.objects.all().delete()
+    assert reads_whole(RequestFactory().get(f"/conversations/{conversation.oid}/").environ)
+
+
+def large(tmp_path: Path) -> Conversation:
+    """As if it had LARGE chunks, of which its page is kept."""
+    conversation = imported(tmp_path / "a.db", merged())
+    conversation.chunk_count = LARGE
+    conversation.save()
+    key = analyses.own_ways(conversation).key
+    StoredAnalysis.objects.create(
+        conversation=conversation, key=key, basis="", is_timed=False, is_own=True, headline=b"", written_at=timezone.now()
+    )
+    return conversation
