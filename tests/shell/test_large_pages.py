@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,8 @@ def test_a_page_whose_process_is_lost_says_so(environ: dict[str, str], tmp_path:
     (oid,) = sqlite3.connect(tmp_path / "own.sqlite3").execute("SELECT oid FROM inspector_conversation").fetchone()
     with serving(environ, "--port", "0") as (process, told):
         fetch(f"{told['url']}conversations/{oid}/prompt/")
+        while descendants(process.pid):
+            time.sleep(0.01)
         asking = subprocess.Popen(
             ["curl", "-s", "-w", "%{http_code}", f"{told['url']}conversations/{oid}.json"], stdout=subprocess.PIPE, text=True
         )
@@ -80,12 +83,15 @@ def test_a_page_whose_process_is_lost_says_so(environ: dict[str, str], tmp_path:
 
 def descendants(pid: int) -> list[int]:
     """Processes that the fork server of the server made."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return [grandchild for child in _children(pid) for grandchild in _children(child)]
+
+
+def _children(pid: int) -> list[int]:
     pids: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split() if children.exists() else []:
-            for thread in Path(f"/proc/{child}/task").iterdir():
-                pids += map(int, (thread / "children").read_text().split())
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        # A thread may have ended since it was listed.
+        with suppress(OSError):
+            pids += map(int, task.read_text().split())
     return pids
 
 
