@@ -16,7 +16,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 
-from inspector.models.conversation import Conversation, SearchText
+from inspector.models import loading
+from inspector.models.conversation import ChunkRow, Conversation, Payload, Record, SearchText
 from inspector.models.transactions import is_in_memory, one_writer
 from inspector.presentation.visible import folded
 
@@ -94,6 +95,30 @@ def matching_positions(conversation: Conversation, revision: int, q: str) -> lis
             positions += [first + number for number, part in enumerate(parts[:count]) if words in part]
         first += count
     return positions
+
+
+def positions_in_bytes(conversation: Conversation, revision: int, q: str) -> list[int]:
+    """Places, from 0, of the chunks of a revision that have `q` in their stored bytes, whatever the case of ASCII letters.
+
+    Records, and pieces of a file, are read one at a time. The conversation is loaded only where the bytes of chunks are no part of them.
+    """
+    part = q.encode("utf-8", "surrogatepass").lower()
+    records = Record.objects.filter(Record.at(revision), conversation=conversation).order_by()
+    values = records.values_list("payload_id", "payload__data").iterator(chunk_size=20)
+    payloads = [digest for digest, data in values if part in bytes(data).lower()]
+    rows = ChunkRow.objects.filter(ChunkRow.at(revision), conversation=conversation).order_by()
+    positions: set[int] = set()
+    for start in range(0, len(payloads), FEW):
+        slices: dict[str, list[tuple[int, int, int]]] = {}
+        for digest, *place in rows.filter(payload__in=payloads[start : start + FEW]).values_list("payload", "position", "start", "size"):
+            slices.setdefault(digest, []).append((place[0], place[1], place[2]))
+        for digest, places in slices.items():
+            data = bytes(Payload.objects.values_list("data", flat=True).get(pk=digest)).lower()
+            positions.update(position for position, first, size in places if part in data[first : first + size])
+    if without_bytes := set(rows.filter(payload="").values_list("position", flat=True)):
+        chunks = loading.stored(conversation, revision).conversation.chunks
+        positions.update(position for position in without_bytes if part in chunks[position].raw.lower())
+    return sorted(positions)
 
 
 def _many(words: str) -> list[int]:

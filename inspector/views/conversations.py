@@ -1,6 +1,6 @@
 """One conversation: three columns by chunk, and its chunks one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Repair, loading
+from inspector.models import Conversation, Repair, loading, searching
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan, show
@@ -94,16 +94,13 @@ class ConversationPage:
 
 
 def _filter(row: Conversation, choice: Choice) -> Filter:
-    positions = frozenset(_positions(row, choice)) if choice.find else None
+    positions = _matching(row, choice.revision, choice.find) if choice.find else None
     return Filter(choice.kind, choice.role, choice.only_findings, positions)
 
 
-def _positions(row: Conversation, choice: Choice) -> Iterator[int]:
-    """Places of the chunks with the searched text."""
-    find = choice.find.lower()
-    for position, chunk in enumerate(loading.stored(row, choice.revision).conversation.chunks):
-        if find in chunk.text.lower() or find in chunk.raw.decode("utf-8", "replace").lower():
-            yield position
+def _matching(row: Conversation, revision: int, find: str) -> list[int]:
+    """Places of the chunks that have it in their words; where none has, in their stored bytes: an entry's id, a piece of a signature."""
+    return searching.matching_positions(row, revision, find) or searching.positions_in_bytes(row, revision, find)
 
 
 def _selected(choice: Choice, findings: Findings, total: int) -> SelectedFinding | None:

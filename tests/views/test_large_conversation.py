@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 PAGES = (
     "", "?at=1100", "?at=999999", "?from=2300", "?kind=tool-call", "?kind=tool-call&from=100", "?role=user&at=1500", "?only=findings",
-    "?only=findings&at=2000&kind=tool-result", "?q=question 12", "?q=question 12&role=user", "?q=nowhere", "?finding=TOOL101", "?rev=1&at=50",
+    "?only=findings&at=2000&kind=tool-result", "?q=question 12", "?q=question 12&role=user", "?q=nowhere", "?q=toolcallid", "?q=question&kind=text&from=300", "?q=question&at=1200", "?finding=TOOL101", "?rev=1&at=50",
 )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The rows that a page shows of a conversation: those that its filters let through, from one on, out of the blocks that hold them."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,12 +41,12 @@ class Blocks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which rows to show; "" lets all through. `positions`: only chunks at these places of the file, None = at any."""
+    """Which rows to show; "" lets all through. `positions`: only chunks at these places of the file, ascending; None = at any."""
 
     kind: str = ""
     role: str = ""
     only_findings: bool = False
-    positions: frozenset[int] | None = None
+    positions: Sequence[int] | None = None
 
     @property
     def is_any(self) -> bool:
@@ -56,7 +57,7 @@ class Filter:
             (not self.kind or row.kind == self.kind)
             and (not self.role or row.role == self.role)
             and (not self.only_findings or row.is_marked)
-            and (self.positions is None or row.position in self.positions)
+            and (self.positions is None or _between(self.positions, row.position, row.position) > 0)
         )
 
     def count(self, summary: BlockSummary) -> int:
@@ -125,9 +126,17 @@ def _count(blocks: Blocks, choice: Filter, summary: BlockSummary) -> int:
     most = choice.count(summary)
     if choice.positions is None or not most:
         return most
-    if not any(position in choice.positions for position in range(summary.position_low, summary.position_high + 1)):
-        return 0
+    among = _between(choice.positions, summary.position_low, summary.position_high)
+    size = sum(summary.counts.values())
+    is_run = summary.position_high - summary.position_low + 1 == size
+    if not among or (is_run and (most == size or among == size)):
+        # Where it lets all kinds through, or all positions, the other alone says how many.
+        return min(among, most)
     return sum(choice.lets(row) for row in blocks.block(summary.number).rows)
+
+
+def _between(ascending: Sequence[int], low: int, high: int) -> int:
+    return bisect_right(ascending, high) - bisect_left(ascending, low)
 
 
 def _place_among(blocks: Blocks, choice: Filter, per_block: Sequence[tuple[int, int]], at: int | None) -> int | None:
