@@ -96,6 +96,11 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": environment.database("INSPECTOR_DATABASE_URL", EMBEDDED_DATABASE, start=VAR_DIR if INSTALLED else BASE_DIR)}
+if "postgresql" in DATABASES["default"]["ENGINE"]:
+    # The queue of `worker` processes. With SQLite nothing imports it.
+    INSTALLED_APPS.append("procrastinate.contrib.django")
+    PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
+    PROCRASTINATE_IMPORT_PATHS = ["inspector.management.jobs"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"

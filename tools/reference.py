@@ -317,6 +317,9 @@ COMMANDS = (
     "profiles",
     "rules",
     "strategies",
+    "renew",
+    "worker",
+    "jobs",
 )
 """In the order in which a person needs them; a test says which are missing."""
 

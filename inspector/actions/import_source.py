@@ -15,7 +15,7 @@ import inspector
 from inspector import bundle
 from inspector.actions import audit, import_streams
 from inspector.actions.examining import examine
-from inspector.actions.import_store import Imported, Report, StoreImport
+from inspector.actions.import_store import Imported, Part, Report, StoreImport
 from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
 from inspector.actions.problems import Refused
@@ -78,13 +78,18 @@ def import_targets(
     as_traces: Sequence[str] = (),
     only: str = "",
     report: Report = lambda progress: None,
+    part: Part | None = None,
+    processes: int | None = None,
 ) -> list[Imported]:
     """Imports every path; none where one cannot be read as anything. Captures are tied to nothing. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
 
     Conversations are read, judged and written one after the other. An import that ends early leaves those that it wrote, and the next one goes on after them;
     what a store does not have any more is only known once all of it was read. `came_from` says where the files were copied from; None keeps the previous text.
     `as_traces` are those of `paths` that must be traces. `only`: of a database server this conversation alone, so that one of many thousands is repaired without
-    the others being read. `report` is called after each conversation. Raises SourceProblem, UnknownFormat, Refused.
+    the others being read. `report` is called after each conversation.
+
+    `part`: of each store these conversations alone, for one of several processes; an import of all then follows, which finds them written and does what
+    belongs to the store as a whole. `processes`: how many read and judge, by default one for each processor. Raises SourceProblem, UnknownFormat, Refused.
     """
     for path in paths:
         refuse_own_database(place(path))
@@ -105,15 +110,17 @@ def import_targets(
         with one_writer():
             done = [_begun(content, demo) for content in ready]
             touched = _attach([imported.source for imported in done])
-        with _workers(contents) as pool, many_rows():
+        with _workers(contents, processes) as pool, many_rows():
             stores = [
-                _import_store(imported, content, only, report, pool)
+                _import_store(imported, content, only, report, pool, part)
                 for imported, content in zip(done, ready, strict=True)
                 if isinstance(content, Store | OpenStore | Server)
             ]
     with one_writer():
         for store in stores:
             store.imported.gone = store.mark_gone()
+    if part is not None:
+        return done
     for imported in done:
         if not imported.source.is_trace:
             touched |= _not_judged(imported.source)
@@ -133,11 +140,13 @@ def import_targets(
 
 
 @contextmanager
-def _workers(contents: Sequence[object]) -> Iterator[Workers]:
+def _workers(contents: Sequence[object], processes: int | None) -> Iterator[Workers]:
     """As many as there are processors; none where starting them takes as long as the work. Raises Refused where one of them is lost."""
     size = sum(content.size for content in contents if isinstance(content, OpenStore))
+    if processes is None:
+        processes = workers.processors() if size >= LEAST_FOR_WORKERS else 0
     try:
-        with Workers(work.answer, workers.processors() if size >= LEAST_FOR_WORKERS else 0) as pool:
+        with Workers(work.answer, processes) as pool:
             yield pool
     except WorkerLost as lost:
         ended = f"by signal {-lost.code}" if lost.code and lost.code < 0 else f"with status {lost.code}"
@@ -147,14 +156,17 @@ def _workers(contents: Sequence[object]) -> Iterator[Workers]:
         ) from None
 
 
-def _import_store(imported: Imported, store: Store | OpenStore | Server, only: str, report: Report, pool: Workers) -> StoreImport:
+def _import_store(
+    imported: Imported, store: Store | OpenStore | Server, only: str, report: Report, pool: Workers, part: Part | None
+) -> StoreImport:
     problems = store.problems if isinstance(store, Store | OpenStore) else ()
     # Next to the conversations, since it takes a sixth of their time; within a limit only this process knows what may be opened.
-    check = pool.submit(work.Check(store.path.resolve())) if isinstance(store, OpenStore) and not reach.is_limited() else None
+    is_checked = part is None and isinstance(store, OpenStore) and not reach.is_limited()
+    check = pool.submit(work.Check(Path(str(store.path)).resolve())) if is_checked else None
     tries_left = TRIES if isinstance(store, OpenStore) else 1
     with ExitStack() as stack:
         while True:
-            result = StoreImport(imported, store, only if isinstance(store.path, Dsn) else "", report)
+            result = StoreImport(imported, store, only if isinstance(store.path, Dsn) else "", report, part)
             try:
                 result.run(pool)
                 break
@@ -167,8 +179,10 @@ def _import_store(imported: Imported, store: Store | OpenStore | Server, only: s
                 reopened = stack.enter_context(reading.opened(store.path, store.format.name))
                 assert isinstance(reopened, OpenStore)
                 store = reopened
-        if isinstance(store, OpenStore):
+        if isinstance(store, OpenStore) and part is None:
             problems = ((check.result() if check else None) or reading.damage(store.path)) + problems
+    if part is not None:
+        return result
     imported.problems = len(problems)
     imported.source.problems = [asdict(problem) for problem in problems[:PROBLEMS_KEPT]]
     with one_writer():

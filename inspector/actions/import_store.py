@@ -56,6 +56,8 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+Part = tuple[int, int]
+"""(number from 0, how many parts): which conversations, by what a number made of their ids leaves when it is divided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +72,23 @@ class _Row:
 
 
 class StoreImport:
-    """The import of one store; `only` limits it to one conversation of a server."""
+    """The import of one store; `only` limits it to one conversation of a server, `part` to a part of them."""
 
-    def __init__(self, imported: Imported, store: Store | OpenStore | Server, only: str, report: Report) -> None:
+    def __init__(self, imported: Imported, store: Store | OpenStore | Server, only: str, report: Report, part: Part | None = None) -> None:
         self.imported = imported
         self.source = imported.source
         self.store = store
         self._report = report
+        self._part = part
         rows = self.source.conversations.filter(native_id=only) if only else self.source.conversations.all()
         values = rows.values_list("oid", "pk", "revision", "is_gone", "judged_by", "verdict", "chunk_count", "native_id")
         self._rows: dict[str, _Row] = {}
         self._names: set[str] = set()
         for oid, pk, revision, is_gone, judged_by, verdict, chunk_count, name in values.iterator(chunk_size=2000):
-            self._rows[oid] = _Row(pk, revision, is_gone, judged_by == inspector.__version__ and bool(verdict), chunk_count)
             self._names.add(name)
+            if not self._is_of_part(oid):
+                continue
+            self._rows[oid] = _Row(pk, revision, is_gone, judged_by == inspector.__version__ and bool(verdict), chunk_count)
         last = Revision.objects.filter(conversation__in=rows).order_by("number").values_list("conversation_id", "digest", "shared_facts")
         self._last = {pk: (digest, facts) for pk, digest, facts in last.iterator(chunk_size=2000)}
         self._seen: set[str] = set()
@@ -121,6 +126,8 @@ class StoreImport:
         conversations = self.store.conversations if isinstance(self.store, Store) else reading.streamed(self.store.path, self.store.format)
         ids = [visible(stored.conversation.native_id) for stored in self.store.conversations] if isinstance(self.store, Store) else []
         for stored in conversations:
+            if not self._is_of_part(Conversation.oid_of(self.source, stored.conversation.native_id)):
+                continue
             yield self._done_here(stored, ids)
 
     def _done_here(self, stored: Stored, ids: Sequence[str]) -> Done:
@@ -138,6 +145,8 @@ class StoreImport:
         traces = list(self.source.traces.values_list("pk", flat=True))
         traced = set(TraceRecord.objects.filter(source_id__in=traces).values_list("conversation_id", flat=True)) if traces else set()
         for listed in store.listed:
+            if not self._is_of_part(Conversation.oid_of(self.source, listed.native_id)):
+                continue
             yield Task(
                 format=store.format.name,
                 listed=listed,
@@ -149,6 +158,9 @@ class StoreImport:
                 is_traced=bool(traces),
                 is_judged_later=indexed(listed.native_id) in traced,
             )
+
+    def _is_of_part(self, oid: str) -> bool:
+        return self._part is None or int(oid, 16) % self._part[1] == self._part[0]
 
     @property
     def _judges(self) -> Judges:

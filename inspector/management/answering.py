@@ -45,6 +45,8 @@ class AnsweringCommand(BaseCommand):
 
     # The checks are about serving pages, and their warnings would appear between the lines of an answer.
     requires_system_checks = []
+    queues = False
+    """Whether a worker may do it as well: what it does may be done again, and needs nobody at a terminal."""
     # Django's own options would be half of every --help.
     suppressed_base_arguments = {
         "--version",
@@ -59,9 +61,17 @@ class AnsweringCommand(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         self.declare(parser)
+        if self.queues:
+            from inspector.management.queueing import HELP
+
+            parser.add_argument("--queue", action="store_true", help=HELP)
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options.get("queue"):
+            with refusals():
+                self._queue(options)
+            return
         targets = _named(options.get("target"))
         interrupted = _settled(targets) if targets else []
         for interruption in interrupted:
@@ -74,6 +84,21 @@ class AnsweringCommand(BaseCommand):
                 for interruption in interrupted:
                     raise Refused(interruption.sentence) from None
                 raise
+
+    def _queue(self, options: dict[str, Any]) -> None:
+        from inspector.management.queueing import queued
+
+        name = type(self).__module__.rpartition(".")[2]
+        numbers = [queued(name, one) for one in self.jobs_of(options)]
+        if options["json"]:
+            self.say_json({"jobs": numbers})
+            return
+        for number in numbers:
+            self.say("It waits in the queue already." if number is None else f"Job {number} waits for a worker.")
+
+    def jobs_of(self, options: dict[str, Any]) -> list[dict[str, Any]]:
+        """The options of each job that `--queue` makes."""
+        return [options]
 
     def declare(self, parser: CommandParser) -> None:
         """The command's own arguments."""

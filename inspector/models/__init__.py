@@ -13,6 +13,7 @@ from inspector.models.conversation import (
     RuleCount,
     SearchText,
 )
+from inspector.models.jobs import JobResult
 from inspector.models.repair import AuditEntry, Repair, RepairChange
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
@@ -27,6 +28,7 @@ __all__ = [
     "ConversationCount",
     "ConversationRule",
     "Finding",
+    "JobResult",
     "Payload",
     "Record",
     "Repair",

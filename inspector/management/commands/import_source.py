@@ -21,22 +21,33 @@ class Command(AnsweringCommand):
 
     help = "Loads stores, trace databases, journals and captures of streams, so that pages show them and repairs can be made; the files are only read."
 
+    queues = True
+
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser, several=True)
         parser.add_argument("--from", dest="came_from", metavar="TEXT", help="where these copies were taken, for people: a host and path")
 
+    def jobs_of(self, options: dict[str, Any]) -> list[dict[str, Any]]:
+        """One for each target; one for all with traces, which belong to the stores that they are named with."""
+        _refuse_conversation(options)
+        options = {**options, "operator": os_user()}
+        targets = sources_named(options["target"])
+        return [{**options, "target": targets}] if options["traces"] else [{**options, "target": [target]} for target in targets]
+
     def answer(self, options: dict[str, Any]) -> None:
-        if options["conversation"]:
-            raise CommandError("import_source loads whole stores: leave --conversation out; scan, show and repair take it.")
+        _refuse_conversation(options)
         traces = sources_named(options["traces"])
         paths = list(dict.fromkeys([*sources_named(options["target"]), *traces]))
         with ProgressLine() as line:
             done = import_targets(
                 paths,
-                os_user(),
+                options.get("operator") or os_user(),
                 options["format"],
                 came_from=options["came_from"],
                 as_traces=traces,
+                part=options.get("part"),
+                # A worker is one process of many.
+                processes=0 if "operator" in options else None,
                 report=lambda progress: line.show(progress.conversations, progress.total, progress.chunks),
             )
         if options["json"]:
@@ -46,6 +57,11 @@ class Command(AnsweringCommand):
             self.say(_sentence(imported))
             for problem in [] if imported.source.is_trace else imported.source.problems[:_PROBLEMS_SHOWN]:
                 self.say(f"  Problem, {shown(problem['where'])}: {shown(problem['reason'], 600)}")
+
+
+def _refuse_conversation(options: dict[str, Any]) -> None:
+    if options["conversation"]:
+        raise CommandError("import_source loads whole stores: leave --conversation out; scan, show and repair take it.")
 
 
 def _report(imported: Imported) -> dict[str, Any]:

@@ -78,6 +78,8 @@ class Command(AnsweringCommand):
 
     help = "Says what is damaged in the conversations of a store, what their client makes of it, and what the next request will do."
 
+    queues = True
+
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser)
         parser.add_argument("--reader", metavar="NAME", help="read as this client does (see `readers`)")

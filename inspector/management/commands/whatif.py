@@ -30,6 +30,8 @@ class Command(AnsweringCommand):
 
     help = "Reads stored conversations as two clients do, and says what the second makes better, worse, or leaves merged; exit status 1: something gets worse."
 
+    queues = True
+
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser, optional=True)
         parser.add_argument(

@@ -1,0 +1,259 @@
+"""Commands as jobs of Procrastinate, which keeps them in our own PostgreSQL: any number of `worker` processes, on any number of machines, run them.
+
+A job is a command of ours with its options. The engine runs each at least once, so each may be run again: an import writes only what differs, a conversation
+with its findings or not at all; the other commands only read. The job of a worker that ended in the middle is given to another when its heartbeat is missing.
+Nothing here is imported with SQLite, where the same commands do their work at once.
+"""
+
+import asyncio
+import hashlib
+import io
+import json
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any
+
+from django.core.management import load_command_class
+from django.core.management.base import BaseCommand, OutputWrapper
+from django.db import OperationalError
+from django.db.models import Count
+from django.utils import timezone
+from procrastinate import JobContext, RetryStrategy
+from procrastinate.contrib.django import app
+from procrastinate.contrib.django.models import ProcrastinateJob
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.jobs import Job, Status
+
+from inspector.actions import renewing
+from inspector.command_line import expected, printable, unexpected
+from inspector.management.answering import refusals
+from inspector.models import Conversation, JobResult
+from inspector.sources import reading, stores
+from inspector.sources.places import place
+from inspector.sources.reading import Server
+from inspector.sources.streaming import OpenStore
+
+ATTEMPTS = 3
+"""Of one job, where the database cannot be reached or the worker is lost."""
+PART = 500
+"""Conversations of a store that are worth a job of their own."""
+MOST_PARTS = 64
+"""Each part lists the store once."""
+HEARTBEAT = 10.0
+"""Seconds; a worker that is silent for three of them is lost."""
+DAYS_KEPT = 7
+MOST_LISTED = 1_000
+STATES = {"todo": "waiting", "doing": "running", "succeeded": "done", "failed": "failed"}
+_WAIT_FOR_PARTS = 2
+LOST = (
+    f"Its worker was ended {ATTEMPTS} times in the middle, most often because memory ran out: "
+    "see what its machine says, give it more memory, and queue the command again."
+)
+_RETRY = RetryStrategy(max_attempts=ATTEMPTS, wait=5, retry_exceptions={OperationalError})
+
+
+def queue(name: str, options: Mapping[str, Any]) -> int | None:
+    """The number of the new job; None where the same command with the same options waits already."""
+    text = json.dumps([name, options], sort_keys=True)
+    lock = hashlib.sha256(text.encode()).hexdigest()
+    # Two imports of one store would read it twice; its parts may run at once.
+    running = lock if "part" in options else json.dumps([name, options.get("target")])
+    try:
+        return command.configure(lock=running, queueing_lock=lock).defer(name=name, options=dict(options))
+    except AlreadyEnqueued:
+        return None
+
+
+@app.task(name="command", pass_context=True, retry=_RETRY)
+def command(context: JobContext, name: str, options: dict[str, Any]) -> None:
+    """Runs a command and keeps what it answers. An import of many conversations becomes several jobs, and one that waits for them and does what is left."""
+    with _kept_result(context):
+        if name == "import_source" and "part" not in options:
+            if not options.get("is_split") and _split(options):
+                return
+            if options.get("is_split") and _part_jobs(options).exists():
+                _defer_rest(options)
+                return
+        answer = _answer(name, options)
+        if "part" not in options:
+            JobResult.objects.create(job=_number(context), ended_at=timezone.now(), answer=answer)
+
+
+@app.task(name="renew", pass_context=True, retry=_RETRY)
+def renew(context: JobContext, conversation: int) -> None:
+    """Judges again what older rules judged of one conversation."""
+    with _kept_result(context):
+        row = Conversation.objects.select_related("source").filter(pk=conversation, is_gone=False).first()
+        if row is not None:
+            renewing.renew(row)
+
+
+def queue_renewals(rows: Iterable[Conversation]) -> int:
+    """A job for each conversation, and their number; those that wait already are counted too."""
+    count = 0
+    for row in rows:
+        count += 1
+        with suppress(AlreadyEnqueued):
+            renew.configure(lock=f"renew {row.pk}", queueing_lock=f"renew {row.pk}").defer(conversation=row.pk)
+    return count
+
+
+def counts() -> dict[str, int]:
+    """How many jobs wait, run, are done, and failed."""
+    own = dict(ProcrastinateJob.objects.order_by().values_list("status").annotate(Count("pk")))
+    return {state: own.get(status, 0) for status, state in STATES.items()}
+
+
+def listed() -> list[dict[str, Any]]:
+    """What failed, what runs, and what waits, in this order and in the order of the queue; at most MOST_LISTED."""
+    rows: list[ProcrastinateJob] = []
+    for status in ("failed", "doing", "todo"):
+        rows += ProcrastinateJob.objects.filter(status=status).order_by("-priority", "pk")[: MOST_LISTED - len(rows)]
+    return _with_results(rows)
+
+
+def described(number: int) -> dict[str, Any] | None:
+    """One job, whatever its state; None where there is none."""
+    return next(iter(_with_results(ProcrastinateJob.objects.filter(pk=number))), None)
+
+
+def _with_results(rows: Iterable[ProcrastinateJob]) -> list[dict[str, Any]]:
+    rows = list(rows)
+    results = JobResult.objects.in_bulk([row.pk for row in rows])
+    return [
+        {
+            "number": row.pk,
+            "state": STATES.get(row.status, row.status),
+            "command": _command_of(row),
+            "attempts": row.attempts,
+            "error": results[row.pk].error if row.pk in results else "",
+            "answer": results[row.pk].answer if row.pk in results else "",
+        }
+        for row in rows
+    ]
+
+
+def _command_of(row: ProcrastinateJob) -> str:
+    if row.task_name == "renew":
+        return f"renew {row.args['conversation']}"
+    options = row.args["options"]
+    targets = options.get("target") or []
+    words = [row.args["name"], *([targets] if isinstance(targets, str) else targets)]
+    part = options.get("part")
+    return " ".join(words) + (f" (part {part[0] + 1} of {part[1]})" if part else "")
+
+
+def work(until_empty: bool = False, heartbeat: float = HEARTBEAT) -> None:
+    """Runs jobs one after the other, until it is told to stop (SIGINT, SIGTERM: the job that runs is finished) or, `until_empty`, no job waits."""
+    # Its own log has tracebacks; what a person is told of a job is kept with it.
+    logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
+
+    async def run() -> None:
+        async with app.open_async():
+            watch = asyncio.create_task(_retry_stalled(heartbeat))
+            try:
+                await app.run_worker_async(
+                    wait=not until_empty,
+                    update_heartbeat_interval=heartbeat,
+                    stalled_worker_timeout=3 * heartbeat,
+                    fetch_job_polling_interval=1.0,
+                )
+            finally:
+                watch.cancel()
+
+    with app.replace_connector(app.connector.get_worker_connector()):  # type: ignore[attr-defined]
+        asyncio.run(run())
+
+
+async def _retry_stalled(heartbeat: float) -> None:
+    """Gives the jobs of lost workers to others, while this one works."""
+    tidied = 0.0
+    while True:
+        with suppress(ConnectorException):
+            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=3 * heartbeat):
+                # Another worker that watches may have been faster.
+                with suppress(ConnectorException):
+                    await _retry_one(job)
+            if time.monotonic() - tidied > 3600:
+                tidied = time.monotonic()
+                await app.job_manager.delete_old_jobs(nb_hours=24 * DAYS_KEPT, include_failed=True, include_cancelled=True)
+                await JobResult.objects.filter(ended_at__lt=timezone.now() - timedelta(days=DAYS_KEPT)).adelete()
+        await asyncio.sleep(heartbeat)
+
+
+async def _retry_one(job: Job) -> None:
+    assert job.id is not None
+    if job.attempts + 1 < ATTEMPTS:
+        await app.job_manager.retry_job(job)
+        return
+    await app.job_manager.finish_job(job, Status.FAILED, delete_job=False)
+    await JobResult.objects.aupdate_or_create(job=job.id, defaults={"ended_at": timezone.now(), "error": LOST})
+
+
+@contextmanager
+def _kept_result(context: JobContext) -> Iterator[None]:
+    """Of a job that fails, keeps the sentence that its command would have printed."""
+    number = _number(context)
+    JobResult.objects.filter(job=number).delete()
+    try:
+        with refusals():
+            yield
+    except Exception as error:
+        sentence = printable(expected(error) or unexpected(error, ["", context.job.task_name]))
+        JobResult.objects.update_or_create(job=number, defaults={"ended_at": timezone.now(), "error": sentence})
+        raise
+
+
+def _number(context: JobContext) -> int:
+    assert context.job.id is not None
+    return context.job.id
+
+
+def _answer(name: str, options: Mapping[str, Any]) -> str:
+    """What the command prints as JSON. Raises CommandError and what else it raises; findings (exit status 1) are an answer."""
+    own: BaseCommand = load_command_class("inspector", name)
+    text = io.StringIO()
+    own.stdout = OutputWrapper(text)
+    try:
+        own.handle(**{**options, "json": True})
+    except SystemExit as end:
+        if end.code not in (0, 1, None):
+            raise
+    return text.getvalue()
+
+
+def _split(options: dict[str, Any]) -> bool:
+    """Whether the import was queued in parts, each with the conversations that a number made of their ids gives to it."""
+    targets: Sequence[str] = options["target"]
+    count = _conversations(targets[0], options["format"]) if len(targets) == 1 and not options["traces"] else 0
+    parts = min(-(-count // PART), MOST_PARTS)
+    if parts < 2:
+        return False
+    for number in range(parts):
+        queue("import_source", {**options, "part": [number, parts]})
+    _defer_rest(options)
+    return True
+
+
+def _defer_rest(options: dict[str, Any]) -> None:
+    with suppress(AlreadyEnqueued):
+        # Without the lock of the target, which this very job still has.
+        command.configure(queueing_lock=f"rest {options['target']}", schedule_in={"seconds": _WAIT_FOR_PARTS}, priority=-1).defer(
+            name="import_source", options={**options, "is_split": True}
+        )
+
+
+def _part_jobs(options: dict[str, Any]) -> Any:
+    return ProcrastinateJob.objects.filter(
+        status__in=("todo", "doing"), args__options__target=options["target"], args__options__has_key="part"
+    )
+
+
+def _conversations(target: str, format_name: str | None) -> int:
+    with reading.opened(place(target), format_name) as content:
+        if isinstance(content, Server):
+            return len(stores.native_ids(content.path, content.format))
+        return len(content.listed) if isinstance(content, OpenStore) else 0
