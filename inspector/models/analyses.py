@@ -102,6 +102,8 @@ class Stored:
 
     def __init__(self, row: StoredAnalysis, is_stale: bool) -> None:
         self._row = row
+        self._blocks: dict[int, Block] = {}
+        """Those of this page: the one that an address leads to is also shown."""
         self.is_stale = is_stale
         """Whether something that it depends on is another now: the rules, or what is around the conversation."""
 
@@ -122,7 +124,9 @@ class Stored:
         return rows.values_list("number", flat=True).first()
 
     def block(self, number: int) -> Block:
-        return unpacked(Block, self._row.blocks.values_list("data", flat=True).get(number=number))
+        if number not in self._blocks:
+            self._blocks[number] = unpacked(Block, self._row.blocks.values_list("data", flat=True).get(number=number))
+        return self._blocks[number]
 
     def first(self, count: int) -> Sequence[tuple[str, Finding]]:
         rows = self._row.findings.order_by("number").values_list("oid", "data")[:count]

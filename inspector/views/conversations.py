@@ -92,6 +92,10 @@ class ConversationPage:
     stages: tuple[str, ...]
     stale_since: datetime | None
 
+    @property
+    def index_title(self) -> str:
+        return f"{self.tree.unit.capitalize()} of the session" if self.tree else "msgIdx.chunkIdx as stored"
+
 
 def _filter(row: Conversation, choice: Choice) -> Filter:
     positions = _matching(row, choice.revision, choice.find) if choice.find else None
@@ -152,7 +156,9 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
         row=row,
         choice=choice,
         overview=overview,
-        timeline=timeline(rows.window, overview.inserted, highlighted, is_last and not overview.observed),
+        timeline=timeline(
+            rows.window, overview.inserted, highlighted, is_last and not overview.observed, overview.tree.unit if overview.tree else ""
+        ),
         selected=selected,
         findings=content.findings.first(FINDINGS_SHOWN) if overview.findings > 1 else (),
         readers=names(row.source.format),

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Kind
 from inspector.presentation.conversation.columns import SYSTEM, Columns, stored_message_count
 from inspector.presentation.conversation.row_words import arguments, hue, letter, synthetic, words
 from inspector.presentation.prompt.wire_pieces import synthetic_pieces
+from inspector.presentation.visible import clipped
 from inspector.projections.base import WireMessage
 from inspector.rules.base import Finding, Origin
 
@@ -15,7 +16,7 @@ BLOCK = 100
 """Chunks in a block: what a page shows at once."""
 WORDS_SHOWN, ARGUMENTS_SHOWN, SENT_SHOWN = 900, 600, 400
 """Characters of a chunk in a row; its own page has the rest."""
-_ROLE_SHOWN, _TOOL_SHOWN = 41, 81
+ROLE_SHOWN, _TOOL_SHOWN = 40, 81
 SYNTHETIC_SHOWN = 200
 
 
@@ -52,6 +53,11 @@ class ReadCell:
     lost: bool
     sent_as: str = ""
     """Of a synthetic message: what it is in the request."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing but its label."""
+        return not (self.merged or self.lost or self.continued or self.badges or self.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +117,15 @@ class PlacedChunk:
     """In a tree, its line as the tree view counts."""
     ledger: tuple[LedgerCell, ...] = ()
     """Runs of tools for it, where the store has a ledger of them."""
+
+    @property
+    def role_shown(self) -> str:
+        return "entry" if self.letter == "c" else clipped(self.role or "no role", ROLE_SHOWN)[0]
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether its row says more than its words: of a call and a result at least where the other one is."""
+        return bool(self.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT) or self.is_error or self.synthetic or self.partner or self.elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +209,7 @@ def _placed(all_columns: Columns, tree: TreePlaces, ledger: Callable[[Chunk], It
             position=tree.positions.get(key, place),
             seq=chunk.seq,
             kind=chunk.kind.value,
-            role=chunk.role[:_ROLE_SHOWN],
+            role=chunk.role[:ROLE_SHOWN],
             msg_idx=chunk.msg_idx,
             chunk_idx=chunk.chunk_idx,
             at=chunk.at,

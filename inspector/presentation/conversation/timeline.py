@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
+from inspector.conversation.model import Kind
 from inspector.presentation.conversation.columns import NOT_RECORDED, SYSTEM
 from inspector.presentation.conversation.placed import Inserted, PlacedChunk, ReadCell, ReadMessage, SentMessage
 from inspector.presentation.conversation.row_words import letter
@@ -24,8 +25,21 @@ class TimelineRow:
     bracket: int
     read: ReadCell | None
     sent: "SentCell | None"
+    index: str
+    """Where it is by the store's own count: its line, or msgIdx.chunkIdx."""
     inserted: tuple[ReadCell, ...] = ()
     """Synthetic messages that the reader inserted after this row."""
+
+    @property
+    def classes(self) -> str:
+        chunk = self.chunk
+        states = (
+            ("turn", bool(self.turn)),
+            ("hit", self.is_highlighted),
+            ("dim", chunk.kind == Kind.THINKING),
+            ("broken", chunk.kind == Kind.UNREADABLE),
+        )
+        return " ".join([chunk.letter, *(name for name, is_so in states if is_so)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,11 @@ class SentCell:
     nothing: str
     continued: bool
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing but its words."""
+        return not (self.merged or self.continued or self.violations or self.lost)
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -69,8 +88,8 @@ class Timeline:
     """Synthetic messages of the reader that follow no visible row."""
 
 
-def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozenset[int], is_end: bool) -> Timeline:
-    """The rows with their cells. `highlighted` are the seqs to highlight; `is_end`: no chunk after these is to be shown."""
+def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozenset[int], is_end: bool, unit: str = "") -> Timeline:
+    """The rows with their cells. `highlighted` are the seqs to highlight; `is_end`: no chunk after these is to be shown; `unit` is what a tree counts."""
     rows = window.rows
     # A chunk of no message is alone.
     brackets = {
@@ -89,12 +108,23 @@ def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozense
                 brackets.get(at, 0),
                 read.get(at),
                 sent.get(at),
+                _index(row, unit),
                 tuple(after.get(at, ())),
             )
             for at, row in enumerate(rows)
         ),
         tuple(at_end) if is_end else (),
     )
+
+
+def _index(row: PlacedChunk, unit: str) -> str:
+    if unit:
+        return f"{'L' if unit == 'line' else '#'}{_or_dash(row.line)}"
+    return f"{_or_dash(row.msg_idx)}.{_or_dash(row.chunk_idx)}"
+
+
+def _or_dash(number: int | None) -> str:
+    return "–" if number is None else str(number)
 
 
 T = TypeVar("T")
