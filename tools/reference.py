@@ -311,6 +311,7 @@ COMMANDS = (
     "explain",
     "try_request",
     "bundle",
+    "renew",
     "formats",
     "readers",
     "projections",

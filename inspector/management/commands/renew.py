@@ -2,25 +2,32 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from inspector.actions.renewing import renew, stale
 from inspector.management import queueing
+from inspector.management.answering import AnsweringCommand
 
 
-class Command(BaseCommand):
-    """`renew [--queue]`; one line for each conversation that was judged again."""
-
-    help = "Judges again the large conversations that an older version judged; `serve` does it by itself in the background."
+class Command(AnsweringCommand):
+    help = "Judges the large conversations again that an older version judged, or before something around them was read; `serve` does it by itself."
 
     def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
         parser.add_argument("--queue", action="store_true", help="let `worker` processes do it, on PostgreSQL: a job for each conversation")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def answer(self, options: dict[str, Any]) -> None:
         if options["queue"]:
-            self.stdout.write(f"{queueing.jobs_module().queue_renewals(stale()):,} jobs wait for a worker.")
-            return
+            count = queueing.jobs_module().queue_renewals(stale())
+            return self.say_json({"jobs": count}) if options["json"] else self.say(f"{count:,} jobs wait for a worker.")
+        done = []
         for row in stale():
             if renew(row):
-                self.stdout.write(f"{row.oid} judged again: {row.chunk_count:,} chunks")
-                self.stdout.flush()
+                done.append(row.oid)
+                if not options["json"]:
+                    self.say(f"{row.oid} was judged again: {row.chunk_count:,} chunks.")
+        if options["json"]:
+            self.say_json({"conversations": done})
+        elif not done:
+            self.say("Nothing to do: every large conversation was judged by this version.")
+        return None
