@@ -70,8 +70,8 @@ format: $(DEV) ## Format code, templates and styles, and repair what ruff can
 	.venv/bin/djlint templates --reformat --quiet || true
 	@for file in static/*.css; do $(CSS) --replace $$file >/dev/null; done
 
-bench: $(DEV) ## Measure speed and memory
-	@$(PY) bench/run.py $(ARGS)
+bench: $(DEV) ## Measure speed and memory next to their goals (half an hour; ARGS='--quick' or '--only ROW')
+	@$(PY) -m bench.run $(ARGS)
 
 docs: $(DOCS) ## Build the documentation site into var/docs/; every warning is an error
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict $(ARGS)

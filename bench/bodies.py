@@ -1,18 +1,19 @@
 """Request bodies as ratios to json.loads of the same bytes, in one run: reading, and judging by every profile, for growing lengths."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from bench.measuring import Measured, in_turns, noise
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Record
 from inspector.programs.request_bodies.readers import read
 
-MESSAGES = (2_500, 5_000, 10_000)
-FORMAT = "anthropic-request"
+MESSAGES = (1_250, 5_000)
+FORMAT, PLAIN = "anthropic-request", "json.loads"
 LIMIT_GROWTH = 2.0
 """Worst allowed ratio of ratios from the shortest to the longest body: 1 is linear, 4 is quadratic.
 
@@ -39,35 +40,26 @@ def body(messages: int) -> bytes:
     return json.dumps(whole, ensure_ascii=False, indent=1).encode()
 
 
-def measured(timed: Callable[[Callable[[], object]], float], rounds: int) -> tuple[str, bool]:
-    """The table, and whether each line grows as its body does. `timed` gives the seconds of some work."""
-    ratios: dict[str, list[float]] = {}
-    sizes: list[float] = []
-    for messages in MESSAGES:
-        data = body(messages)
-        sizes.append(len(data) / 1e6)
-        for name, ratio in _ratios(data, timed, rounds).items():
-            ratios.setdefault(name, []).append(ratio)
-    heads = "".join(f"{f'{count:,} ({size:.0f} MB)':>16}" for count, size in zip(MESSAGES, sizes, strict=True))
-    lines = [f"{'messages':24}{heads}{'growth':>10}"]
-    growths = {name: values[-1] / values[0] for name, values in ratios.items()}
-    for name, values in ratios.items():
-        lines.append(f"{name:24}{''.join(f'{ratio:15.2f}x' for ratio in values)}{growths[name]:10.2f}")
-    worst = max(growths, key=lambda name: growths[name])
-    is_linear = growths[worst] <= LIMIT_GROWTH
-    verdict = "within" if is_linear else f"over: {worst} takes more than twice as long for each message"
-    lines.append(f"worst growth {growths[worst]:.2f} ({worst}), limit {LIMIT_GROWTH:g}: {verdict}")
-    return "\n".join(lines), is_linear
+def measured(rounds: int, lengths: Sequence[int] = MESSAGES) -> Measured:
+    """Of the reading and of each profile, the one that grows most from the shortest to the longest body."""
+    seconds = [_seconds(body(messages), rounds) for messages in (lengths[0], lengths[-1])]
+    return worst([{name: min(values) for name, values in each.items()} for each in seconds], noise(seconds[-1][PLAIN]))
 
 
-def _ratios(data: bytes, timed: Callable[[Callable[[], object]], float], rounds: int) -> dict[str, float]:
+def worst(least: Sequence[Mapping[str, float]], noise_: float) -> Measured:
+    """`least`: seconds by name, for growing bodies."""
+    first, last = ({name: seconds / each[PLAIN] for name, seconds in each.items() if name != PLAIN} for each in (least[0], least[-1]))
+    growths = {name: last[name] / first[name] for name in first}
+    name = max(growths, key=lambda name: growths[name])
+    return Measured(growths[name], noise_, f"{name}; reading takes {last['read']:.1f} times json.loads")
+
+
+def _seconds(data: bytes, rounds: int) -> dict[str, list[float]]:
     format_ = format_named(FORMAT)
     record = Record("request.json", Cell(data, "file"))
     stored = next(iter(format_.read([record])))
     reading = read(stored.conversation)
-    works: dict[str, Callable[[], object]] = {"read": lambda: list(format_.read([record]))}
+    works: dict[str, Callable[[], object]] = {PLAIN: lambda: json.loads(data), "read": lambda: list(format_.read([record]))}
     for profile in PROFILES:
         works[profile.name] = partial(judged, reading, stored.conversation, profile.name, format_.default_projection)
-    # The quickest of the rounds is what the work takes; all else is what the machine did meanwhile.
-    plain = min(timed(lambda: json.loads(data)) for _ in range(rounds + 2))
-    return {name: min(timed(work) for _ in range(rounds)) / plain for name, work in works.items()}
+    return in_turns(works, rounds)

@@ -1,170 +1,123 @@
-"""Speed as ratios to plain SQLite and json on the same bytes, measured in turns in one run: `python -m bench.run`.
+"""Speed and memory as ratios to yardsticks of the same run, next to their goals: `python -m bench.run [--only ROW] [--quick]`.
 
-The start of commands (see `start`), an import of a store, request bodies of growing length (see `bodies`), and a long captured stream (see `streams`). Only the ratio is judged. Seconds differ between machines and between minutes of one machine; the ratio hardly does.
+The rows are data, in `table`. Status 1: a goal is missed by more than the noise of its yardstick. Seconds differ between machines and between minutes of one
+machine; ratios hardly do. Each yardstick is measured in turns with the work, and the least of the rounds counts.
 """
 
 import argparse
-import gc
-import json
 import os
-import resource
+import platform
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from statistics import median
+from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if TYPE_CHECKING:
+    from bench.ground import Ground
+    from bench.table import Row
 
-from bench import bodies, start, streams
-from bench.generate import CHUNKS, CONVERSATIONS, rows
-from inspector.demo.creation import write_dispatch_store
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
-LIMIT_RATIO = 8.0
-"""Worst allowed time of an import, in units of reading + parsing + inserting the same rows by hand.
-
-Measured when it was set: 5.2 with 1,000 conversations and 200,000 chunks, 5.1 with a fifth of that (2 cores, CPython 3.11).
-"""
-
-_INSERTED = "CREATE TABLE kv (namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (namespace, key))"
-PLAIN = ("read", "loads", "insert")
-
-_Rows = list[tuple[str, str, str]]
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Seconds of `work`, with nothing of earlier work left to collect."""
-    gc.collect()
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def plain(store: Path, folder: Path) -> dict[str, float]:
-    """Seconds to read all rows with sqlite3, to parse their values, and to insert them into a new database."""
-    results: list[_Rows] = []
-
-    def read() -> None:
-        with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as connection:
-            results.append(connection.execute("SELECT namespace, key, value FROM kv ORDER BY namespace, key").fetchall())
-
-    seconds = {"read": timed(read)}
-    values = [value for _, key, value in results[0] if ":chunk:" in key]
-    seconds["loads"] = timed(lambda: [json.loads(value) for value in values])
-    seconds["insert"] = timed(lambda: insert(folder / "inserted.db", results[0]))
-    return seconds
-
-
-def insert(path: Path, results: _Rows) -> None:
-    """As durable as the product's own database: WAL, synchronous FULL, one transaction."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(_INSERTED)
-        connection.execute("BEGIN")
-        connection.executemany("INSERT INTO kv VALUES (?, ?, ?)", results)
-        connection.execute("COMMIT")
-
-
-def set_up(folder: Path) -> None:
-    """Django with a database of its own in `folder`, or on the server that INSPECTOR_DATABASE_URL names; nothing of the installation is touched."""
-    os.environ["DJANGO_SETTINGS_MODULE"] = "inspector.settings"
-    if not os.environ.get("INSPECTOR_DATABASE_URL", "").startswith("postgres"):
-        os.environ["INSPECTOR_DATABASE_URL"] = f"sqlite:///{folder / 'inspector.sqlite3'}"
-    os.environ.setdefault("DJANGO_SECRET_KEY", "bench")
-    import django
-
-    django.setup()
-
-
-@contextmanager
-def empty_database() -> Iterator[None]:
-    """On a server it is a new database next to the installation's, and removed again."""
-    from django.core.management import call_command
-    from django.db import connection
-
-    if connection.vendor == "sqlite":
-        path = Path(connection.settings_dict["NAME"])
-        connection.close()
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-        call_command("migrate", verbosity=0)
-        yield
-    else:
-        own = connection.settings_dict["NAME"]
-        connection.creation.create_test_db(verbosity=0, autoclobber=True)
-        try:
-            yield
-        finally:
-            connection.creation.destroy_test_db(own, verbosity=0)
-
-
-def imported(store: Path, chunks: int) -> float:
-    """Seconds of the product's import into an empty database."""
-    from inspector.actions.import_source import import_targets
-
-    chunk_counts: list[int] = []
-    with empty_database():
-        seconds = timed(lambda: chunk_counts.extend(done.chunks for done in import_targets([str(store)], operator="bench")))
-    if chunk_counts != [chunks]:
-        raise SystemExit(f"The import brought {chunk_counts} chunks instead of {chunks}: what was measured is no import.")
-    return seconds
-
-
-def table(rounds: list[dict[str, float]], chunks: int) -> tuple[str, float]:
-    """The printed table, and the ratio that is judged: the median of the rounds' own ratios."""
-    lines = [f"{'':24}{'chunks/s':>12}{'import takes':>16}"]
-    for name in (*PLAIN, "import"):
-        rate = chunks / median(seconds[name] for seconds in rounds)
-        ratio = median(seconds["import"] / seconds[name] for seconds in rounds)
-        lines.append(f"{name:24}{rate:12,.0f}{ratio:15.1f}x")
-    judged = median(seconds["import"] / sum(seconds[name] for name in PLAIN) for seconds in rounds)
-    together = chunks / median(sum(seconds[name] for name in PLAIN) for seconds in rounds)
-    lines.append(f"{'read + loads + insert':24}{together:12,.0f}{judged:15.1f}x")
-    return "\n".join(lines), judged
+AddressOf = Callable[[str], str] | None
+HEADER = f"{'row':20}{'work':46}{'yardstick':26}{'goal':>9}{'noise':>7}{'limit':>9}{'value':>9}  "
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        description="Measure the start of commands, imports, request bodies and a captured stream against plain SQLite and json."
+        description="Measure imports, pages and memory against plain SQL and plain pages, on SQLite and PostgreSQL."
     )
-    parser.add_argument("--conversations", type=int, default=CONVERSATIONS)
-    parser.add_argument("--chunks", type=int, default=CHUNKS)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--stream-mb", type=int, default=streams.SIZE // 1_000_000, help="size of the captured stream")
+    parser.add_argument("--only", metavar="ROW", action="append", default=[], help="the row of this name; may be given several times")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the sizes: minutes; goals of constant parts are missed then")
+    parser.add_argument("--database", choices=("sqlite", "postgres"), help="only on this one")
     options = parser.parse_args(arguments)
-    if options.rounds < 1 or options.stream_mb < 1 or options.conversations < 1 or options.chunks < options.conversations:
-        parser.error("give at least one round and one conversation, and no fewer chunks than conversations.")
-    # First, while this process is small: the memory of a pass is reported too.
-    with tempfile.TemporaryDirectory(prefix="inspector-bench-") as name:
-        of_stream, is_quick = streams.measured(timed, Path(name), options.rounds, options.stream_mb * 1_000_000)
-    with tempfile.TemporaryDirectory(prefix="inspector-bench-") as name:
-        small = Path(name) / "dispatch.db"
-        write_dispatch_store(small, rows(1, 20))
-        of_start, is_prompt = start.measured(small, max(options.rounds, 3))
+    # Django knows one kind of database for each process, so that each has a process of its own.
+    if options.database == "sqlite":
+        return measured(options.only, options.quick, None)
+    if options.database == "postgres":
+        return on_postgres(options.only, options.quick)
+    again = [sys.executable, "-m", "bench.run", *arguments, "--database"]
+    return max(subprocess.run([*again, kind], cwd=ROOT).returncode for kind in ("sqlite", "postgres"))
+
+
+def on_postgres(only: list[str], quick: bool) -> int:
+    from tests.postgres.server import NoPostgres, started
+
+    try:
+        with started() as server:
+            return measured(only, quick, lambda name: server.dsn(name, "" if server.folder is None else "postgres"))
+    except NoPostgres as problem:
+        sys.stdout.write(f"PostgreSQL is not measured: {problem}\n")
+        return 0
+
+
+def measured(only: list[str], quick: bool, address_of: AddressOf) -> int:
+    """Prints the table; returns the status. `address_of`: the address of a PostgreSQL database by its name, None for SQLite."""
     with tempfile.TemporaryDirectory(prefix="inspector-bench-") as name:
         folder = Path(name)
-        store = folder / "dispatch.db"
-        write_dispatch_store(store, rows(options.conversations, options.chunks))
-        set_up(folder)
-        rounds = [{**plain(store, folder), "import": imported(store, options.chunks)} for _ in range(options.rounds)]
-        size = store.stat().st_size
-    printed, ratio = table(rounds, options.chunks)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
-    head = f"{options.conversations:,} conversations, {options.chunks:,} chunks, {size / 1e6:,.0f} MB, {options.rounds} rounds"
-    head += f", on {os.environ['INSPECTOR_DATABASE_URL'].partition(':')[0]}"
-    sys.stdout.write(f"{head}\n{printed}\npeak memory {peak:,} MB\n")
-    within = ratio <= LIMIT_RATIO
-    sys.stdout.write(f"ratio {ratio:.1f}, limit {LIMIT_RATIO:g}: {'within' if within else 'over: the import has become slower'}\n\n")
-    printed, is_linear = bodies.measured(timed, options.rounds)
-    sys.stdout.write(f"request bodies, in units of json.loads of the same bytes, {options.rounds} rounds\n{printed}\n\n")
-    sys.stdout.write(f"a captured stream, read and judged, {options.rounds} rounds\n{of_stream}\n\n")
-    sys.stdout.write(f"the start of commands\n{of_start}\n")
-    return 0 if within and is_linear and is_quick and is_prompt else 1
+        set_up(address_of("postgres") if address_of else f"sqlite:///{folder / 'own.sqlite3'}")
+        from bench.ground import Ground
+        from bench.table import ROWS
+
+        if unknown := set(only) - {row.name for row in ROWS}:
+            sys.stderr.write(f"There is no row {', '.join(sorted(unknown))}: choose from {', '.join(row.name for row in ROWS)}.\n")
+            return 2
+        sys.stdout.write(f"{head(address_of, quick)}\n\n{HEADER}\n{'-' * len(HEADER)}\n")
+        ground = Ground(folder, address_of, quick)
+        lines = [line(row, ground) for row in ROWS if (row.name in only or not only) and (row.on_server or not address_of)]
+    missed = sum(lines)
+    sys.stdout.write(f"\n{missed} of {len(lines)} goals are missed by more than the noise.\n\n" if missed else "\nEvery goal is met.\n\n")
+    return 1 if missed else 0
+
+
+def line(row: "Row", ground: "Ground") -> bool:
+    """Measures and prints one row; whether its goal is missed."""
+    from bench.table import Skipped
+
+    sign = ">=" if row.is_least else "<="
+    begin = f"{row.name:20}{row.work:46}{row.yardstick:26}{sign}{row.goal:7.4g}"
+    started = time.perf_counter()
+    try:
+        found = row.measure(ground)
+    except Skipped as reason:
+        sys.stdout.write(f"{begin}  not measured: {reason}\n")
+        return False
+    verdict = "ok    " if row.is_met(found) else "MISSED"
+    of_goal = f", goal {row.milliseconds:,.0f} ms" if row.milliseconds else ""
+    numbers = f"{found.noise:6.0%} {sign}{row.limit(found.noise):6.4g}{found.value:9.3g}"
+    took = f"[{time.perf_counter() - started:.0f} s]"
+    sys.stdout.write(f"{begin}{numbers}  {verdict} ({found.information}{of_goal}) {took}\n")
+    sys.stdout.flush()
+    return not row.is_met(found)
+
+
+def head(address_of: AddressOf, quick: bool) -> str:
+    import django
+
+    if address_of:
+        import psycopg
+
+        with psycopg.connect(address_of("postgres")) as connection:
+            database = f"PostgreSQL {connection.info.server_version // 10_000}"
+    else:
+        database = f"SQLite {sqlite3.sqlite_version}"
+    load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    sizes = "a twentieth of the sizes" if quick else "all sizes"
+    return f"{database}, Django {django.__version__}, Python {platform.python_version()}, {os.cpu_count()} processors, {load}; {sizes}"
+
+
+def set_up(address: str) -> None:
+    """Django with a database of its own; nothing of the installation is touched."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "inspector.settings"
+    os.environ["INSPECTOR_DATABASE_URL"] = address
+    os.environ.setdefault("DJANGO_SECRET_KEY", "bench")
+    import django
+
+    django.setup()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench.measuring import Measured, noise
+
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_RATIO = 4.6
 """Worst allowed CPU time of a command that has next to nothing to do, in units of django.setup() with the apps of Django that Inspector has.
@@ -40,12 +42,12 @@ def commands(store: Path) -> dict[str, list[str]]:
     }
 
 
-def measured(store: Path, rounds: int) -> tuple[str, bool]:
-    """The table, and whether each judged command is within the limit. `store`: a small one, on which `scan` has next to nothing to do."""
+def measured(store: Path, rounds: int) -> Measured:
+    """The slowest judged command. `store`: a small one, on which `scan` has next to nothing to do."""
     rows = commands(store)
     # The first run of each writes the compiled modules, and is not counted.
     turns = [{name: cpu_seconds(arguments, VARIABLES) for name, arguments in rows.items()} for _ in range(rounds + 1)]
-    return table({name: min(turn[name] for turn in turns[1:]) for name in rows})
+    return worst({name: [turn[name] for turn in turns[1:]] for name in rows})
 
 
 def cpu_seconds(arguments: Sequence[str], variables: Mapping[str, str]) -> float:
@@ -58,13 +60,8 @@ def cpu_seconds(arguments: Sequence[str], variables: Mapping[str, str]) -> float
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def table(seconds: Mapping[str, float]) -> tuple[str, bool]:
-    ratios = {name: duration / seconds[UNIT] for name, duration in seconds.items()}
-    lines = [f"{'':24}{'CPU ms':>12}{'of Django':>16}"]
-    lines += [f"{name:24}{duration * 1000:12,.0f}{ratios[name]:15.1f}x" for name, duration in seconds.items()]
-    worst = max(JUDGED, key=lambda name: ratios[name])
-    within = ratios[worst] <= LIMIT_RATIO
-    lines.append(
-        f"worst ratio {ratios[worst]:.1f} ({worst}), limit {LIMIT_RATIO:g}: {'within' if within else 'over: commands start more slowly'}"
-    )
-    return "\n".join(lines), within
+def worst(seconds: Mapping[str, Sequence[float]]) -> Measured:
+    least = {name: min(durations) for name, durations in seconds.items()}
+    slowest = max(JUDGED, key=lambda name: least[name])
+    text = ", ".join(f"{name} {duration * 1000:.0f}" for name, duration in least.items())
+    return Measured(least[slowest] / least[UNIT], noise(seconds[UNIT]), f"{slowest}; ms of CPU: {text}")

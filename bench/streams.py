@@ -1,14 +1,13 @@
 """A long captured stream: one pass of the inspector over an SSE file in units of `json.loads` over the same data lines, in turns in one run."""
 
 import json
-import resource
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
-SIZE = 200_000_000
-"""Bytes of the capture: about a million events."""
+from bench.measuring import Measured, in_turns, ratio
+
+SIZE = 50_000_000
+"""Bytes of the capture: about 250,000 events."""
 LIMIT_RATIO = 4.0
 """Worst allowed time of a pass, in units of `json.loads` over its data lines."""
 
@@ -67,22 +66,9 @@ def judged(path: Path) -> int:
     return side.events
 
 
-def measured(timed: Callable[[Callable[[], object]], float], folder: Path, rounds: int, size: int) -> tuple[str, bool]:
-    """The printed table, and whether the ratio is within its limit."""
+def measured(folder: Path, rounds: int, size: int) -> Measured:
     path = folder / "long.sse"
     write(path, size)
-    length = path.stat().st_size
-    before = _peak()
-    took = [{"loads": timed(lambda: loads(path)), "pass": timed(lambda: judged(path))} for _ in range(rounds)]
-    ratio = median(seconds["pass"] / seconds["loads"] for seconds in took)
-    lines = [f"{'':24}{'MB/s':>12}"]
-    for name, title in (("loads", "json.loads"), ("pass", "read and judged")):
-        lines.append(f"{title:24}{length / 1e6 / median(seconds[name] for seconds in took):12.1f}")
-    within = ratio <= LIMIT_RATIO
-    lines.append(f"{length / 1e6:,.0f} MB; peak memory {_peak():,} MB (before: {before:,} MB)")
-    lines.append(f"ratio {ratio:.1f}, limit {LIMIT_RATIO:g}: {'within' if within else 'over: reading streams has become slower'}")
-    return "\n".join(lines), within
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
+    seconds = in_turns({"loads": lambda: loads(path), "pass": lambda: judged(path)}, rounds)
+    path.unlink()
+    return ratio(seconds["pass"], seconds["loads"])

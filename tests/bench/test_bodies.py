@@ -1,9 +1,4 @@
-"""The bench of request bodies measures what it says: bodies without a fault, and a growth that is told when it is not linear."""
-
-import itertools
-from collections.abc import Callable
-
-import pytest
+"""The bench of request bodies measures what it says: bodies without a fault, and the growth of what is not linear."""
 
 from bench import bodies
 from inspector.profiles.catalogue import PROFILES
@@ -20,16 +15,13 @@ def test_its_bodies_are_whole_and_of_the_length_that_is_asked_for() -> None:
     assert judged(read(conversation), conversation, "anthropic-2026-07", format_.default_projection)[1].sendable
 
 
-@pytest.mark.parametrize(("growth", "is_linear"), [(1.0, True), (4.0, False)])
-def test_it_tells_what_grows_faster_than_its_body(monkeypatch: pytest.MonkeyPatch, growth: float, is_linear: bool) -> None:
-    monkeypatch.setattr(bodies, "MESSAGES", (4, 8))
-    monkeypatch.setattr(bodies, "PROFILES", PROFILES[:1])
-    # One round: three times json.loads, then reading and one profile, for each length.
-    seconds = itertools.chain([1.0, 1.0, 1.0, 5.0, 5.0], [1.0, 1.0, 1.0, 5.0, 5.0 * growth])
+def test_what_grows_faster_than_its_body_is_the_value() -> None:
+    short, long = {bodies.PLAIN: 1.0, "read": 5.0, "a": 5.0}, {bodies.PLAIN: 2.0, "read": 10.0, "a": 40.0}
+    measured = bodies.worst([short, long], 0.1)
+    assert measured.value == 4.0 and measured.noise == 0.1 and measured.information.startswith("a;")
+    assert bodies.worst([short, {name: 2 * seconds for name, seconds in short.items()}], 0.1).value == 1.0
 
-    def timed(work: Callable[[], object]) -> float:
-        return next(seconds)
 
-    table, within = bodies.measured(timed, 1)
-    assert within is is_linear and PROFILES[0].name in table
-    assert ("within" if is_linear else "over") in table.splitlines()[-1]
+def test_reading_and_every_profile_are_measured() -> None:
+    measured = bodies.measured(1, (4, 8))
+    assert measured.value > 0 and measured.information.partition(";")[0] in {"read", *(profile.name for profile in PROFILES)}
