@@ -70,7 +70,7 @@ class AnsweringCommand(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options.get("queue"):
             with refusals():
-                self._queue(options)
+                self.queue(options)
             return
         targets = _named(options.get("target"))
         interrupted = _settled(targets) if targets else []
@@ -85,7 +85,8 @@ class AnsweringCommand(BaseCommand):
                     raise Refused(interruption.sentence) from None
                 raise
 
-    def _queue(self, options: dict[str, Any]) -> None:
+    def queue(self, options: dict[str, Any]) -> None:
+        """What `--queue` does instead of `answer`: a job for each of `jobs_of`, and their numbers as the answer."""
         from inspector.management.queueing import queued
 
         name = type(self).__module__.rpartition(".")[2]

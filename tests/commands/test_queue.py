@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.running import incident, run_in_process
+from tests.commands.running import incident, run, run_in_process
 
 NEEDS = "The queue needs PostgreSQL as Inspector's own database"
 
@@ -13,6 +13,11 @@ NEEDS = "The queue needs PostgreSQL as Inspector's own database"
 def test_a_command_is_not_queued(tmp_path: Path, command: tuple[str, str]) -> None:
     answer = run_in_process(tmp_path / "own.sqlite3", *command, incident(tmp_path / "a.db"))
     assert answer.status == 2 and answer.err.startswith(NEEDS) and answer.err.count("\n") == 1
+
+
+@pytest.mark.django_db
+def test_renew_is_not_queued() -> None:
+    assert run("renew", "--queue").err.startswith(NEEDS)
 
 
 @pytest.mark.parametrize("command", ["worker", "jobs"])

@@ -16,10 +16,24 @@ from django.db import connection
 from django.db.models import Count
 
 from inspector.actions import audit
-from inspector.models import ChunkRow, Conversation, ConversationCount, Finding, JobResult, Payload, Record, Revision, RuleCount, SearchText
+from inspector.models import (
+    ChunkRow,
+    Conversation,
+    ConversationCount,
+    Finding,
+    JobResult,
+    Payload,
+    Record,
+    Revision,
+    RuleCount,
+    SearchText,
+    StoredAnalysis,
+)
 from inspector.models.transactions import one_writer
+from inspector.presentation.conversation.whole import LARGE
 from tests.actions.building import A, Store, T, U, er, make, tc, tr
 from tests.commands.running import run, run_in_process
+from tests.views.test_large_conversation import damaged
 
 if connection.vendor == "postgresql":
     from procrastinate.contrib.django.models import ProcrastinateJob
@@ -226,6 +240,19 @@ def test_an_older_judgement_is_renewed_by_a_job_for_each_conversation(tmp_path: 
     start_worker()
     wait_until(are_done)
     assert state() == expected and not Conversation.objects.filter(judged_by="0.0.1").exists()
+
+
+def test_renew_queues_a_job_for_each_large_conversation_of_an_older_version(tmp_path: Path, start_worker: Start) -> None:
+    assert run("renew", "--queue").out == "0 jobs wait for a worker.\n"
+    large = [damaged(tmp_path / name, LARGE + 500) for name in ("a.db", "b.db")]
+    damaged(tmp_path / "small.db", 10)
+    current = set(StoredAnalysis.objects.values_list("conversation", "basis"))
+    StoredAnalysis.objects.update(basis="of another version")
+    assert run("renew", "--queue", "--json").json == {"jobs": 2}
+    assert [job["command"] for job in jobs()["jobs"]] == [f"renew {row.pk}" for row in large]
+    start_worker()
+    wait_until(are_done)
+    assert set(StoredAnalysis.objects.values_list("conversation", "basis")) == current
 
 
 @pytest.mark.parametrize("name", ["-", "postgresql://somebody:secret@localhost/db"])

@@ -12,14 +12,17 @@ from inspector.management.answering import AnsweringCommand
 class Command(AnsweringCommand):
     help = "Judges the large conversations again that an older version judged, or before something around them was read; `serve` does it by itself."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
+    def declare(self, parser: CommandParser) -> None:
         parser.add_argument("--queue", action="store_true", help="let `worker` processes do it, on PostgreSQL: a job for each conversation")
 
+    def queue(self, options: dict[str, Any]) -> None:
+        count = queueing.jobs_module().queue_renewals(stale())
+        if options["json"]:
+            self.say_json({"jobs": count})
+        else:
+            self.say(f"{count:,} {'job waits' if count == 1 else 'jobs wait'} for a worker.")
+
     def answer(self, options: dict[str, Any]) -> None:
-        if options["queue"]:
-            count = queueing.jobs_module().queue_renewals(stale())
-            return self.say_json({"jobs": count}) if options["json"] else self.say(f"{count:,} jobs wait for a worker.")
         done = []
         for row in stale():
             if renew(row):
@@ -30,4 +33,3 @@ class Command(AnsweringCommand):
             self.say_json({"conversations": done})
         elif not done:
             self.say("Nothing to do: every large conversation was judged by this version.")
-        return None
