@@ -93,6 +93,11 @@ class ConversationPage:
     stale_since: datetime | None
 
     @property
+    def is_long(self) -> bool:
+        """Whether its numbers have more than three digits."""
+        return self.overview.chunks >= 1_000
+
+    @property
     def index_title(self) -> str:
         return f"{self.tree.unit.capitalize()} of the session" if self.tree else "msgIdx.chunkIdx as stored"
 

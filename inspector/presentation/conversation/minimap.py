@@ -76,12 +76,21 @@ def _chunk_boxes(all_columns: Columns) -> Iterator[_Box]:
 
 
 def _read_boxes(all_columns: Columns) -> Iterator[_Box]:
-    count = 0
-    for start, span, index in runs_of([all_columns.read[chunk.key].index for chunk in all_columns.conversation.chunks]):
-        if index is not None and count < 2 * MOST:
-            count += 1
-            message = all_columns.read_messages[index]
-            yield "x" if stored_message_count(all_columns, message.chunks) > 1 else letter(message.role), start, span, _READ
+    """Each message as read; where there are too many, each box stands for the messages of some chunks, and shows one that is merged."""
+    indexes = [all_columns.read[chunk.key].index for chunk in all_columns.conversation.chunks]
+    classes: dict[int, str] = {}
+    for index in {index for index in indexes if index is not None}:
+        message = all_columns.read_messages[index]
+        classes[index] = "x" if stored_message_count(all_columns, message.chunks) > 1 else letter(message.role)
+    runs = runs_of(indexes)
+    if len(runs) <= 2 * MOST:
+        yield from ((classes[index], start, span, _READ) for start, span, index in runs if index is not None)
+        return
+    step = -(-len(indexes) // MOST)
+    for at in range(0, len(indexes), step):
+        among = [classes[index] for index in indexes[at : at + step] if index is not None]
+        if among:
+            yield "x" if "x" in among else among[0], at, min(step, len(indexes) - at), _READ
 
 
 def _finding_places(all_columns: Columns) -> dict[int, int]:
