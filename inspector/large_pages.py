@@ -15,10 +15,13 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
+from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections
-from django.http import QueryDict
 
 from inspector.models import Conversation, analyses
+from inspector.views import content
+from inspector.views.choice import choice_of
+from inspector.views.content import ways
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -32,8 +35,6 @@ PIECE = 1 << 20
 LOST = b"This page was not made: the process that read the conversation was ended, most often because memory ran out. Free some memory and load it again.\n"
 _ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)")
 _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
-_WHOLE = ("leaf", "step", "tree", "unfold", "profiles")
-"""What an address of a conversation's own page may ask for that is not kept."""
 
 
 class LargePages:
@@ -91,16 +92,26 @@ def reads_whole(environ: Environ) -> bool:
 
 
 def _is_kept(row: Conversation, rest: str, environ: Environ) -> bool:
-    query = QueryDict(environ.get("QUERY_STRING", ""))
+    choice = choice_of(_request(environ), row)
     if rest != "/":
         return True
-    own = analyses.own_ways(row)
-    chosen = (query.get(name) for name in ("rev", "reader", "as", "profile"))
-    is_own = all(
-        value in (None, "", usual)
-        for value, usual in zip(chosen, (str(own.revision), own.reader, own.projection, own.profile), strict=True)
-    )
-    return is_own and not any(query.get(name) for name in _WHOLE) and analyses.stored(row, own) is not None
+    is_window = not (choice.tree_start or choice.unfolded is not None or choice.all_profiles)
+    return is_window and analyses.stored(row, ways(choice)) is not None
+
+
+def _request(environ: Environ) -> Any:
+    """Only its query is asked for."""
+    return WSGIRequest({"wsgi.input": io.BytesIO(), "REQUEST_METHOD": "GET", "QUERY_STRING": environ.get("QUERY_STRING", "")})
+
+
+def _keep(environ: Environ) -> None:
+    """What the page of a conversation was made of, for its next view: this process has it in memory, and is not waited for any more."""
+    about = _ABOUT.fullmatch(environ["PATH_INFO"])
+    if about is None or about[1] != "conversations" or about[3] != "/":
+        return
+    row = Conversation.objects.select_related("source").get(oid=about[2])
+    if not _is_kept(row, "/", environ):
+        content.keep(row, choice_of(_request(environ), row))
 
 
 def _answer(environ: Environ, body: bytes, connection: Connection) -> None:
@@ -111,7 +122,10 @@ def _answer(environ: Environ, body: bytes, connection: Connection) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     environ |= {"wsgi.input": io.BytesIO(body), "wsgi.errors": sys.stderr, "wsgi.version": (1, 0)}
 
+    statuses: list[str] = []
+
     def start_response(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
+        statuses.append(status)
         connection.send((status, headers))
         return connection.send_bytes
 
@@ -125,3 +139,8 @@ def _answer(environ: Environ, body: bytes, connection: Connection) -> None:
         finally:
             if hasattr(answer, "close"):
                 answer.close()
+    connection.close()
+    if statuses and statuses[-1].startswith("200"):
+        # Another import, or another process of this kind, may have been faster.
+        with suppress(DatabaseError, Conversation.DoesNotExist):
+            _keep(environ)

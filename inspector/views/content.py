@@ -9,10 +9,11 @@ from typing import Protocol
 from inspector.conversation.queries import span_text
 from inspector.models import Conversation, analyses, loading
 from inspector.models.cached import MEGABYTE, bounded_cache
+from inspector.models.transactions import one_writer
 from inspector.presentation.conversation.columns import merged_seqs
 from inspector.presentation.conversation.overview import Overview, RecordedStep
 from inspector.presentation.conversation.profile_verdicts import Profiles, profile_verdicts, profiles_of
-from inspector.presentation.conversation.whole import LARGE, blocks_of, headline_of
+from inspector.presentation.conversation.whole import LARGE, Headline, blocks_of, headline_of, packed_whole
 from inspector.presentation.conversation.windows import Blocks, InMemory
 from inspector.presentation.packed import Unreadable
 from inspector.projections.observed import NO_PROMPT
@@ -115,20 +116,37 @@ def ways(choice: Choice) -> analyses.Ways:
 
 def computed(row: Conversation, choice: Choice) -> Content:
     analysis = analysed(row, choice, choice.step)
-    case = analysis.case
+    headline = _headline(row, choice, analysis)
+    profiles = profiles_of(analysis.case.conversation, analysis.profile_verdicts) if analysis.profile_verdicts else None
+    return Content(
+        headline.overview,
+        InMemory(tuple(blocks_of(analysis.case, analysis.columns, analysis.branches))),
+        _InMemoryFindings(row, choice.revision, analysis),
+        headline.recommended,
+        headline.then_and_now,
+        profiles,
+    )
+
+
+def _headline(row: Conversation, choice: Choice, analysis: Analysis) -> Headline:
     findings = [finding for _, finding in analysis.findings]
     about = headline_of(
-        case, findings, analysis.prompt, analysis.judgement, analysis.verdict, analysis.columns, analysis.observed, analysis.branches,
-        analysis.own_leaves,
+        analysis.case, findings, analysis.prompt, analysis.judgement, analysis.verdict, analysis.columns, analysis.observed,
+        analysis.branches, analysis.own_leaves, choice.leaf,
     )  # fmt: skip
-    return Content(
-        about,
-        InMemory(tuple(blocks_of(case, analysis.columns, analysis.branches))),
-        _InMemoryFindings(row, choice.revision, analysis),
-        analysis.recommended,
-        then_and_now(row, choice, about.steps),
-        profiles_of(case.conversation, analysis.profile_verdicts) if analysis.profile_verdicts else None,
-    )
+    return Headline(about, analysis.recommended, then_and_now(row, choice, about.steps))
+
+
+def keep(row: Conversation, choice: Choice) -> None:
+    """Keeps what the page of a large conversation computed, for its next view. Raises as `content`."""
+    analysis = analysed(row, choice, choice.step)
+    findings = [finding for _, finding in analysis.findings]
+    stored = loading.stored(row, choice.revision)
+    whole = packed_whole(_headline(row, choice, analysis), analysis.case, findings, analysis.columns, analysis.branches, stored)
+    with one_writer():
+        now = Conversation.objects.select_related("source").filter(pk=row.pk, revision=row.revision).first()
+        if now is not None:
+            analyses.keep(now, ways(choice), whole)
 
 
 def then_and_now(row: Conversation, choice: Choice, steps: Sequence[RecordedStep]) -> str:

@@ -193,7 +193,7 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
 
 def _tree(row: Conversation, choice: Choice, overview: Overview) -> TreeView | None:
     """The kept window, or another one that the address names."""
-    if overview.tree is None or not (choice.tree_start or choice.unfolded is not None or choice.leaf):
+    if overview.tree is None or not (choice.tree_start or choice.unfolded is not None):
         return overview.tree
     analysis = analysed(row, choice)
     return tree_view(analysis.branches, analysis.own_leaves, choice.tree_start, choice.unfolded, choice.leaf) if analysis.branches else None

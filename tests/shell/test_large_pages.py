@@ -44,7 +44,8 @@ def test_the_server_stays_small_after_every_page_of_a_large_conversation(environ
     path = session(tmp_path / "long.jsonl", 2 * LARGE)
     for arguments in (("migrate", "--verbosity", "0"), ("import_source", str(path))):
         subprocess.run(manage(*arguments), env=environ, check=True, timeout=5 * SECONDS, stdout=subprocess.DEVNULL)
-    (oid,) = sqlite3.connect(tmp_path / "own.sqlite3").execute("SELECT oid FROM inspector_conversation").fetchone()
+    own = sqlite3.connect(tmp_path / "own.sqlite3")
+    (oid,) = own.execute("SELECT oid FROM inspector_conversation").fetchone()
     with serving(environ, "--port", "0") as (process, told):
         url = f"{told['url']}conversations/{oid}"
         assert "words 15000" in fetch(f"{url}/?at=15001")[1]
@@ -53,6 +54,11 @@ def test_the_server_stays_small_after_every_page_of_a_large_conversation(environ
             status, text = fetch(url + page)
             assert status == 200 and words in text, page
             assert resident(process.pid) < usual + 20, page
+        # What was computed for a page is kept, and the next view reads it.
+        assert "words 0" in fetch(f"{url}/?reader=pi-0.87")[1]
+        while descendants(process.pid):
+            time.sleep(0.01)
+        assert len(own.execute("SELECT 1 FROM inspector_storedanalysis").fetchall()) == 2
         # Refusals and answers without a body come through as well.
         assert fetch(f"{url}/prompt/?profile=nobody")[0] == 404
 

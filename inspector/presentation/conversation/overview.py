@@ -114,8 +114,9 @@ def overview(
     branches: Branches | None = None,
     own_leaves: tuple[OwnLeaf, ...] = (),
     ledger: LedgerLane | None = None,
+    leaf: str = "",
 ) -> Overview:
-    """`findings` are all of the case; `all_columns` has those that are marked."""
+    """`findings` are all of the case; `all_columns` has those that are marked; `leaf` is the one that an address asks for."""
     chunks = case.conversation.chunks
     step = case.trace.step(observed.step_id) if case.trace and observed else None
     return Overview(
@@ -138,7 +139,7 @@ def overview(
         recorded=recorded_errors(case, findings),
         job=case.program.panels.job_lines(case.conversation, case.taken_at),
         ledger=LedgerTotals(ledger.loose, ledger.total, ledger.without_call) if ledger else None,
-        tree=tree_view(branches, own_leaves) if branches else None,
+        tree=tree_view(branches, own_leaves, requested_leaf=leaf) if branches else None,
         about_session=session_facts(case.tree) if case.tree else (),
         ending=case.program.panels.ending(case.conversation, case.taken_at) if case.program.panels.ending else None,
         crashes=crashes_of(case.conversation),

@@ -56,9 +56,10 @@ def headline_of(
     observed: ObservedStep | None,
     branches: Branches | None,
     own: tuple[OwnLeaf, ...],
+    leaf: str = "",
 ) -> Overview:
     lane = case.program.panels.ledger_lane(case)
-    return overview(case, findings, prompt, judgement, verdict, all_columns, observed, branches, own, lane)
+    return overview(case, findings, prompt, judgement, verdict, all_columns, observed, branches, own, lane, leaf)
 
 
 def blocks_of(case: Case, all_columns: Columns, branches: Branches | None) -> Iterable[Block]:
@@ -75,10 +76,14 @@ def whole(
     branches = branches_of(case)
     own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
     recommended = without_waiting(case, findings, judgement, projection).candidate.strategies
-    headline = Headline(
-        headline_of(case, findings, prompt, judgement, verdict, all_columns, None, branches, own),
-        tuple(strategy.name for strategy in recommended),
-    )
+    about = headline_of(case, findings, prompt, judgement, verdict, all_columns, None, branches, own)
+    headline = Headline(about, tuple(strategy.name for strategy in recommended))
+    return packed_whole(headline, case, findings, all_columns, branches, stored)
+
+
+def packed_whole(
+    headline: Headline, case: Case, findings: Sequence[Finding], all_columns: Columns, branches: Branches | None, stored: Stored
+) -> Whole:
     return Whole(
         packed(headline),
         tuple((summary(number, block), packed(block)) for number, block in enumerate(blocks_of(case, all_columns, branches))),
