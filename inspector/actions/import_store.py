@@ -29,6 +29,8 @@ from inspector.sources.workers import Workers
 
 BATCH_CHUNKS, BATCH_BYTES, BATCH_CONVERSATIONS, BATCH_SECONDS = 5_000, 8 << 20, 200, 2.0
 """What one transaction writes at most, and how long what was judged waits for it; a single conversation may be more."""
+TOGETHER_BYTES = 10 << 20
+"""Of a batch whose payloads one statement writes. With several, two imports that share payloads could each wait for the other."""
 
 
 @dataclass
@@ -204,11 +206,12 @@ class StoreImport:
 
     def _write(self) -> None:
         batch, self._batch = self._batch, []
+        source = self.source.pk if self._bytes <= TOGETHER_BYTES else None
         self._chunks = self._bytes = 0
         self._since = monotonic()
         if not batch:
             return
-        with one_writer():
+        with one_writer(source):
             rows = Conversation.objects.in_bulk([oid for oid, _ in batch], field_name="oid")
             last = Revision.objects.filter(conversation__in=[row.pk for row in rows.values()]).order_by("number")
             digests = dict(last.values_list("conversation__oid", "digest"))

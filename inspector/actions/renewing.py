@@ -28,7 +28,7 @@ def renew(row: Conversation) -> bool:
     """False where another import was faster. Judging takes no lock, writing a short one."""
     stored = loading.stored(row)
     result = examined(stored, judges_of(row.source), loading.surroundings(row, stored.conversation))
-    with one_writer():
+    with one_writer(row.source_id):
         now = Conversation.objects.select_related("source").filter(pk=row.pk, revision=row.revision, is_gone=False).first()
         if now is None:
             return False

@@ -36,7 +36,7 @@ from inspector.sources.places import place
 from inspector.sources.reading import Server
 from inspector.sources.streaming import OpenStore
 
-ATTEMPTS = 3
+ATTEMPTS = 5
 """Of one job, where the database cannot be reached or the worker is lost."""
 PART = 500
 """Conversations of a store that are worth a job of their own."""
@@ -49,7 +49,7 @@ MOST_LISTED = 1_000
 STATES = {"todo": "waiting", "doing": "running", "succeeded": "done", "failed": "failed"}
 _WAIT_FOR_PARTS = 2
 LOST = (
-    f"Its worker was ended {ATTEMPTS} times in the middle, most often because memory ran out: "
+    f"Workers tried it {ATTEMPTS} times, and the last one was ended in the middle, most often because memory ran out: "
     "see what its machine says, give it more memory, and queue the command again."
 )
 _RETRY = RetryStrategy(max_attempts=ATTEMPTS, wait=5, retry_exceptions={OperationalError})

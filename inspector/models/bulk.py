@@ -13,7 +13,7 @@ _KEYS_PER_QUERY = 10_000
 def insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[Any]], ignore_known: bool = False) -> None:
     """Inserts `rows` (values in the order of `fields`, as the database takes them). `ignore_known` skips rows whose key, the first field, is there.
 
-    Only inside `one_writer`: between asking for known keys and inserting nobody else may write.
+    Only inside `one_writer`. Writers for other sources may insert the same keys meanwhile: whoever comes second waits for the first and skips them.
     """
     quote = connection.ops.quote_name
     meta = model._meta
@@ -21,11 +21,12 @@ def insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[An
     names = ", ".join(quote(columns[name]) for name in fields)
     table = quote(meta.db_table)
     if connection.vendor == "postgresql":
-        new = _unknown(model, fields[0], rows) if ignore_known else rows
-        with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
-            for row in new:
-                copy.write_row(row)
-        return
+        if not ignore_known:
+            with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+            return
+        rows = _unknown(model, fields[0], rows)
     holes = ", ".join(["%s"] * len(fields))
     sql = f"INSERT INTO {table} ({names}) VALUES ({holes})"  # noqa: S608 (names of our own models)
     if ignore_known:
@@ -33,7 +34,7 @@ def insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[An
     with connection.cursor() as cursor:
         values = list(rows)
         if ignore_known:
-            # In the order of their keys neighbors in the index are written together.
+            # In the order of their keys neighbors in the index are written together, and of two writers one waits for the other, not each for each.
             values.sort(key=lambda row: str(row[0]))
         cursor.executemany(sql, values)
 
@@ -51,7 +52,7 @@ def update(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[An
 
 
 def _unknown(model: type[Model], key: str, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
-    """COPY has no ON CONFLICT."""
+    """Most of an import that is repeated; without them little is sent."""
     by_key = {row[0]: row for row in rows}
     names = iter(list(by_key))
     while keys := list(islice(names, _KEYS_PER_QUERY)):

@@ -7,14 +7,19 @@ from django.db import connection, connections, transaction
 
 WAIT = "20s"
 """As long as SQLite waits for another writer; then it is reported as busy."""
+WAIT_OF_IMPORTS = "600s"
+"""Nobody waits for their answer, and many of them may write to one source."""
 _LOCK = int.from_bytes(b"inspect0")
+_LOCK_OF_SOURCE = int.from_bytes(b"insp")
 _FOR_MANY = {"cache_size": -65_536, "wal_autocheckpoint": 16_384}
 """Kilobytes (as a negative number), and pages of 4 KB."""
 
 
 @contextmanager
-def one_writer() -> Iterator[None]:
+def one_writer(source: int | None = None) -> Iterator[None]:
     """A transaction that sees all that other writers of ours committed, and keeps them out until it ends; readers go on. Raises OperationalError.
+
+    With the key of a `source`, which says that only rows of its conversations and their payloads are written, those of other sources go on too, on a server.
 
     Without it two imports of one store would make the same revision twice, two that share payloads would wait for each other, and two
     lines of the audit trail would follow the same one.
@@ -23,8 +28,10 @@ def one_writer() -> Iterator[None]:
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 # For this transaction only: a pooler may give the next one another session.
-                cursor.execute("SELECT set_config('lock_timeout', %s, true)", (WAIT,))
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                cursor.execute("SELECT set_config('lock_timeout', %s, true)", (WAIT if source is None else WAIT_OF_IMPORTS,))
+                cursor.execute(f"SELECT pg_advisory_xact_lock{'' if source is None else '_shared'}(%s)", (_LOCK,))
+                if source is not None:
+                    cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_OF_SOURCE, source % 2**31))
         yield
 
 

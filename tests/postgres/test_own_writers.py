@@ -1,6 +1,7 @@
 """Several writers at once on a server, which lets them: imports, lines of the trail and acts on a repair come one after the other all the same."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from inspector.database_problems import BUSY
 from inspector.models import AuditEntry, Conversation, Payload, Repair, Revision, Source, transactions
 from inspector.models.transactions import one_writer
 from inspector.sources import stores
-from tests.actions.building import WHO, A, Store, U, again, approved, chunk_key, everything, imported, make, merged, put, row
+from tests.actions.building import WHO, A, Store, U, again, approved, bring, chunk_key, everything, imported, make, merged, put, row
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,6 +84,27 @@ def test_stores_that_share_their_rows_do_not_wait_for_each_other_for_ever(tmp_pa
     assert given == [40, 40] and Payload.objects.count() > 0
 
 
+def test_imports_of_two_sources_write_at_once_and_any_other_writer_waits_for_both(tmp_path: Path) -> None:
+    bring(make(tmp_path / "a.db", merged().values), make(tmp_path / "b.db", merged().values))
+    first, second = Source.objects.order_by("pk").values_list("pk", flat=True)
+    order: list[str] = []
+    inside = threading.Barrier(2, timeout=20)
+
+    def write(source: int) -> None:
+        with one_writer(source):
+            inside.wait()
+            time.sleep(0.3)
+            order.append("import")
+
+    def others(source: int | None) -> None:
+        time.sleep(0.15)
+        with one_writer(source):
+            order.append("other")
+
+    assert at_once(lambda: write(first), lambda: write(second), lambda: others(first), lambda: others(None)) == [None] * 4
+    assert order == ["import", "import", "other", "other"]
+
+
 @pytest.mark.parametrize("mode", ["in-place", "fork"])
 def test_of_two_who_apply_one_writes(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "a.db"
@@ -128,8 +150,8 @@ def test_our_server_gone_after_the_write_the_next_apply_records_it(tmp_path: Pat
     assert everything(path) == before and audit.broken_at() is None
 
 
-def test_our_server_gone_in_the_middle_of_an_import_leaves_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from inspector.actions import import_source
+def test_our_server_gone_in_the_middle_of_an_import_leaves_no_conversation_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from inspector.actions import import_store
 
     path = make(tmp_path / "a.db", merged().values)
 
@@ -137,12 +159,12 @@ def test_our_server_gone_in_the_middle_of_an_import_leaves_nothing_of_it(tmp_pat
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr(import_source, "examine", cut)
+    monkeypatch.setattr(import_store, "write_examined", cut)
     with pytest.raises(OperationalError):
         import_targets([str(path)], WHO)
     monkeypatch.undo()
     connection.close()
-    assert not Source.objects.exists() and not Payload.objects.exists() and not AuditEntry.objects.exists()
+    assert not Conversation.objects.exists() and not Payload.objects.exists() and not AuditEntry.objects.exists()
     assert again(path).revision == 1
 
 
