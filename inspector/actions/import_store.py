@@ -21,7 +21,7 @@ from inspector.presentation.conversation.revision_content import RevisionContent
 from inspector.presentation.conversation.work import Done, Known, Task, done_of
 from inspector.presentation.visible import visible
 from inspector.programs.formats import Stored
-from inspector.sources import reading
+from inspector.sources import reach, reading
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import Server, Store
 from inspector.sources.streaming import OpenStore
@@ -149,16 +149,20 @@ class StoreImport:
         for listed in store.listed:
             if not self._is_of_part(Conversation.oid_of(self.source, listed.native_id)):
                 continue
+            # Within a limit only this process knows what may be opened.
+            files = () if reach.is_limited() else store.places(listed)
             yield Task(
                 format=store.format.name,
                 listed=listed,
-                records=tuple(store.records(listed)),
+                records=() if files else tuple(store.records(listed)),
                 judges=judges,
                 taken_at=taken_at,
                 bleeding=bleeding(listed.native_id),
                 known=self._known(Conversation.oid_of(self.source, listed.native_id)),
                 is_traced=bool(traces),
                 is_judged_later=indexed(listed.native_id) in traced,
+                store=store.path,
+                files=files,
             )
 
     def _is_of_part(self, oid: str) -> bool:

@@ -1,7 +1,8 @@
 """Revisions of conversations as rows: what is as it was stays, the rest is closed, and what came is opened."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from typing import Any
 
 from django.db.models import Model
@@ -13,11 +14,15 @@ from inspector.models.conversation import GOES_ON
 from inspector.presentation.conversation.revision_content import COLUMNS, END, RecordContent, RevisionContent, payload_places
 from inspector.presentation.visible import folded
 from inspector.programs.formats import FILE
+from inspector.sources.files import FileContent
+from inspector.sources.problems import Changing
 from inspector.text.pieces import Kept, Piece, pieces
 
 BATCH = 2000
 _BYTES_AT_ONCE = 16_000_000
-"""New payloads are written when they are so many, so that a long file is not kept twice."""
+"""New rows are written when they are so many, so that a long file is not kept twice."""
+_ROW_BYTES = 1_000
+"""About what the row of a chunk takes."""
 _VALIDITY = ("conversation", "since", "until")
 _RECORD_FIELDS = ("key", "position", "storage", "payload", "key_bytes", *_VALIDITY)
 _CHUNK_FIELDS = (*COLUMNS, "payload", "start", "size", *_VALIDITY)
@@ -93,21 +98,20 @@ class NewRows:
         own = (conversation, revision, None)
         open_rows = {} if revision == 1 else self._open_chunks(conversation)
         places = payload_places(content.chunks, parts)
-        for place, payload in zip(content.chunks, places, strict=True):
-            row = place.columns + payload
+        for columns, payload in places:
+            row = columns + payload
             if open_rows.pop(row, None) is None:
                 self._chunks.append(row + own)
+                self._count(_ROW_BYTES)
         _close(self.tables.chunk_row, open_rows.values(), revision)
         kept = [] if revision == 1 else self._open_texts(conversation)
-        texts = pieces(content.words, kept, END) if kept and content.words else content.word_pieces
-        for piece in texts:
+        used = set()
+        for piece, data in _with_rows(content.words, kept) if kept else content.words:
+            used.add(piece.row)
             if piece.row is None:
-                data = content.words[piece.start : piece.start + piece.size]
                 self._texts.append((piece.position, data.count(END), piece.size, piece.digest, False, data.decode(), *own))
-                self._bytes += piece.size
-        _close(self.tables.search_text, {row.pk for row in kept} - {piece.row for piece in texts}, revision)
-        if self._bytes >= _BYTES_AT_ONCE:
-            self.write()
+                self._count(piece.size)
+        _close(self.tables.search_text, {row.pk for row in kept} - used, revision)
 
     def _add_records(self, conversation: int, revision: int, records: Sequence[RecordContent]) -> list[list[Piece]]:
         open_rows = [] if revision == 1 else self._open_records(conversation)
@@ -130,11 +134,17 @@ class NewRows:
                     self._records.append(
                         (record.key, piece.position, storage, piece.digest, record.key_bytes, conversation, revision, None)
                     )
-                    self._payloads[piece.digest] = record.data[piece.start : piece.start + piece.size]
-                    self._bytes += piece.size
+                    self._payloads[piece.digest] = _bytes_of(record, piece)
+                    self._count(piece.size)
                 used.add(piece.row)
         _close(self.tables.record, {row.pk for row in open_rows} - used, revision)
         return parts
+
+    def _count(self, size: int) -> None:
+        """`size`: bytes that were collected."""
+        self._bytes += size
+        if self._bytes >= _BYTES_AT_ONCE:
+            self.write()
 
     def write(self) -> None:
         payloads = ((name, data, False, len(data)) for name, data in self._payloads.items())
@@ -194,6 +204,14 @@ def _by_identity(rows: Sequence[_OpenRow]) -> dict[tuple[Any, ...], list[int]]:
     return others
 
 
+def _bytes_of(record: RecordContent, piece: Piece) -> bytes:
+    """Raises Changing where its file is not any more what it was read of."""
+    data = record.data[piece.start : piece.start + piece.size]
+    if isinstance(record.data, FileContent) and sha256(data).hexdigest() != piece.digest:
+        raise Changing(record.data.path)
+    return data
+
+
 def _with_storages(record: RecordContent, old: dict[int, _OpenRow]) -> list[Piece]:
     """The pieces of a file, with the rows that are kept. The row that begins a file says so, and no other does."""
     if not old:
@@ -203,6 +221,12 @@ def _with_storages(record: RecordContent, old: dict[int, _OpenRow]) -> list[Piec
         piece if piece.row is None or (old[piece.row].storage == FILE) == (number == 0) else replace(piece, row=None)
         for number, piece in enumerate(parts)
     ]
+
+
+def _with_rows(words: Iterable[tuple[Piece, bytes]], kept: Sequence[Kept]) -> Iterator[tuple[Piece, bytes]]:
+    data = b"".join(part for _, part in words)
+    for piece in pieces(data, kept, END) if data else ():
+        yield piece, data[piece.start : piece.start + piece.size]
 
 
 def _after(last: int, parts: Sequence[Piece]) -> list[Piece]:

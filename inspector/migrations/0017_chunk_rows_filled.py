@@ -49,7 +49,7 @@ def _fill_revision(tables: Tables, conversation: int, format_name: str, number: 
         return
     content = revision_content(stored)
     rows = NewRows(tables)
-    whole = [[Piece(0, sha256(record.data).hexdigest(), 0, len(record.data))] for record in content.records]
+    whole = [[Piece(0, sha256(record.data[:]).hexdigest(), 0, len(record.data))] for record in content.records]
     rows.add_chunks(conversation, number, content, whole)
     rows.write()
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from django.db.models import Min
 from django.utils import timezone
@@ -25,6 +26,7 @@ OTHERS_KEPT = 8
 """Analyses of one conversation by other readers, profiles or revisions."""
 HIGHEST = 2**63 - 1
 """What a column takes; a store may have larger seqs."""
+_BLOCKS_AT_ONCE = 200
 _BLOCK_FIELDS = ("analysis", "number", "seq_high", "position_low", "position_high", "counts", "data")
 _FINDING_FIELDS = ("analysis", "number", "oid", "code", "data")
 
@@ -80,11 +82,12 @@ def keep(conversation: Conversation, ways: Ways, whole: Whole) -> None:
         headline=whole.headline,
         written_at=timezone.now(),
     )
-    blocks = [
+    blocks = (
         (row.pk, about.number, min(about.seq_high, HIGHEST), about.position_low, about.position_high, json.dumps(about.counts), data)
         for about, data in whole.blocks
-    ]
-    insert(AnalysisBlock, _BLOCK_FIELDS, blocks)
+    )
+    while some := list(islice(blocks, _BLOCKS_AT_ONCE)):
+        insert(AnalysisBlock, _BLOCK_FIELDS, some)
     oids = finding_oids(conversation.oid, ((code, key) for code, key, _ in whole.findings))
     findings = [(row.pk, number, oid, code, data) for number, (oid, (code, _, data)) in enumerate(zip(oids, whole.findings, strict=True))]
     insert(AnalysisFinding, _FINDING_FIELDS, findings)

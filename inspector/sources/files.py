@@ -31,6 +31,7 @@ LIMIT = 1 << 30
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 """For the last part of a path whose links were resolved: a link that was put there since could lead anywhere."""
 _YEAR_9999 = 253_000_000_000
+_WINDOW = 1 << 14
 
 
 class FileLine(NamedTuple):
@@ -151,6 +152,40 @@ def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[FileLine]:
                 offset += len(data)
     except OSError as error:
         raise problem(error, path) from error
+
+
+class FileContent:
+    """The first `size` bytes of a file, read when they are asked for. It may be another file by then: who takes pieces compares their digests."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self.path = path
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, place: slice) -> bytes:
+        """Fewer bytes than asked for where the file is shorter now. Raises Missing, NotReadable."""
+        start, stop, _ = place.indices(self._size)
+        try:
+            with opened(self.path) as file:
+                file.seek(start)
+                return file.read(max(0, stop - start))
+        except OSError as error:
+            raise problem(error, self.path) from error
+
+    def find(self, end: bytes, start: int) -> int:
+        """`end` is a single byte. -1 for none."""
+        while start < self._size and (data := self[start : start + _WINDOW]):
+            if (at := data.find(end)) >= 0:
+                return start + at
+            start += len(data)
+        return -1
+
+    def rfind(self, end: bytes, start: int, stop: int) -> int:
+        """`end` is a single byte. -1 for none."""
+        at = self[start:stop].rfind(end)
+        return at if at < 0 else start + at
 
 
 @contextmanager

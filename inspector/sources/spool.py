@@ -1,9 +1,10 @@
-"""Text that is written now and printed later, in a file without a name: the reports on ten thousand conversations need not fit into memory."""
+"""What is written now and read later, in a file without a name: reports on ten thousand conversations, or the rows of a long one, need not fit into memory."""
 
+import pickle
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 Place = tuple[int, int]
 """Where a text is: offset and length in bytes."""
@@ -31,3 +32,23 @@ def spool() -> Iterator[Spool]:
     """Gone at the end of the `with`, and when the process ends."""
     with tempfile.SpooledTemporaryFile(max_size=1 << 16) as file:
         yield Spool(file)
+
+
+class Parts:
+    """Plain values that a process of our own sent one after the other, by name and in their order; each is read when it is asked for."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (gone with this object)
+        self._places: dict[str, list[Place]] = {}
+        self._end = 0
+
+    def put(self, name: str, pickled: bytes) -> None:
+        self._file.seek(self._end)
+        self._file.write(pickled)
+        self._places.setdefault(name, []).append((self._end, len(pickled)))
+        self._end += len(pickled)
+
+    def of(self, name: str) -> Iterator[Any]:
+        for start, size in self._places.get(name, ()):
+            self._file.seek(start)
+            yield from pickle.loads(self._file.read(size))  # noqa: S301 (of a process of our own)

@@ -24,6 +24,8 @@ class OpenStore:
     size: int
     problems: tuple[Problem, ...]
     records: Callable[[Listed], Sequence[Record]]
+    places: Callable[[Listed], tuple[tuple[str, Path, int], ...]] = lambda listed: ()
+    """(key, file, bytes) of the records of one that are whole files, which any process can read with `folders.record`."""
 
     def read(self, listed: Listed) -> Stored:
         """One conversation. Raises SourceProblem."""
@@ -100,22 +102,25 @@ def _files(path: Path, format_: Format) -> OpenStore:
     places = folders.wanted(path, format_)
     groups: dict[str, list[str]] = {}
     shared: list[Record] = []
-    size = 0
+    sizes: dict[str, int] = {}
     for key, place in places.items():
         name = format_.group_of(key)
         if name is None:
             shared.append(folders.record(path, key, place))
         elif name:
             groups.setdefault(name, []).append(key)
-            size += _size(path, place)
+            sizes[key] = _size(path, place)
+
+    def of(listed: Listed) -> tuple[tuple[str, Path, int], ...]:
+        return tuple((key, places[key], sizes[key]) for key in groups.get(listed.group, ()))
 
     def records(listed: Listed) -> Sequence[Record]:
-        return tuple(folders.record(path, key, places[key]) for key in groups.get(listed.group, ()))
+        return tuple(folders.record(path, key, place) for key, place, _ in of(listed))
 
     def head(name: str, size: int) -> bytes:
         return folders.head(places[groups[name][0]], size)
 
-    return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), size, (), records)
+    return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), sum(sizes.values()), (), records, of)
 
 
 def _size(path: Path, place: Path) -> int:

@@ -8,15 +8,18 @@ connection that it inherited, and ends without running what the parent left for 
 import gc
 import multiprocessing
 import os
+import pickle
 import queue
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
+
+from inspector.sources.spool import Parts
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -45,7 +48,11 @@ def processors() -> int:
 
 
 class Workers:
-    """`processes` workers that all do `work`, which is a function of a module. Their number is 1 or less: the work is done here."""
+    """`processes` workers that all do `work`, which is a function of a module. Their number is 1 or less: the work is done here.
+
+    Work that gives much gives a generator instead of a value: of (name, some of what has that name), kept in a file as they come, and at the end of the value.
+    The result is what its `with_parts` makes of them.
+    """
 
     def __init__(self, work: Callable[[T], R], processes: int) -> None:
         self._work = work
@@ -74,7 +81,7 @@ class Workers:
             return self._threads.submit(self._ask, piece)
         done: Future[Any] = Future()
         try:
-            done.set_result(self._work(piece))
+            done.set_result(_collected(self._work(piece)))
         except Exception as error:
             done.set_exception(error)
         return done
@@ -99,15 +106,37 @@ class Workers:
         worker = self._idle.get()
         try:
             worker.connection.send(piece)
-            is_result, answer = worker.connection.recv()
+            parts: Parts | None = None
+            while True:
+                state, answer = worker.connection.recv()
+                if state != _PART:
+                    break
+                parts = parts or Parts()
+                parts.put(answer, worker.connection.recv_bytes())
         except (EOFError, OSError) as error:
             worker.process.join(1)
             raise WorkerLost(worker.process.exitcode) from error
         finally:
             self._idle.put(worker)
-        if not is_result:
+        if state == _ERROR:
             raise answer
-        return answer
+        return answer if parts is None else answer.with_parts(parts)
+
+
+_RESULT, _ERROR, _PART = "result", "error", "part"
+
+
+def _collected(result: Any) -> Any:
+    """In this process, what a worker gives to another."""
+    if not isinstance(result, Generator):
+        return result
+    parts = Parts()
+    while True:
+        try:
+            name, part = next(result)
+        except StopIteration as end:
+            return end.value.with_parts(parts)
+        parts.put(name, pickle.dumps(part))
 
 
 class _Worker:
@@ -146,9 +175,24 @@ def _serve(connection: Connection, work: Callable[[Any], Any], inherited: Sequen
             gc.collect()
             piece = connection.recv()
             try:
-                answer: tuple[bool, Any] = (True, work(piece))
+                answer: tuple[str, Any] = (_RESULT, _sent(connection, work(piece)))
+            except (BrokenPipeError, ConnectionResetError):
+                return
             except Exception as error:
-                answer = (False, error)
+                answer = (_ERROR, error)
             del piece
             connection.send(answer)
             del answer
+
+
+def _sent(connection: Connection, result: Any) -> Any:
+    """The value, after its parts."""
+    if not isinstance(result, Generator):
+        return result
+    while True:
+        try:
+            name, part = next(result)
+        except StopIteration as end:
+            return end.value
+        connection.send((_PART, name))
+        connection.send_bytes(pickle.dumps(part))

@@ -5,8 +5,9 @@ so that one can be loaded without the others.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from zlib import crc32
 
 LEAST = 16_384
@@ -16,6 +17,17 @@ _ONE_IN = 16
 """After LEAST bytes one line in so many ends a piece."""
 GAP = 2**20
 """Between the positions of neighbors at first: so many pieces fit between two before others have to move."""
+_COLLECTED = 1 << 20
+"""Bytes of a value that is not there at once, after which its pieces so far are given."""
+
+
+class Content(Protocol):
+    """Bytes, or what reads them out of a file when they are asked for."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, place: slice, /) -> bytes: ...
+    def find(self, end: bytes, start: int, /) -> int: ...
+    def rfind(self, end: bytes, start: int, stop: int, /) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +51,9 @@ class Piece:
     row: int | None = None
 
 
-def cuts(data: bytes, end: bytes = b"\n", at: int = 0) -> Iterator[tuple[int, int]]:
+def cuts(data: Content, end: bytes = b"\n", at: int = 0) -> Iterator[tuple[int, int]]:
     """(start, stop) of the pieces of `data` from `at` on; one empty piece for an empty value. `end` is the byte that ends a line."""
-    if not data:
+    if not len(data):
         yield 0, 0
     while at < len(data):
         stop = _stop(data, end, at)
@@ -49,7 +61,7 @@ def cuts(data: bytes, end: bytes = b"\n", at: int = 0) -> Iterator[tuple[int, in
         at = stop
 
 
-def _stop(data: bytes, end: bytes, at: int) -> int:
+def _stop(data: Content, end: bytes, at: int) -> int:
     line = data.rfind(end, at, at + LEAST) + 1 or at
     while True:
         stop = data.find(end, max(line, at + LEAST - 1)) + 1 or len(data)
@@ -60,16 +72,42 @@ def _stop(data: bytes, end: bytes, at: int) -> int:
         line = stop
 
 
-def pieces(data: bytes, kept: Sequence[Kept], end: bytes = b"\n") -> list[Piece]:
+def collected(lines: Iterable[bytes], end: bytes) -> Iterator[tuple[Piece, bytes]]:
+    """The pieces of all `lines` together, of which none was kept, each with its bytes: as `pieces` cuts them, but never all at once."""
+    rest, start, number, full = bytearray(), 0, 0, _COLLECTED
+    for line in lines:
+        rest += line
+        if len(rest) < full:
+            continue
+        data, used = bytes(rest), 0
+        # What follows may go on with the last piece, and with no other.
+        for low, high in cuts(data, end):
+            if high == len(data):
+                break
+            number, used = number + 1, high
+            yield _numbered(number, start + low, data[low:high])
+        del rest[:used]
+        start, full = start + used, len(rest) + _COLLECTED
+    data = bytes(rest)
+    for low, high in cuts(data, end) if data else ():
+        number += 1
+        yield _numbered(number, start + low, data[low:high])
+
+
+def _numbered(number: int, start: int, data: bytes) -> tuple[Piece, bytes]:
+    return Piece(GAP * number, hashlib.sha256(data).hexdigest(), start, len(data)), data
+
+
+def pieces(data: Content, kept: Sequence[Kept], end: bytes = b"\n") -> list[Piece]:
     """`data` as pieces in order, of which those in `kept` (in order) are used where they fit. A value that grew is hashed and not compared."""
     rows: list[tuple[str, int, int, Kept | None]] = []
     at = used = 0
     for row in kept:
         stop = at + row.size
         # Half a line that was completed since is kept whole, with its other half.
-        if (row.size == 0) != (not data) or stop > len(data) or (stop < len(data) and data[stop - 1 : stop] != end):
+        if (row.size == 0) != (not len(data)) or stop > len(data) or (stop < len(data) and data[stop - 1 : stop] != end):
             break
-        if hashlib.sha256(memoryview(data)[at:stop]).hexdigest() != row.digest:
+        if hashlib.sha256(data[at:stop]).hexdigest() != row.digest:
             break
         rows.append((row.digest, at, row.size, row))
         at, used = stop, used + 1
@@ -78,14 +116,14 @@ def pieces(data: bytes, kept: Sequence[Kept], end: bytes = b"\n") -> list[Piece]
     return _placed(rows)
 
 
-def _cut(data: bytes, end: bytes, at: int, kept: Sequence[Kept]) -> Iterator[tuple[str, int, int, Kept | None]]:
+def _cut(data: Content, end: bytes, at: int, kept: Sequence[Kept]) -> Iterator[tuple[str, int, int, Kept | None]]:
     """The pieces from `at` on, each with the first row after the last used one that keeps the same bytes."""
     places: dict[str, list[int]] = {}
     for index in range(len(kept) - 1, -1, -1):
         places.setdefault(kept[index].digest, []).append(index)
     last = -1
     for start, stop in cuts(data, end, at):
-        digest = hashlib.sha256(memoryview(data)[start:stop]).hexdigest()
+        digest = hashlib.sha256(data[start:stop]).hexdigest()
         candidates = places.get(digest, [])
         while candidates and candidates[-1] <= last:
             candidates.pop()

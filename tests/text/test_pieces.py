@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -128,3 +129,17 @@ def test_positions_leave_room_for_many_insertions_at_one_place() -> None:
         placed = pieces.pieces(data, kept)
         assert joined(data, placed) == data and written(data, placed) <= 4 * MOST
         kept = rows(placed, 1_000 * (number + 1))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(LINES, st.lists(st.integers(0, 40)), st.integers(1, 30), st.integers(30, 60), st.integers(1, 20))
+def test_what_comes_a_little_at_a_time_has_the_same_pieces(data: bytes, places: list[int], least: int, most: int, collected: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pieces, "LEAST", least)
+        patched.setattr(pieces, "MOST", most)
+        patched.setattr(pieces, "_COLLECTED", collected)
+        marks = [0, *sorted(place for place in places if place < len(data)), len(data)]
+        lines = [data[start:stop] for start, stop in pairwise(marks)]
+        placed = list(pieces.collected(lines, b"\n"))
+        assert [piece for piece, _ in placed] == (pieces.pieces(data, ()) if data else [])
+        assert b"".join(part for _, part in placed) == data

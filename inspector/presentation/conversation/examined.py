@@ -1,6 +1,6 @@
 """What the rules and the provider's profile say of a conversation, as plain values: nothing here reads or writes a database, so that any process can do it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.verdict import verdict
@@ -55,8 +55,8 @@ def case_in(content: Conversation, reader: str, surroundings: Surroundings) -> C
     return case_of(content, reader, surroundings.trace, surroundings.taken_at, surroundings.archive, surroundings.bleeding)
 
 
-def examined(stored: Stored, judges: Judges, surroundings: Surroundings) -> Examined:
-    """Raises UnknownReader, UnknownProjection, UnknownProfile."""
+def examined(stored: Stored, judges: Judges, surroundings: Surroundings, is_long: bool = False) -> Examined:
+    """`is_long`: the blocks are made as they are read, once. Raises UnknownReader, UnknownProjection, UnknownProfile."""
     content = stored.conversation
     case = case_in(content, judges.reader, surroundings)
     results = findings(case, RULES)
@@ -65,6 +65,7 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings) -> Exam
     headline = verdict(case, results, judgement)
     # With a trace, the page compares with past requests as well: that is made when somebody opens it.
     is_kept = len(case.conversation.chunks) >= LARGE and case.trace is None
+    kept = whole(case, results, prompt, judgement, headline, projection, stored) if is_kept else None
     return Examined(
         findings=tuple(results),
         projection=projection,
@@ -75,5 +76,5 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings) -> Exam
         worst=results[0].severity.value if results else "",
         has_silent=any(finding.silent and finding.severity is not Severity.NOTE for finding in results),
         refused=not judgement.sendable or bool(case.reading.failure),
-        whole=whole(case, results, prompt, judgement, headline, projection, stored) if is_kept else None,
+        whole=kept if kept is None or is_long else replace(kept, blocks=tuple(kept.blocks)),
     )

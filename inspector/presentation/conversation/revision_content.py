@@ -2,8 +2,8 @@
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
@@ -12,12 +12,14 @@ from inspector.planning.preview import digest
 from inspector.presentation.conversation.row_words import arguments
 from inspector.presentation.visible import folded, visible
 from inspector.programs.formats import FILE, Stored
-from inspector.text.pieces import Piece, pieces
+from inspector.text.pieces import Content, Piece, collected, pieces
 from inspector.traces.log_record import LATEST
 
 END = b"\x1f"
 """Ends the words of a chunk: `folded` leaves no such character in words, and none in what is searched for."""
 _END = END.decode()
+_AT_ONCE = 500
+"""Chunks that are given at once."""
 _SEARCHES = 64
 """So many chunks of a record may have bytes that are not where the chunk before them says; then the record is not searched for others."""
 
@@ -40,7 +42,7 @@ class RecordContent:
     key: str
     key_bytes: bytes | None
     storage: str
-    data: bytes
+    data: Content
     pieces: list[Piece]
 
 
@@ -59,8 +61,9 @@ COLUMNS = ("position", "seq", "msg_idx", "chunk_idx", "role", "kind", "key", "at
 
 @dataclass(frozen=True, slots=True)
 class RevisionContent:
-    """`words` are the searchable words of all chunks, folded, in UTF-8, with END after each; `word_pieces` their pieces where none were kept before.
+    """`words` are the searchable words of all chunks, folded, in UTF-8, with END after each: their pieces where none were kept before, each with its bytes.
 
+    Those of a long conversation are read when they are asked for, and so are `chunks`.
     `shared_facts` are those that are in none of the conversation's own records.
     """
 
@@ -69,24 +72,43 @@ class RevisionContent:
     summary: Summary
     shared_facts: dict[str, str | None]
     records: list[RecordContent]
-    chunks: list[ChunkPlace]
-    words: bytes
-    word_pieces: list[Piece]
+    chunks: Iterable[ChunkPlace] = ()
+    words: Iterable[tuple[Piece, bytes]] = ()
 
 
 def revision_content(stored: Stored) -> RevisionContent:
-    spoken = [searchable(chunk) for chunk in stored.conversation.chunks]
-    words = "".join([folded(text) + _END for text in spoken]).encode()
+    places: list[ChunkPlace] = []
+    words = list(collected(_spoken(stored, places), END))
+    return replace(revision_head(stored), chunks=places, words=words)
+
+
+def revision_head(stored: Stored) -> RevisionContent:
+    """Without chunks and words."""
     return RevisionContent(
         native_id=stored.conversation.native_id,
         digest=digest(stored),
         summary=_summary(stored.conversation),
         shared_facts=shared_facts(stored),
         records=_records(stored),
-        chunks=_chunks(stored, spoken),
-        words=words,
-        word_pieces=pieces(words, (), END) if words else [],
     )
+
+
+def revision_parts(stored: Stored) -> Iterator[tuple[str, Any]]:
+    """Chunks and words of a long conversation, a few at a time: ("chunks" or "words", some of them)."""
+    places: list[ChunkPlace] = []
+    for piece in collected(_spoken(stored, places), END):
+        if len(places) >= _AT_ONCE:
+            yield "chunks", places[:]
+            places.clear()
+        yield "words", [piece]
+    yield "chunks", places
+
+
+def _spoken(stored: Stored, places: list[ChunkPlace]) -> Iterator[bytes]:
+    """The words of one chunk after the other, whose places are added to `places`."""
+    for place, words in _chunks(stored):
+        places.append(place)
+        yield (folded(words) + _END).encode()
 
 
 def shared_facts(stored: Stored) -> dict[str, str | None]:
@@ -117,15 +139,15 @@ def _records(stored: Stored) -> list[RecordContent]:
     return records
 
 
-def _chunks(stored: Stored, spoken: Sequence[str]) -> list[ChunkPlace]:
-    """`spoken` are the searchable words of each chunk."""
+def _chunks(stored: Stored) -> Iterator[tuple[ChunkPlace, str]]:
+    """Each chunk with its searchable words."""
     numbers = {record.key: number for number, record in enumerate(stored.records)}
     search = [_Search(record.value.data) for record in stored.records]
     # A chunk is named by its record: it has the record's key, or that and the number of a block. Of one record only, by anything.
     alone = 0 if len(stored.records) == 1 else -1
-    places: list[ChunkPlace] = []
     roles: dict[str, str] = {}
-    for position, (chunk, words) in enumerate(zip(stored.conversation.chunks, spoken, strict=True)):
+    for position, chunk in enumerate(stored.conversation.chunks):
+        words = searchable(chunk)
         if chunk.role not in roles:
             roles[chunk.role] = visible(chunk.role)[:20]
         number = numbers.get(chunk.key, -1)
@@ -136,8 +158,7 @@ def _chunks(stored: Stored, spoken: Sequence[str]) -> list[ChunkPlace]:
             *(position, _column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx)),
             *(roles[chunk.role], chunk.kind.value, visible(chunk.key), _column(chunk.at), _sum(chunk, words)),
         )
-        places.append(ChunkPlace(columns, number if start >= 0 else -1, max(start, 0), len(chunk.raw) if start >= 0 else 0))
-    return places
+        yield ChunkPlace(columns, number if start >= 0 else -1, max(start, 0), len(chunk.raw) if start >= 0 else 0), words
 
 
 class _Search:
@@ -170,13 +191,13 @@ def _sum(chunk: Chunk, words: str) -> int:
     return crc32(about.encode("utf-8", "surrogatepass"))
 
 
-def payload_places(places: list[ChunkPlace], records: list[list[Piece]]) -> Iterator[tuple[str, int, int]]:
-    """(digest, start, size) for each chunk: the piece with its raw bytes and where they are in it, ("", 0, 0) for none. `records` are the pieces of each record."""
+def payload_places(places: Iterable[ChunkPlace], records: list[list[Piece]]) -> Iterator[tuple[tuple[Any, ...], tuple[str, int, int]]]:
+    """The columns of each chunk, and (digest, start, size): the piece with its raw bytes and where they are in it, ("", 0, 0) for none. `records` are the pieces of each record."""
     starts = [[piece.start for piece in parts] for parts in records]
     for place in places:
         piece = records[place.record][bisect_right(starts[place.record], place.start) - 1] if place.record >= 0 else None
         offset = place.start - piece.start if piece else 0
-        yield (piece.digest, offset, place.size) if piece and offset + place.size <= piece.size else ("", 0, 0)
+        yield place.columns, (piece.digest, offset, place.size) if piece and offset + place.size <= piece.size else ("", 0, 0)
 
 
 def searchable(chunk: Chunk) -> str:

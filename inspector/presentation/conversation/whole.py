@@ -37,10 +37,10 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Packed: a headline, the blocks with their summaries, the findings. `is_timed`: read at another moment, the same content may give another answer."""
+    """Packed: a headline, the blocks with their summaries (made as they are read, once), the findings. `is_timed`: read at another moment, the same content may give another answer."""
 
     headline: bytes
-    blocks: tuple[tuple[BlockSummary, bytes], ...]
+    blocks: Iterable[tuple[BlockSummary, bytes]]
     findings: tuple[tuple[str, str, bytes], ...]
     """(code of the rule, key of the chunk, finding), most dangerous first."""
     is_timed: bool
@@ -86,7 +86,7 @@ def packed_whole(
 ) -> Whole:
     return Whole(
         packed(headline),
-        tuple((summary(number, block), packed(block)) for number, block in enumerate(blocks_of(case, all_columns, branches))),
+        ((summary(number, block), packed(block)) for number, block in enumerate(blocks_of(case, all_columns, branches))),
         tuple((finding.code, finding.key, packed(finding)) for finding in _tried(case, findings, stored)),
         case.is_timed,
     )

@@ -1,20 +1,32 @@
 """A conversation read and judged: the piece of work of an import or a scan that any process can do, from plain values to plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from inspector.planning.preview import digest_of
 from inspector.presentation.conversation.examined import Examined, Judges, Surroundings, examined
-from inspector.presentation.conversation.revision_content import RevisionContent, revision_content
+from inspector.presentation.conversation.revision_content import (
+    RecordContent,
+    RevisionContent,
+    revision_content,
+    revision_head,
+    revision_parts,
+)
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Grouped, Listed, Record, Stored
-from inspector.sources import reading
-from inspector.sources.dsn import Place
+from inspector.sources import folders, reading
+from inspector.sources.dsn import Dsn, Place
+from inspector.sources.files import FileContent
 from inspector.sources.problems import SourceProblem
+from inspector.sources.spool import Parts
 from inspector.text.at_hand import at_work
 from inspector.traces.model import Problem
 from inspector.traces.tree import build
+
+LONG = 4 << 20
+"""Bytes of a conversation from which on its rows are given a few at a time: whoever makes them and whoever writes them would hold them several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +40,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One conversation of a store. `known`: None where a revision is to be written in any case. `is_traced`: its source has traces, none of them of this one."""
+    """One conversation of a store. `known`: None where a revision is to be written in any case. `is_traced`: its source has traces, none of them of this one.
+
+    `files`: (key, file, bytes) of records that the worker reads, in place of `records`.
+    """
 
     format: str
     listed: Listed
@@ -39,11 +54,13 @@ class Task:
     known: Known | None = None
     is_traced: bool = False
     is_judged_later: bool = False
+    store: Place | None = None
+    files: tuple[tuple[str, Any, int], ...] = ()
 
     @property
     def size(self) -> int:
         """Bytes, about."""
-        return sum(len(record.value.data) for record in self.records)
+        return sum(len(record.value.data) for record in self.records) + sum(size for _, _, size in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +71,25 @@ class Done:
     content: RevisionContent | None
     examined: Examined | None
 
+    def with_parts(self, parts: Parts) -> "Done":
+        content, examined = self.content, self.examined
+        if content is not None:
+            content = replace(content, chunks=Again(parts, "chunks"), words=Again(parts, "words"))
+        if examined is not None and examined.whole is not None:
+            examined = replace(examined, whole=replace(examined.whole, blocks=Again(parts, "blocks")))
+        return replace(self, content=content, examined=examined)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What was given under one name, as often as it is asked for."""
+
+    parts: Parts
+    name: str
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.parts.of(self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -62,13 +98,20 @@ class Check:
     path: Place
 
 
-def answer(piece: Task | Check) -> Done | tuple[Problem, ...] | None:
-    """The work of a worker. None where a check could not be made here and now."""
+def answer(piece: Task | Check) -> Done | Generator[tuple[str, Any], None, Done] | tuple[Problem, ...] | None:
+    """The work of a worker. None where a check could not be made here and now. Raises Changing."""
     if isinstance(piece, Task):
-        return done(piece)
+        task = replace(piece, records=_records(piece), files=())
+        return done(task) if piece.size < LONG else _long(task, {key: place for key, place, _ in piece.files})
     with suppress(SourceProblem):
         return reading.damage(piece.path)
     return None
+
+
+def _records(task: Task) -> tuple[Record, ...]:
+    if task.store is None or isinstance(task.store, Dsn):
+        return task.records
+    return task.records + tuple(folders.record(task.store, key, place) for key, place, _ in task.files)
 
 
 def done(task: Task) -> Done:
@@ -76,13 +119,48 @@ def done(task: Task) -> Done:
     is_same = task.known is not None and _is_as_known(task, task.known)
     if is_same and task.known is not None and task.known.is_judged:
         return Done(task.listed.native_id, None, None)
-    format_ = format_named(task.format)
-    assert isinstance(format_, Grouped)
-    trace = build(task.listed.native_id, []) if task.is_traced else None
-    around = None if task.is_judged_later else Surroundings(task.taken_at, trace, None, task.bleeding)
     # What readers and rules ask for again and again is kept as long as they are at this conversation, and no longer.
     with at_work():
-        return done_of(format_.read_group(task.listed, task.records), task.judges, around, is_same)
+        return done_of(_read(task), task.judges, _around(task), is_same)
+
+
+def _long(task: Task, files: Mapping[str, Any]) -> Generator[tuple[str, Any], None, Done]:
+    """The same a few rows at a time; of `files` the bytes stay where they are."""
+    is_same = task.known is not None and _is_as_known(task, task.known)
+    if is_same and task.known is not None and task.known.is_judged:
+        return Done(task.listed.native_id, None, None)
+    with at_work():
+        stored, content, whole = _read(task), None, None
+        if not is_same:
+            yield from revision_parts(stored)
+            content = revision_head(stored)
+            content = replace(content, records=[_elsewhere(record, files) for record in content.records])
+        around = _around(task)
+        # What it was compacted from is in the database, or will be.
+        if around is None or stored.conversation.fact("compactedFrom"):
+            return Done(stored.conversation.native_id, content, None)
+        result = examined(stored, task.judges, around, is_long=True)
+        if result.whole is not None:
+            for block in result.whole.blocks:
+                yield "blocks", [block]
+            whole = replace(result.whole, blocks=())
+        return Done(stored.conversation.native_id, content, replace(result, whole=whole))
+
+
+def _elsewhere(record: RecordContent, files: Mapping[str, Any]) -> RecordContent:
+    place = files.get(record.key)
+    return record if place is None else replace(record, data=FileContent(place, len(record.data)))
+
+
+def _read(task: Task) -> Stored:
+    format_ = format_named(task.format)
+    assert isinstance(format_, Grouped)
+    return format_.read_group(task.listed, task.records)
+
+
+def _around(task: Task) -> Surroundings | None:
+    trace = build(task.listed.native_id, []) if task.is_traced else None
+    return None if task.is_judged_later else Surroundings(task.taken_at, trace, None, task.bleeding)
 
 
 def done_of(stored: Stored, judges: Judges, around: Surroundings | None, is_same: bool) -> Done:
