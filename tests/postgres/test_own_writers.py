@@ -19,7 +19,7 @@ from inspector.database_problems import BUSY
 from inspector.models import AuditEntry, Conversation, Payload, Repair, Revision, Source, transactions
 from inspector.models.transactions import one_writer
 from inspector.sources import stores
-from tests.actions.building import WHO, A, Store, U, again, approved, bring, chunk_key, everything, imported, make, merged, put, row
+from tests.actions.building import WHO, A, Store, U, approved, bring, chunk_key, everything, imported, make, merged, put, row
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -150,22 +150,33 @@ def test_our_server_gone_after_the_write_the_next_apply_records_it(tmp_path: Pat
     assert everything(path) == before and audit.broken_at() is None
 
 
-def test_our_server_gone_in_the_middle_of_an_import_leaves_no_conversation_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_server_gone_in_the_middle_of_an_import_leaves_whole_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from inspector.actions import import_store
 
-    path = make(tmp_path / "a.db", merged().values)
+    path = make(tmp_path / "a.db", merged(merged(), to="c2").values)
+    write_examined, calls = import_store.write_examined, 0
 
-    def cut(*_: Any, **__: Any) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    def cut(*arguments: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            # Its revision is written and what was judged of it is not.
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        write_examined(*arguments)
 
+    monkeypatch.setattr(import_store, "BATCH_CONVERSATIONS", 1)
     monkeypatch.setattr(import_store, "write_examined", cut)
     with pytest.raises(OperationalError):
         import_targets([str(path)], WHO)
     monkeypatch.undo()
     connection.close()
-    assert not Conversation.objects.exists() and not Payload.objects.exists() and not AuditEntry.objects.exists()
-    assert again(path).revision == 1
+    first = Conversation.objects.get()
+    assert first.verdict and Revision.objects.get().conversation == first
+    assert Source.objects.get().stamp == "" and not AuditEntry.objects.exists()
+    (complete,) = import_targets([str(path)], WHO)
+    assert (complete.conversations, complete.unchanged) == (2, 1)
+    assert Revision.objects.count() == 2 and not Conversation.objects.filter(verdict="").exists()
 
 
 def test_who_waits_too_long_is_told_that_it_is_busy_and_readers_go_on(
