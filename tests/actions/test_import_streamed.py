@@ -200,6 +200,7 @@ def children(pid: int) -> set[int]:
     return {int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists() or workers.processors() < 2, reason="needs Linux and two processors")
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
 def test_a_stopped_import_loses_and_doubles_nothing(tmp_path: Path, sign: signal.Signals, code: int) -> None:

@@ -18,6 +18,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.slow
 def test_a_sample_of_all_faults(tmp_path: Path) -> None:
     """One test, since one run of the harness answers all of it."""
     try:

@@ -188,6 +188,7 @@ def body(answer: Any) -> tuple[int, bytes]:
     return answer.status_code, re.sub(rb"[A-Za-z0-9]{64}", b"token", content)
 
 
+@pytest.mark.slow
 def test_every_page_and_twin_is_as_it_was_at_its_first_query_whatever_is_committed_later(client: Client, tmp_path: Path) -> None:
     """All rows are taken away after the first query, but for payloads, which no act of ours removes."""
     if connection.vendor != "sqlite":

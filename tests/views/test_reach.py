@@ -86,6 +86,7 @@ def test_no_address_opens_anything_outside_of_the_roots(
     assert kinds or below(opened, outside / "journal.jsonl.1")
 
 
+@pytest.mark.slow
 def test_without_roots_what_a_command_imported_is_read_and_nothing_that_a_link_put_in_its_place(
     client: Client, tmp_path: Path, settings: Settings
 ) -> None:
