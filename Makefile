@@ -10,7 +10,7 @@ DOCS := .venv/.installed-for-docs
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-slow test-postgres test-all judges programs faults check format bench docs reference screenshots clean
+.PHONY: help venv dev run test test-slow test-postgres test-all judges programs faults check format bench docs reference scale screenshots clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -72,6 +72,9 @@ format: $(DEV) ## Format code, templates and styles, and repair what ruff can
 
 bench: $(DEV) ## Measure speed and memory next to their goals (half an hour; ARGS='--quick' or '--only ROW')
 	@$(PY) -m bench.run $(ARGS)
+
+scale: $(DEV) ## Walk through a session of 1,000,000 entries in Chromium (a quarter of an hour; INSPECTOR_SCALE=50000 for fewer)
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 INSPECTOR_SCALE=$${INSPECTOR_SCALE:-1000000} $(PY) -m pytest -n 0 -s -m scale $(ARGS)
 
 docs: $(DOCS) ## Build the documentation site into var/docs/; every warning is an error
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict $(ARGS)
