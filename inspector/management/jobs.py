@@ -18,7 +18,7 @@ from typing import Any
 
 from django.core.management import load_command_class
 from django.core.management.base import BaseCommand, OutputWrapper
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.db.models import Count
 from django.utils import timezone
 from procrastinate import JobContext, RetryStrategy
@@ -57,14 +57,18 @@ _RETRY = RetryStrategy(max_attempts=ATTEMPTS, wait=5, retry_exceptions={Operatio
 
 def queue(name: str, options: Mapping[str, Any]) -> int | None:
     """The number of the new job; None where the same command with the same options waits already."""
-    text = json.dumps([name, options], sort_keys=True)
-    lock = hashlib.sha256(text.encode()).hexdigest()
+    lock = _lock(name, options)
     # Two imports of one store would read it twice; its parts may run at once.
-    running = lock if "part" in options else json.dumps([name, options.get("target")])
+    running = lock if "part" in options else _lock(name, options.get("target"))
     try:
         return command.configure(lock=running, queueing_lock=lock).defer(name=name, options=dict(options))
     except AlreadyEnqueued:
         return None
+
+
+def _lock(*parts: object) -> str:
+    """Short, since it is in an index; a path may be 4,096 bytes."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @app.task(name="command", pass_context=True, retry=_RETRY)
@@ -202,6 +206,8 @@ def _kept_result(context: JobContext) -> Iterator[None]:
         with refusals():
             yield
     except Exception as error:
+        # It may be the connection that is lost.
+        connection.close()
         sentence = printable(expected(error) or unexpected(error, ["", context.job.task_name]))
         JobResult.objects.update_or_create(job=number, defaults={"ended_at": timezone.now(), "error": sentence})
         raise
@@ -241,7 +247,7 @@ def _split(options: dict[str, Any]) -> bool:
 def _defer_rest(options: dict[str, Any]) -> None:
     with suppress(AlreadyEnqueued):
         # Without the lock of the target, which this very job still has.
-        command.configure(queueing_lock=f"rest {options['target']}", schedule_in={"seconds": _WAIT_FOR_PARTS}, priority=-1).defer(
+        command.configure(queueing_lock=_lock("rest", options["target"]), schedule_in={"seconds": _WAIT_FOR_PARTS}, priority=-1).defer(
             name="import_source", options={**options, "is_split": True}
         )
 

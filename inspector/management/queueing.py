@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import connection
 
+from inspector.installation import program
 from inspector.management.observed import PIPE
 from inspector.sources import places
 from inspector.sources.dsn import Dsn
@@ -21,6 +22,8 @@ def jobs_module() -> ModuleType:
             "The queue needs PostgreSQL as Inspector's own database (INSPECTOR_DATABASE_URL): with SQLite leave --queue out, "
             "and the command does its work at once with all processors."
         )
+    if "procrastinate_jobs" not in connection.introspection.table_names():
+        raise CommandError(f"The database has no tables for the queue yet: run `{program()} migrate` first.")
     from inspector.management import jobs
 
     return jobs

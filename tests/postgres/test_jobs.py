@@ -255,6 +255,20 @@ def test_renew_queues_a_job_for_each_large_conversation_of_an_older_version(tmp_
     assert set(StoredAnalysis.objects.values_list("conversation", "basis")) == current
 
 
+def test_a_job_that_ends_worker_after_worker_fails_and_says_so(tmp_path: Path, start_worker: Start) -> None:
+    run("import_source", "--queue", write_store(tmp_path / "a.db", "a", 480))
+    worker = start_worker()
+    wait_until(lambda: jobs()["counts"]["running"])
+    os.kill(worker.pid, signal.SIGSTOP)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_jobs SET attempts = 4")
+    worker.kill()
+    worker.wait()
+    start_worker()
+    wait_until(are_done)
+    assert jobs()["counts"]["failed"] == 1 and "Workers tried it 5 times" in run("jobs").out
+
+
 @pytest.mark.parametrize("name", ["-", "postgresql://somebody:secret@localhost/db"])
 def test_what_a_worker_could_not_read_or_may_not_know_is_not_queued(name: str) -> None:
     answer = run("scan", "--queue", name)
