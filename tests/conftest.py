@@ -3,6 +3,7 @@
 Tests that use the database are marked `database`, and those that need a server `postgres`, by what they ask for: `make test-postgres` runs both.
 """
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +30,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.postgres)
         if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.database)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """A process of xdist has five seconds to end, then execnet sends it SIGINT. On a busy machine the last collection by pytest of half a gigabyte took
+    longer, and whatever finalizer ran at that moment printed a KeyboardInterrupt: nothing is left to collect."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

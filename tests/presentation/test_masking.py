@@ -140,13 +140,13 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_takes_bounded_time(name: str) -> None:
     """300 KB; a rule that is quadratic in the line would take minutes."""
-    started = time.perf_counter()
+    started = time.process_time()
     masked(HOSTILE[name])
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_a_megabyte_of_usual_text_is_quick() -> None:
     text = '{"command":"find . -path ./node_modules -prune","token_count":128,"key":"conv:1a997b08"}\\n' * 11_000
-    started = time.perf_counter()
+    started = time.process_time()
     assert masked(text) == text
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

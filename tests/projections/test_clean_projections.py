@@ -641,9 +641,9 @@ def test_long_histories_take_time_by_their_length(name: str) -> None:
     many = [Message(one.role, tuple(replace(chunk, msg_idx=index) for chunk in one.chunks)) for index, one in enumerate(spoken * 1000)]
     alike = [one for one in many if one.role == "user"]
     for messages in (many, alike):
-        started = time.perf_counter()
+        started = time.process_time()
         projection(name).project(messages)
-        assert time.perf_counter() - started < 5
+        assert time.process_time() - started < 5
 
 
 def test_arguments_nested_too_deeply_to_be_written_do_no_harm() -> None:

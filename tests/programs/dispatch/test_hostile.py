@@ -203,6 +203,6 @@ def test_what_is_wrong_with_a_row_has_a_code_and_a_sentence(row: bytes, damage: 
 
 @pytest.mark.parametrize("text", ["\n" * 300_000, " " * 300_000, "</think>" + "\n" * 300_000, "```" * 100_000, "</think>\n" * 50_000])
 def test_looking_for_leaked_calls_takes_no_longer_on_hostile_text(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert list(leaked([AnswerPart("thinking", text)], None, "stop")) == []
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

@@ -124,9 +124,9 @@ LONG = {
 def test_the_time_grows_with_the_entries_whatever_they_are(case: str) -> None:
     tree = stored(LONG[case]())
     for name in CLIENTS:
-        began = time.perf_counter()
+        began = time.process_time()
         reading_of(name, tree)
-        assert time.perf_counter() - began < SECONDS, name
+        assert time.process_time() - began < SECONDS, name
 
 
 @pytest.mark.slow
