@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Kind(StrEnum):
@@ -89,6 +89,37 @@ class Chunk:
     @property
     def is_error(self) -> bool:
         return self.payload.get("isError") is True
+
+
+class Span(NamedTuple):
+    """Bytes of a larger value, cut out when they are asked for: a chunk may have them for its `raw`, so that a long file is in memory once."""
+
+    data: bytes
+    start: int
+    stop: int
+
+
+_KEPT = Chunk.__dict__["raw"]
+
+
+class _Raw:
+    """`Chunk.raw`: bytes, whatever is kept of them."""
+
+    def __get__(self, chunk: Chunk, owner: type[Chunk]) -> bytes:
+        raw: bytes | Span = _KEPT.__get__(chunk)
+        return raw.data[raw.start : raw.stop] if isinstance(raw, Span) else raw
+
+    def __set__(self, chunk: Chunk, raw: bytes | Span) -> None:
+        _KEPT.__set__(chunk, raw)
+
+
+setattr(Chunk, "raw", _Raw())  # noqa: B010 (its type stays that of the field)
+
+
+def kept_raw(chunk: Chunk) -> bytes | Span:
+    """The very object of which `raw` is made: one for all chunks of a line."""
+    raw: bytes | Span = _KEPT.__get__(chunk)
+    return raw
 
 
 @dataclass(frozen=True, slots=True)

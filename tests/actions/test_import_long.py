@@ -106,4 +106,4 @@ def test_memory_of_the_import_of_a_long_session(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
     answer = subprocess.run([sys.executable, "-c", TAKES, str(path)], cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
     main, worker = map(int, answer.stdout.splitlines()[-1].split())
-    assert 50 < main < 180 and 50 < worker < 235
+    assert 50 < main < 180 and 50 < worker < 196

@@ -57,10 +57,12 @@ def columns(
     """`elsewhere` says why a chunk is in no message although nothing dropped it (for a past step: it came later)."""
     conversation, true_messages = case.conversation, stored_messages(case.conversation)
     stored = {chunk.key: index for index, message in enumerate(true_messages) for chunk in message.chunks}
-    read = {chunk.key: Owner(index) for index, message in enumerate(read_messages) if not message.synthetic for chunk in message.chunks}
+    read: dict[str, Owner] = {}
+    for index, message in enumerate(read_messages):
+        if not message.synthetic:
+            read |= dict.fromkeys((chunk.key for chunk in message.chunks), Owner(index))
     for group in dropped:
-        for chunk in group.chunks:
-            read[chunk.key] = Owner(None, group.why, group.intentional)
+        read |= dict.fromkeys((chunk.key for chunk in group.chunks), Owner(None, group.why, group.intentional))
     lost = {chunk.key: group.why for group in prompt.lost for chunk in group.chunks}
     sent: dict[str, Owner] = {}
     first_wire: dict[int, int] = {}
@@ -69,8 +71,7 @@ def columns(
     for index, wire in enumerate(prompt.messages):
         if wire.source is not None:
             first_wire.setdefault(id(wire.source), index)
-        for part in wire.parts:
-            sent[part.chunk.key] = Owner(index)
+        sent |= dict.fromkeys((part.chunk.key for part in wire.parts), Owner(index))
     for message in read_messages:
         for chunk in message.chunks:
             if chunk.key not in sent:

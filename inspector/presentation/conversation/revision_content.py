@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
-from inspector.conversation.model import Chunk, Conversation
+from inspector.conversation.model import Chunk, Conversation, Span, kept_raw
 from inspector.planning.preview import digest
 from inspector.presentation.conversation.row_words import arguments
 from inspector.presentation.visible import folded, visible
@@ -153,12 +153,12 @@ def _chunks(stored: Stored) -> Iterator[tuple[ChunkPlace, str]]:
         number = numbers.get(chunk.key, -1)
         if number < 0:
             number = numbers.get(chunk.key.rpartition("#")[0], alone)
-        start = search[number].start(chunk.raw) if number >= 0 else -1
+        start, size = search[number].place(kept_raw(chunk)) if number >= 0 else (-1, 0)
         columns = (
             *(position, _column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx)),
             *(roles[chunk.role], chunk.kind.value, visible(chunk.key), _column(chunk.at), _sum(chunk, words)),
         )
-        yield ChunkPlace(columns, number if start >= 0 else -1, max(start, 0), len(chunk.raw) if start >= 0 else 0), words
+        yield ChunkPlace(columns, number if start >= 0 else -1, max(start, 0), size if start >= 0 else 0), words
 
 
 class _Search:
@@ -166,18 +166,27 @@ class _Search:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._raw = b""
+        self._kept: bytes | Span = b""
         self._start = self._stop = self._missed = 0
 
-    def start(self, raw: bytes) -> int:
-        """Where in the record `raw` is; -1 for no such place. Blocks of one line have the same bytes, and not only equal ones."""
-        if raw is self._raw or not raw or self._missed >= _SEARCHES:
-            return self._start if raw and raw is self._raw else -1
+    def place(self, kept: bytes | Span) -> tuple[int, int]:
+        """Where in the record the bytes are, and their number; -1 for no such place. Blocks of one line have the same bytes, and not only equal ones."""
+        if isinstance(kept, Span):
+            if kept.data is self._data and kept.stop > kept.start:
+                return kept.start, kept.stop - kept.start
+            raw = kept.data[kept.start : kept.stop]
+        else:
+            raw = kept
+        return self._start_of(raw, kept), len(raw)
+
+    def _start_of(self, raw: bytes, kept: bytes | Span) -> int:
+        if kept is self._kept or not raw or self._missed >= _SEARCHES:
+            return self._start if raw and kept is self._kept else -1
         start = self._data.find(raw, self._stop)
         if start < 0:
             self._missed += 1
             return self._data.find(raw, 0, self._stop)
-        self._raw, self._start, self._stop = raw, start, start + len(raw)
+        self._kept, self._start, self._stop = kept, start, start + len(raw)
         return start
 
 

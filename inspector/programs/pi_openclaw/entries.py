@@ -6,15 +6,18 @@ Version 1 has no ids: pi chains its lines in order under random ids; here the id
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from sys import intern
 from typing import Any
 
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Chunk, Kind, Span
 from inspector.programs.pi_openclaw.blocks import message_blocks, plain_text
 from inspector.programs.pi_openclaw.lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, Place, RecordPart, SessionLine, keeps_ids, scan
 from inspector.text.at_hand import AtHand
 
 _NEVER_ABOUT = ("content", "output", "command", "summary")
 _WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
+_REPEATED = frozenset(("type", "role", "api", "provider", "model", "stopReason", "toolName"))
+"""Members with the same few words in most entries."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _YEAR_3000 = 32_503_680_000_000
 
@@ -81,8 +84,9 @@ def _read_on(data: bytes, progress: _Progress, place: Place) -> ParsedSession:
         session.crlf += line.raw.endswith(b"\r")
         for state in line.states:
             session.states.setdefault(state, []).append(line.index)
+        raw: Any = Span(data, line.offset, line.offset + len(line.raw))
         for part in line.parts:
-            session.chunks += _chunks(line, part, progress)
+            session.chunks += _chunks(line, part, progress, raw)
     _READ.put(data, (progress, place))
     # Who asks may set another list in its place: what is at hand stays as it was read.
     return replace(session)
@@ -102,7 +106,7 @@ def moment(value: Any) -> int | None:
     return since // timedelta(milliseconds=1) if since >= timedelta(0) else None
 
 
-def _chunks(line: SessionLine, part: RecordPart, progress: _Progress) -> list[Chunk]:
+def _chunks(line: SessionLine, part: RecordPart, progress: _Progress, raw: bytes) -> list[Chunk]:
     session, value = progress.session, part.value
     place = f"line:{line.index}" + (f"/{part.number}" if part.number else "")
     first = len(session.chunks) + 1
@@ -110,7 +114,7 @@ def _chunks(line: SessionLine, part: RecordPart, progress: _Progress) -> list[Ch
         if not part.number and part.damage == "not-object":
             progress.places.append(None)
             progress.foreign = progress.foreign or not progress.begun
-        return [_unreadable(place, first, line, part)]
+        return [_unreadable(place, first, line, part, raw)]
     begins, progress.begun = not progress.begun, True
     if begins:
         is_header = value.get("type") == HEADER
@@ -121,7 +125,7 @@ def _chunks(line: SessionLine, part: RecordPart, progress: _Progress) -> list[Ch
             return []
     if value.get("type") == HEADER:
         progress.places.append(None)
-        return [Chunk(f"{place}.0", first, "", Kind.CONTROL, {"type": "control", "header": value}, line.index, None, line.raw)]
+        return [Chunk(f"{place}.0", first, "", Kind.CONTROL, {"type": "control", "header": value}, line.index, None, raw)]
     entry = _entry(value, place, part, progress)
     if part.number:
         entry["fused"] = part.number
@@ -130,19 +134,19 @@ def _chunks(line: SessionLine, part: RecordPart, progress: _Progress) -> list[Ch
     if NOT_UTF8 in line.states:
         entry["notUtf8"] = True
     session.entries.append(entry)
-    return _of_entry(entry, value, _key(entry, place, part, progress), first, line)
+    return _of_entry(entry, value, _key(entry, place, part, progress), first, line, raw)
 
 
-def _unreadable(place: str, seq: int, line: SessionLine, part: RecordPart) -> Chunk:
+def _unreadable(place: str, seq: int, line: SessionLine, part: RecordPart, raw: bytes) -> Chunk:
     torn = "" if line.ended else "; the file ends in it, without a line end"
     reason = f"{part.reason}, in the line at byte {line.offset:,}{torn}"
-    return Chunk(f"{place}.0", seq, "", Kind.UNREADABLE, {}, line.index, None, line.raw, part.damage, reason)
+    return Chunk(f"{place}.0", seq, "", Kind.UNREADABLE, {}, line.index, None, raw, part.damage, reason)
 
 
 def _entry(value: Mapping[str, Any], place: str, part: RecordPart, progress: _Progress) -> dict[str, Any]:
     message = value.get("message")
     is_message = value.get("type") == "message" and isinstance(message, dict)
-    entry: dict[str, Any] = {name: item for name, item in value.items() if not (is_message and name == "message")}
+    entry: dict[str, Any] = {intern(name): _shared(name, item) for name, item in value.items() if not (is_message and name == "message")}
     if progress.chained:
         # Pi overwrites whatever ids a file of version 1 has.
         entry |= {f"stored{name[0].upper()}{name[1:]}": value[name] for name in ("id", "parentId") if name in value}
@@ -160,10 +164,17 @@ def _entry(value: Mapping[str, Any], place: str, part: RecordPart, progress: _Pr
             elif name in entry:
                 more[name] = item
             elif name not in _NEVER_ABOUT:
-                entry[name] = item
+                entry[intern(name)] = _shared(name, item)
         if more:
             entry["more"] = more
     return entry
+
+
+def _shared(name: str, value: Any, levels: int = 3) -> Any:
+    """The same value with names and words that all entries share: JSON makes them for each line, which is a third of what an entry takes."""
+    if type(value) is dict and levels:
+        return {intern(inner): _shared(inner, item, levels - 1) for inner, item in value.items()}
+    return intern(value) if name in _REPEATED and type(value) is str else value
 
 
 def _id(entry: Mapping[str, Any]) -> str:
@@ -181,7 +192,7 @@ def _key(entry: Mapping[str, Any], place: str, part: RecordPart, progress: _Prog
     return key
 
 
-def _of_entry(entry: Mapping[str, Any], value: Mapping[str, Any], key: str, first: int, line: SessionLine) -> list[Chunk]:
+def _of_entry(entry: Mapping[str, Any], value: Mapping[str, Any], key: str, first: int, line: SessionLine, raw: bytes) -> list[Chunk]:
     parent = entry.get("parentId")
     at = moment(entry.get("messageTimestamp"))
     at = moment(entry.get("timestamp")) if at is None else at
@@ -190,7 +201,7 @@ def _of_entry(entry: Mapping[str, Any], value: Mapping[str, Any], key: str, firs
         place: int, role: str, kind: Kind, payload: Mapping[str, Any], damage: str = "", reason: str = "", index: int | None = None
     ) -> Chunk:
         return Chunk(
-            *(f"{key}.{place}", first + place, role, kind, {**payload, "entry": entry}, line.index, index, line.raw),
+            *(f"{key}.{place}", first + place, role, kind, {**payload, "entry": entry}, line.index, index, raw),
             *(damage, reason, at, parent if isinstance(parent, str) else None),
         )
 

@@ -1,17 +1,19 @@
 """pi's session files as they are read: entries as chunks, every spelling of a block, versions, trees, facts; nothing is lost and nothing hangs."""
 
 import json
+import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Chunk, Kind, Span, kept_raw
 from inspector.conversation.tree import entries
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.formats import Shape
-from inspector.programs.pi_openclaw.entries import moment
+from inspector.programs.pi_openclaw.entries import moment, read_session
 from inspector.programs.pi_openclaw.pi import PI
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
@@ -473,3 +475,20 @@ def test_a_cycle_of_50_000_entries_ends() -> None:
     rows = [u(f"e{number}", f"e{(number - 1) % 50_000}", "x") for number in range(50_000)]
     found = pi(lines(header(), *rows))
     assert (found.fact("pathEnds"), found.fact("entriesInCycles")) == ("cycle", "50000")
+
+
+def test_chunks_of_a_file_share_its_bytes_and_the_names_of_its_members() -> None:
+    data = b"".join(
+        b'{"type":"message","id":"%08x","parentId":null,"timestamp":"2026-01-05T00:00:00.000Z","message":{"role":"assistant","usage":{"input":1},'
+        b'"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}\n' % number
+        for number in range(2)
+    )
+    chunks = read_session(data).chunks
+    assert [chunk.raw for chunk in chunks] == [line for line in data.splitlines() for _ in range(2)]
+    kept = [kept_raw(chunk) for chunk in chunks]
+    assert all(isinstance(span, Span) and span.data is data for span in kept) and kept[0] is kept[1]
+    assert pickle.loads(pickle.dumps(chunks)) == chunks and replace(chunks[0], raw=b"x").raw == b"x"
+    first, second = chunks[0].payload["entry"], chunks[2].payload["entry"]
+    for name in ("id", "usage"):
+        assert next(key for key in first if key == name) is next(key for key in second if key == name)
+    assert next(iter(first["usage"])) is next(iter(second["usage"]))
