@@ -38,11 +38,11 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 @contextmanager
 def serving(environ: dict[str, str], *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
-    """The running process and what it printed, within SECONDS."""
+    """The running process and what it printed. It is killed after five times SECONDS, so that a test that waits for it ends, on a busy machine too."""
     process = subprocess.Popen(
         manage("serve", "--json", *arguments), env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    limit = threading.Timer(SECONDS, process.kill)
+    limit = threading.Timer(5 * SECONDS, process.kill)
     limit.start()
     try:
         assert process.stdout and process.stderr
