@@ -6,9 +6,10 @@ import pytest
 from django.test import Client
 
 from inspector.models import Conversation, StoredAnalysis
-from inspector.presentation.conversation.whole import LARGE
 from tests.commands.running import run
-from tests.views.test_large_conversation import damaged
+from tests.views.test_large_conversation import LARGE, damaged, limit
+
+__all__ = ["limit"]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

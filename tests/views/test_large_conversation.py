@@ -8,27 +8,37 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from inspector.actions import renewing
 from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, StoredAnalysis, loading
+from inspector.presentation.conversation import examined
 from inspector.presentation.conversation.placed import BLOCK
-from inspector.presentation.conversation.whole import LARGE
+from inspector.views import content
 from tests.actions.building import A, Store, T, U, again, chunk_key, imported, put, row, tc, tr
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
+LARGE = 400
+"""In place of the real limit, so that these tests are quick."""
 PAGES = (
-    "", "?at=1100", "?at=999999", "?from=2300", "?kind=tool-call", "?kind=tool-call&from=100", "?role=user&at=1500", "?only=findings",
-    "?only=findings&at=2000&kind=tool-result", "?q=question 12", "?q=question 12&role=user", "?q=nowhere", "?q=toolcallid", "?q=question&kind=text&from=300", "?q=question&at=1200", "?finding=TOOL101", "?rev=1&at=50",
+    "", "?at=650", "?at=999999", "?from=800", "?kind=tool-call", "?kind=tool-call&from=100", "?role=user&at=700", "?only=findings",
+    "?only=findings&at=600&kind=tool-result", "?q=question 12", "?q=question 12&role=user", "?q=nowhere", "?q=toolcallid", "?q=question&kind=text&from=30", "?q=question&at=620", "?finding=TOOL101", "?rev=1&at=50",
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (examined, content, renewing):
+        monkeypatch.setattr(module, "LARGE", LARGE)
+
+
 def damaged(path: Path, chunks: int) -> Conversation:
-    """Turns of five chunks; every hundredth turn lacks the result of its call, every seventieth has one of another call."""
+    """Turns of five chunks; every thirtieth turn lacks the result of its call, every twentieth has one of another call."""
     store = Store()
     for turn in range(chunks // 5):
         store.append(U(f"question {turn}"))
         store.append(A("let me see", tc(f"id{turn}")))
-        if turn % 100 != 99:
-            store.append(T(tr(f"id{turn}") if turn % 70 != 69 else tr(f"other{turn}")))
+        if turn % 30 != 29:
+            store.append(T(tr(f"id{turn}") if turn % 20 != 19 else tr(f"other{turn}")))
         store.append(A(f"answer {turn}"))
     return imported(path, store)
 
@@ -69,7 +79,7 @@ def test_a_page_reads_a_window_however_long_the_conversation_is(client: Client, 
         conversation = damaged(tmp_path / f"{length}.db", length + 500)
         loading.forget()
         with CaptureQueriesContext(connection) as queries:
-            page(client, conversation, "?at=1500")
+            page(client, conversation, "?at=500")
         read = [query["sql"] for query in queries if "inspector_record" in query["sql"] or "inspector_payload" in query["sql"]]
         assert not read
         counts.append(len(queries))
