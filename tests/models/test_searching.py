@@ -232,6 +232,7 @@ print(SearchText.objects.filter(is_indexed=True).count(), SearchText.objects.fil
 """
 
 
+@pytest.mark.slow
 def test_what_an_import_left_out_is_indexed_while_pages_are_answered(tmp_path: Path) -> None:
     """In a process and a database of its own, for a thread has a connection of its own."""
     path, database = tmp_path / "a.db", tmp_path / "own.sqlite3"

@@ -115,12 +115,14 @@ def size_of_preview(client: Client, path: Path, count: int, mode: str) -> int:
     return len(preview(client, imported(path, store), mode=mode))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["fork", "in-place"])
 def test_the_page_does_not_grow_with_the_conversation(client: Client, tmp_path: Path, mode: str) -> None:
     smaller, larger = (size_of_preview(client, tmp_path / f"{count}.db", count, mode) for count in (400, 1600))
     assert larger < 1.02 * smaller
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_page_is_what_it_shows(client: Client, tmp_path: Path) -> None:
     sizes = []
     for count in (400, 1600):
