@@ -239,7 +239,8 @@ def load_everything() -> None:
     import manage  # noqa: F401
 
     for module in pkgutil.walk_packages(inspector.__path__, "inspector."):
-        if ".migrations." not in module.name and not module.name.endswith("wsgi"):
+        # The engine of the queue is there with PostgreSQL only.
+        if ".migrations." not in module.name and not module.name.endswith(("wsgi", ".management.jobs")):
             importlib.import_module(module.name)
     get_resolver().url_patterns  # noqa: B018
     for path in sorted((settings.BASE_DIR / "templates").rglob("*.html")):
