@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connection
 
 from inspector.models import Conversation, analyses
 from inspector.views import content
@@ -83,7 +83,8 @@ def reads_whole(environ: Environ) -> bool:
     path = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}[kind]
     try:
         # This request may be answered elsewhere, and then nothing else looks after the connection of this thread.
-        close_old_connections()
+        if not connection.in_atomic_block:
+            close_old_connections()
         row = Conversation.objects.filter(**{path: oid}, chunk_count__gte=LARGE).select_related("source").first()
         return row is not None and not (kind == "conversations" and _OF_WINDOWS.fullmatch(rest) and _is_kept(row, rest, environ))
     except DatabaseError:
@@ -114,7 +115,7 @@ def _keep(environ: Environ) -> None:
         content.keep(row, choice_of(_request(environ), row))
 
 
-def _answer(environ: Environ, body: bytes, connection: Connection) -> None:
+def _answer(environ: Environ, body: bytes, pipe: Connection) -> None:
     """In the process of its own."""
     from inspector.wsgi import application
 
@@ -126,8 +127,8 @@ def _answer(environ: Environ, body: bytes, connection: Connection) -> None:
 
     def start_response(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
         statuses.append(status)
-        connection.send((status, headers))
-        return connection.send_bytes
+        pipe.send((status, headers))
+        return pipe.send_bytes
 
     # Who asked may have gone away.
     with suppress(BrokenPipeError, ConnectionResetError):
@@ -135,11 +136,11 @@ def _answer(environ: Environ, body: bytes, connection: Connection) -> None:
         try:
             for data in answer:
                 for start in range(0, len(data), PIECE):
-                    connection.send_bytes(data[start : start + PIECE])
+                    pipe.send_bytes(data[start : start + PIECE])
         finally:
             if hasattr(answer, "close"):
                 answer.close()
-    connection.close()
+    pipe.close()
     if statuses and statuses[-1].startswith("200"):
         # Another import, or another process of this kind, may have been faster.
         with suppress(DatabaseError, Conversation.DoesNotExist):

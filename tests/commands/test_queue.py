@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.running import incident, run, run_in_process
+from tests.commands.running import incident, run_in_process
 
 NEEDS = "The queue needs PostgreSQL as Inspector's own database"
 
@@ -15,9 +15,8 @@ def test_a_command_is_not_queued(tmp_path: Path, command: tuple[str, str]) -> No
     assert answer.status == 2 and answer.err.startswith(NEEDS) and answer.err.count("\n") == 1
 
 
-@pytest.mark.django_db
-def test_renew_is_not_queued() -> None:
-    assert run("renew", "--queue").err.startswith(NEEDS)
+def test_renew_is_not_queued(tmp_path: Path) -> None:
+    assert run_in_process(tmp_path / "own.sqlite3", "renew", "--queue").err.startswith(NEEDS)
 
 
 @pytest.mark.parametrize("command", ["worker", "jobs"])

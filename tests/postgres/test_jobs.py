@@ -71,7 +71,7 @@ def start_worker() -> Iterator[Start]:
         worker.wait()
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 180) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"not within {seconds} s; jobs: {jobs()}"
