@@ -13,8 +13,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
+from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
 
@@ -38,7 +41,7 @@ _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
 
 
 class LargePages:
-    """A WSGI application around `application`. It is to be made before the process has threads."""
+    """A WSGI application around `application`."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -54,30 +57,51 @@ class LargePages:
     def _elsewhere(self, environ: Environ, start_response: StartResponse) -> Iterator[bytes]:
         plain = {name: value for name, value in environ.items() if isinstance(value, str | bool | int)}
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        with self._places:
-            ours, theirs = self._context.Pipe()
-            process = self._context.Process(target=_answer, args=(plain, body, theirs), daemon=True)
-            process.start()
-            theirs.close()
-            try:
-                status, headers = ours.recv()
-            except (EOFError, OSError):
-                start_response("503 Service Unavailable", [("Content-Type", "text/plain; charset=utf-8")])
-                yield LOST
-                return
-            finally:
-                # Whoever made the page also ends; what is left of it is a few pieces in the pipe.
-                threading.Thread(target=process.join, daemon=True).start()
+        # Whoever reads slowly keeps no process waiting: the whole answer is in a file by then.
+        with SpooledTemporaryFile(PIECE) as spooled:
+            status, headers = self._made(plain, body, spooled)
             start_response(status, headers)
-            with suppress(EOFError), ours:
-                while True:
-                    yield ours.recv_bytes()
+            spooled.seek(0)
+            while data := spooled.read(PIECE):
+                yield data
+
+    def _made(self, environ: Environ, body: bytes, out: SpooledTemporaryFile[bytes]) -> tuple[str, list[tuple[str, str]]]:
+        """Status and headers; the body is in `out`."""
+        with suppress(EOFError, OSError), self._started(environ, body) as ours:
+            status, headers = ours.recv()
+            # An empty piece ends the answer: without it the process was lost in the middle.
+            while data := ours.recv_bytes():
+                out.write(data)
+            return status, headers
+        out.seek(0)
+        out.truncate()
+        out.write(LOST)
+        return "503 Service Unavailable", [("Content-Type", "text/plain; charset=utf-8")]
+
+    def _started(self, environ: Environ, body: bytes) -> Connection:
+        """What the process says. Its place is free when it ended, which is after it kept what it computed."""
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_answer, args=(environ, body, theirs), daemon=True)
+        self._places.acquire()
+        try:
+            process.start()
+        except BaseException:
+            self._places.release()
+            raise
+        theirs.close()
+        threading.Thread(target=self._release, args=(process,), daemon=True).start()
+        return ours
+
+    def _release(self, process: BaseProcess) -> None:
+        process.join()
+        self._places.release()
 
 
 def reads_whole(environ: Environ) -> bool:
     """Whether an address is about a large conversation, and more of it than a window."""
     about = _ABOUT.fullmatch(environ.get("PATH_INFO", ""))
-    if about is None:
+    # A form that is too long is refused, and before that nothing of it is read.
+    if about is None or int(environ.get("CONTENT_LENGTH") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         return False
     kind, oid, rest = about.groups()
     path = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}[kind]
@@ -140,6 +164,7 @@ def _answer(environ: Environ, body: bytes, pipe: Connection) -> None:
         finally:
             if hasattr(answer, "close"):
                 answer.close()
+        pipe.send_bytes(b"")
     pipe.close()
     if statuses and statuses[-1].startswith("200"):
         # Another import, or another process of this kind, may have been faster.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 import inspector
-from inspector.actions.examining import write_examined
+from inspector.actions.examining import judges_of, write_examined
 from inspector.actions.revisions import write_revisions
 from inspector.models import Conversation, Revision, Source, TraceRecord, counting, loading
 from inspector.models.identity import indexed
@@ -170,7 +170,7 @@ class StoreImport:
 
     @property
     def _judges(self) -> Judges:
-        return Judges(self.source.reader, self.source.projection, self.source.profile)
+        return judges_of(self.source)
 
     def _known(self, oid: str) -> Known | None:
         row = self._rows.get(oid)

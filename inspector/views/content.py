@@ -11,9 +11,9 @@ from inspector.models import Conversation, analyses, loading
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.models.transactions import one_writer
 from inspector.presentation.conversation.columns import merged_seqs
-from inspector.presentation.conversation.overview import Overview, RecordedStep
+from inspector.presentation.conversation.overview import Overview, RecordedStep, overview
 from inspector.presentation.conversation.profile_verdicts import Profiles, profile_verdicts, profiles_of
-from inspector.presentation.conversation.whole import LARGE, Headline, blocks_of, headline_of, packed_whole
+from inspector.presentation.conversation.whole import LARGE, Headline, blocks_of, packed_whole
 from inspector.presentation.conversation.windows import Blocks, InMemory
 from inspector.presentation.packed import Unreadable
 from inspector.projections.observed import NO_PROMPT
@@ -130,7 +130,7 @@ def computed(row: Conversation, choice: Choice) -> Content:
 
 def _headline(row: Conversation, choice: Choice, analysis: Analysis) -> Headline:
     findings = [finding for _, finding in analysis.findings]
-    about = headline_of(
+    about = overview(
         analysis.case, findings, analysis.prompt, analysis.judgement, analysis.verdict, analysis.columns, analysis.observed,
         analysis.branches, analysis.own_leaves, choice.leaf,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.columns import Columns, reads_otherwise
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.minimap import Minimap, minimap
-from inspector.presentation.conversation.panels import Ending, JobLine, LedgerLane
+from inspector.presentation.conversation.panels import Ending, JobLine
 from inspector.presentation.conversation.placed import Inserted, LedgerCell, inserted
 from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
 from inspector.presentation.tree.model import Branches
@@ -113,12 +113,12 @@ def overview(
     observed: ObservedStep | None = None,
     branches: Branches | None = None,
     own_leaves: tuple[OwnLeaf, ...] = (),
-    ledger: LedgerLane | None = None,
     leaf: str = "",
 ) -> Overview:
     """`findings` are all of the case; `all_columns` has those that are marked; `leaf` is the one that an address asks for."""
     chunks = case.conversation.chunks
     step = case.trace.step(observed.step_id) if case.trace and observed else None
+    ledger = case.program.panels.ledger_lane(case)
     return Overview(
         native_id=case.conversation.native_id,
         format=case.conversation.format,

@@ -12,12 +12,11 @@ from inspector.presentation.conversation.windows import BlockSummary, summary
 from inspector.presentation.packed import packed
 from inspector.presentation.tree.branches import branches_of
 from inspector.presentation.tree.model import Branches
-from inspector.presentation.tree.own_leaves import OwnLeaf, own_leaves
+from inspector.presentation.tree.own_leaves import own_leaves
 from inspector.presentation.tree.view import tree_places
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Stored
 from inspector.projections.base import Prompt
-from inspector.projections.observed import ObservedStep
 from inspector.rules.base import Case, Finding
 
 LARGE = 2_000
@@ -46,22 +45,6 @@ class Whole:
     is_timed: bool
 
 
-def headline_of(
-    case: Case,
-    findings: Sequence[Finding],
-    prompt: Prompt,
-    judgement: Judgement,
-    verdict: str,
-    all_columns: Columns,
-    observed: ObservedStep | None,
-    branches: Branches | None,
-    own: tuple[OwnLeaf, ...],
-    leaf: str = "",
-) -> Overview:
-    lane = case.program.panels.ledger_lane(case)
-    return overview(case, findings, prompt, judgement, verdict, all_columns, observed, branches, own, lane, leaf)
-
-
 def blocks_of(case: Case, all_columns: Columns, branches: Branches | None) -> Iterable[Block]:
     lane, cells = case.program.panels.ledger_lane(case), case.program.panels.ledger_cells
     places = tree_places(case.tree, branches) if case.tree is not None and branches is not None else None
@@ -76,7 +59,7 @@ def whole(
     branches = branches_of(case)
     own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
     recommended = without_waiting(case, findings, judgement, projection).candidate.strategies
-    about = headline_of(case, findings, prompt, judgement, verdict, all_columns, None, branches, own)
+    about = overview(case, findings, prompt, judgement, verdict, all_columns, None, branches, own)
     headline = Headline(about, tuple(strategy.name for strategy in recommended))
     return packed_whole(headline, case, findings, all_columns, branches, stored)
 
