@@ -1,5 +1,6 @@
 """renew: what an older version judged of large conversations is judged again."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,18 @@ def test_what_an_older_version_judged_is_said_and_judged_again(client: Client, t
     assert "judged again in the background" not in client.get(page).content.decode()
     assert list(conversation.findings.values_list("oid", "is_open")) == findings
     assert Conversation.objects.get(pk=conversation.pk).revision == 1
+
+
+def test_a_large_file_with_a_short_path_is_judged_once(tmp_path: Path) -> None:
+    lines = [{"type": "session", "version": 3, "id": "wide", "timestamp": "2026-07-01T10:00:00.000Z", "cwd": "/w"}]
+    for number in range(LARGE + 10):
+        message = {"role": "user", "content": [{"type": "text", "text": f"words {number}"}], "timestamp": 1782900000000}
+        parent = "00000000" if number else None
+        entry = {"type": "message", "id": f"{number:08x}", "parentId": parent, "timestamp": "2026-07-01T10:00:00.000Z", "message": message}
+        lines.append(entry)
+    (tmp_path / "wide.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run("import_source", str(tmp_path / "wide.jsonl")).status == 0
+    assert run("renew").out == "Nothing to do: every large conversation was judged by this version.\n"
 
 
 def test_what_another_version_packed_otherwise_is_computed(client: Client, tmp_path: Path) -> None:
