@@ -11,8 +11,9 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Kind, Span
 from inspector.programs.pi_openclaw.blocks import message_blocks, plain_text
-from inspector.programs.pi_openclaw.lines import BOM, FUSED, HEADER, NO_ID, NOT_UTF8, Place, RecordPart, SessionLine, keeps_ids, scan
+from inspector.programs.pi_openclaw.lines import HEADER, NO_ID, Place, keeps_ids, scan
 from inspector.text.at_hand import AtHand
+from inspector.text.json_lines import BOM, NOT_UTF8, RecordPart, SessionLine
 
 _NEVER_ABOUT = ("content", "output", "command", "summary")
 _WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
@@ -230,4 +231,4 @@ def _words(entry: Mapping[str, Any]) -> dict[str, str]:
     return {"text": words} if isinstance(words, str) and words else {}
 
 
-__all__ = ["FUSED", "ParsedSession", "moment", "read_session"]
+__all__ = ["ParsedSession", "moment", "read_session"]

@@ -10,8 +10,8 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
 from inspector.programs.pi_openclaw.entries import ParsedSession, read_session
-from inspector.programs.pi_openclaw.lines import BOM
 from inspector.text import jsontext
+from inspector.text.json_lines import BOM
 from inspector.text.jsontext import Unreadable
 
 MOVED = "moved:"

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from inspector.programs.pi_openclaw.lines import BOM, SessionLine, scan
+from inspector.programs.pi_openclaw.lines import scan
+from inspector.text.json_lines import BOM, SessionLine
 from tests.programs.pi_openclaw.session_files import a, call, entry, header, line, lines, r, text, u
 
 H = line(header())
