@@ -301,6 +301,7 @@ COMMANDS = (
     "demo",
     "serve",
     "import_source",
+    "check",
     "scan",
     "show",
     "repair",

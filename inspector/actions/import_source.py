@@ -20,7 +20,7 @@ from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
 from inspector.actions.problems import Refused
 from inspector.actions.revisions import BATCH
-from inspector.actions.seal_bundle import known_judges
+from inspector.checking import known_judges
 from inspector.models import Conversation, Payload, Source, TraceRecord, counting, loading
 from inspector.models.identity import LONGEST, indexed
 from inspector.models.transactions import many_rows, one_writer

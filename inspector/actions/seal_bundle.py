@@ -16,11 +16,8 @@ from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.masked_json import masked_bytes
 from inspector.presentation.repair import plan
-from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
 from inspector.programs.formats import Stored
-from inspector.projections.catalogue import UnknownProjection, projection
-from inspector.readers.catalogue import UnknownReader, reader_of
 from inspector.rules.base import Case, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import bundles
@@ -88,23 +85,6 @@ def seal_case(
 
 def origin_of(path: str, format_name: str, read_at: int, reader_name: str, projection_name: str, profile_name: str) -> bundle.BundleOrigin:
     return bundle.BundleOrigin(path, format_name, read_at, reader_name, projection_name, profile_name, f"inspector {inspector.__version__}")
-
-
-def known_judges(origin: bundle.BundleOrigin) -> tuple[str, str, str]:
-    """Reader, projection and profile of a bundle; the format's own where this Inspector does not know one."""
-    format_ = bundle.inner(origin.format)
-    judges = []
-    for name, default, named, problem in (
-        (origin.reader, format_.default_reader, lambda name: reader_of(name, format_.name), UnknownReader),
-        (origin.projection, format_.default_projection, projection, UnknownProjection),
-        (origin.profile, format_.default_profile, profile, UnknownProfile),
-    ):
-        try:
-            named(name)
-            judges.append(name)
-        except problem:
-            judges.append(default)
-    return judges[0], judges[1], judges[2]
 
 
 def _findings(oid: str, case: Case, origin: bundle.BundleOrigin) -> dict[str, Any]:

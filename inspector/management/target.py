@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from inspector import bundle, models
 from inspector.actions.own_database import refuse_own_database
-from inspector.actions.seal_bundle import known_judges
+from inspector.checking import around, judges_of
 from inspector.conversation.model import Conversation
 from inspector.management.observed import PIPE, read_observed, read_traces, trace_of
 from inspector.management.piped import read_body
@@ -203,25 +203,22 @@ def _passing_store(name: str, format_name: str | None, traces: Sequence[Traces],
 
 def _chosen_one_by_one(store: OpenStore, traces: Sequence[Traces], opened: ExitStack) -> Iterator[Chosen]:
     format_, real = store.format, visible(places.real(store.path))
-    by_native_id = {listed.native_id: listed for listed in store.listed}
-    bleeding = format_.bleeding_among(list(by_native_id))
-    native_ids = frozenset(by_native_id)
+    native_ids = frozenset(listed.native_id for listed in store.listed)
     now = int(timezone.now().timestamp() * 1000)
     with opened:
-        for listed in store.listed:
-            stored = store.read(listed)
-            compacted = by_native_id.get(stored.conversation.fact("compactedFrom") or "")
+        for one in around(store):
+            native_id = one.stored.conversation.native_id
             yield Chosen(
-                oid=short_id(real, format_.name, listed.native_id),
-                stored=stored,
+                oid=short_id(real, format_.name, native_id),
+                stored=one.stored,
                 format=format_,
-                trace=trace_of(traces, listed.native_id),
+                trace=trace_of(traces, native_id),
                 taken_at=now,
-                reader=format_.default_reader,
-                projection=(judges := own_judges(stored.conversation, format_.default_projection, format_.default_profile))[0],
-                profile=judges[1],
-                archive=store.read(compacted).conversation if compacted else None,
-                bleeding=bleeding(listed.native_id),
+                reader=one.reader,
+                projection=one.projection,
+                profile=one.profile,
+                archive=one.archive,
+                bleeding=one.bleeding,
                 native_ids=native_ids,
             )
 
@@ -283,7 +280,7 @@ def _chosen(path: str, real: str, store: Store, picked: str | None, traces: Sequ
     by_native_id = {stored.conversation.native_id: stored.conversation for stored in store.conversations}
     now = store.origin.read_at if store.origin else int(timezone.now().timestamp() * 1000)
     traces = [*traces, *([store.traces] if store.traces else [])]
-    deployed = _deployed(store)
+    deployed = judges_of(format_, store.origin)
     native_ids = frozenset(by_native_id)
     chosen = tuple(
         Chosen(
@@ -302,12 +299,6 @@ def _chosen(path: str, real: str, store: Store, picked: str | None, traces: Sequ
         for oid, stored in (stored_by_oid if picked is None else _picked(stored_by_oid, picked, place(path))).items()
     )
     return Target(path, format_.name, chosen, tuple((problem.where, problem.reason) for problem in store.problems))
-
-
-def _deployed(store: Store) -> tuple[str, str, str]:
-    """Reader, projection and profile: those that a bundle was judged by, or the format's own."""
-    format_, origin = store.format, store.origin
-    return known_judges(origin) if origin else (format_.default_reader, format_.default_projection, format_.default_profile)
 
 
 def _picked(stored_by_oid: Mapping[str, Stored], picked: str, path: Place) -> dict[str, Stored]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.conversation.model import Chunk, Conversation, Execution, Message
 from inspector.conversation.numbering import in_order
-from inspector.programs.formats import Format
+from inspector.programs.formats import Format, Record
 from inspector.projections.base import Projection
 from inspector.readers.base import Reader
 
@@ -223,6 +223,8 @@ class Program:
     """Formats in which each item of an answer is a message of its own."""
     places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Format -> what a place in a session is called, and what is added to the number of the model; a line counted from 1 elsewhere."""
+    start_of: Callable[[Conversation, Record, Chunk], int | None] = lambda conversation, record, chunk: None
+    """The byte of its file at which a chunk, or the message of it, starts, of one whose own bytes are in several places; None where nobody knows."""
     neighbor_files: frozenset[str] = frozenset()
     """Formats whose sessions have a lock and an index in their folder."""
     converters: tuple[str, tuple[str, ...]] = ("", ())

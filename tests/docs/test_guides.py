@@ -56,6 +56,12 @@ def test_the_profile_rejects_what_the_guide_says() -> None:
     assert rejected(profile, [ask, answer, ask]) == []
 
 
+def test_the_history_is_rejected_before_it_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    checked = names_in(blocks("check-before-sending")["check_history.py"])["checked"]
+    assert (checked.accepted, [violation.id for violation in checked.violations]) == (False, ["AN-1"])
+    assert "TOOL102" in capsys.readouterr().out
+
+
 @pytest.fixture(scope="module")
 def jotter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the guide's package, with the metadata that an installation of it writes."""

@@ -134,4 +134,12 @@ def _tool_name(tool: Any) -> str:
     return inner["name"] if isinstance(inner, dict) and isinstance(inner.get("name"), str) else ""
 
 
+def start_of(conversation: Conversation, record: Record, chunk: Chunk) -> int | None:
+    """The byte at which the message of the chunk starts; None of a system prompt, which is no message."""
+    layout = laid_out(record.value.data, next(format_.shape for format_ in REQUEST_BODIES if format_.name == conversation.format))
+    if chunk.msg_idx is None or not 0 <= chunk.msg_idx < len(layout.spans):
+        return None
+    return len(jsontext.encode(layout.mark + layout.text[: layout.spans[chunk.msg_idx][0]]))
+
+
 REQUEST_BODIES = tuple(RequestBody(name, wire) for name, wire in WIRES.items())

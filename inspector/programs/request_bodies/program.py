@@ -4,7 +4,7 @@ from inspector.conversation import queries
 from inspector.conversation.model import Kind, Message
 from inspector.programs.base import Program, Trait
 from inspector.programs.request_bodies import readers as as_sent
-from inspector.programs.request_bodies.format import REQUEST_BODIES
+from inspector.programs.request_bodies.format import REQUEST_BODIES, start_of
 from inspector.wires.names import WIRES
 
 _ANY = frozenset({Trait.EMPTY_MESSAGES, Trait.REPEATED_RUNS, Trait.SIGNATURES, Trait.PLACEHOLDERS})
@@ -38,5 +38,6 @@ PROGRAM = Program(
     # Anthropic and Gemini accepted a call in each of two messages and both results after them; clients of Bedrock merge such messages.
     continues_turn={"anthropic-request": _more_calls, "bedrock-request": _more_calls, "gemini-request": _any_calls},
     wires=WIRES,
+    start_of=start_of,
     single_items=frozenset({_ITEMS}),
 )
