@@ -21,8 +21,10 @@ from inspector.programs.formats import Claimable, Stored, after
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import Moved, SourceProblem
+from inspector.text.at_hand import at_work
 
 
+@at_work()
 def apply_repair(repair: Repair, operator: str, interactive: bool = False) -> None:
     """Raises Refused (nothing was written) or Stale. `interactive`: a command, whose person may write what their account may.
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import combinations
 
 from inspector.actions.planning import current, listed, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.writing import kept_changes
-from inspector.conversation.edits import Plan
+from inspector.conversation.edits import Plan, Safety
 from inspector.models import Repair, loading
 from inspector.planning.preview import digest, is_named
 from inspector.programs.formats import Cell, Change, InFiles, Stored, after
@@ -202,7 +203,7 @@ def refuse_forged(repair: Repair) -> None:
     forged = [change.key for change in changes if not change.element and change.before != values.get(change.key)]
     if digest(base) != repair.base_digest:
         forged = forged or ["what was imported of the conversation"]
-    if not forged:
+    if not forged and not _is_approved(repair, base):
         with suppress(Refused):
             preview = preview_repair(repair)
             approved = folded(preview.changes) if preview.digest == repair.approved_digest else changes
@@ -213,3 +214,20 @@ def refuse_forged(repair: Repair) -> None:
             f"The values that were kept of this repair were changed in Inspector's own database: {keys}. "
             "Nothing was written: restore the database from a backup, or the store itself."
         )
+
+
+def _is_approved(repair: Repair, base: Stored) -> bool:
+    """Whether the kept changes alone give the digest that was approved, which covers all their bytes. The marks of safety in it are not kept: each is tried."""
+    plan = Plan(
+        repair.conversation.source.path,
+        base.conversation.native_id,
+        repair.mode,
+        tuple(repair.strategies),
+        frozenset(),
+        repair.base_digest,
+        (),
+        dict(repair.options),
+    )
+    changes = kept_changes(repair)
+    marks = [frozenset(chosen) for count in range(len(Safety) + 1) for chosen in combinations(Safety, count)]
+    return any(replace(plan, safety=safety).digest(changes) == repair.approved_digest for safety in marks)

@@ -22,6 +22,14 @@ def read_at(conversation: Conversation) -> tuple[Hashable, ...]:
     return source.path, source.read_at, *source.traces.order_by("pk").values_list("pk", "read_at")
 
 
+def around(conversation: Conversation) -> tuple[Hashable, ...]:
+    """As `read_at`, without when the source was read: only where a case is timed that may change what is found in it."""
+    source = conversation.source
+    path, _, *traces = read_at(conversation)
+    ids = (id_ for id_ in source.conversations.filter(is_gone=False).values_list("native_id", flat=True).iterator())
+    return path, loading.format_of(source).bleeding(conversation.native_id, ids), *traces
+
+
 def key_of(request: RepairRequest) -> RequestKey:
     options = tuple(sorted(request.options.items()))
     return request.strategies, request.mode, request.reader, request.projection, request.profile, options

@@ -16,8 +16,10 @@ from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
 from inspector.programs.catalogue import READ_ONLY
 from inspector.sources.places import place
+from inspector.text.at_hand import at_work
 
 
+@at_work()
 def propose_repair(conversation: Conversation, request: RepairRequest, operator: str, seen_digest: str | None = None) -> Repair:
     """`seen_digest` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
     plan than was shown, an interrupted write comes first), Stale (the store moved since its last import)."""

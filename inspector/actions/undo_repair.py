@@ -15,6 +15,7 @@ from inspector.programs.formats import Claimable
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import SourceProblem
+from inspector.text.at_hand import at_work
 
 NOT_COMMITTED = (
     "The connection to {} was lost while the write was being committed; the store was compared, and nothing was {} the repair again."
@@ -22,6 +23,7 @@ NOT_COMMITTED = (
 AT_WORK = "This repair is being written at this moment, or its store cannot be read: look at it again in a while."
 
 
+@at_work()
 def undo_repair(repair: Repair, operator: str, interactive: bool = False) -> None:
     """Raises Refused; then nothing was written. A write of this repair that was interrupted is taken back as far as it went."""
     if repair.state not in UNDOABLE and not repair.intent:

@@ -5,13 +5,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import wraps
 from typing import Any, TypeVar, cast
+from weakref import ref
 
 from inspector.conversation import pairing, queries
 from inspector.conversation.model import Chunk, Conversation, Message, Reading
 from inspector.conversation.tree import PATH
 from inspector.programs.base import Program, Trait
 from inspector.programs.registry import UNKNOWN, program_of
+from inspector.readers.base import Reader
 from inspector.readers.catalogue import reader_of
+from inspector.text.at_hand import AtHand
 from inspector.traces import observe
 from inspector.traces.model import Trace
 
@@ -68,11 +71,11 @@ class Case:
         own = conversation.native_id != self.conversation.native_id and conversation.fact("compactedFrom") == self.conversation.native_id
         archive = self.conversation if own else self.archive
         case = case_of(conversation, reader_name or self.reading.reader, self.trace, self.taken_at, archive, bleeding)
-        return replace(case, tree=self.tree) if case.tree is None else case
+        return replace(case, tree=self.tree) if case.tree is None and self.tree is not None else case
 
     def view(self, conversation: Conversation) -> Conversation:
         """What this case's reader looks at of a whole content: of a tree, its path."""
-        return self.with_conversation(conversation).conversation
+        return _viewed(reader_of(self.reading.reader, conversation.format), conversation)
 
     @property
     def program(self) -> Program:
@@ -174,17 +177,53 @@ def case_of(
     archive: Conversation | None = None,
     bleeding: tuple[str, ...] = (),
 ) -> Case:
-    """The case of a conversation as `reader_name` reads it: of a tree, the path that it takes. Raises UnknownReader, also for a reader of another program."""
-    client, tree = reader_of(reader_name, conversation.format), None
-    # What a strategy made of a path is a path already.
-    if client.path is not None and conversation.fact(PATH) is None:
-        tree, conversation = conversation, client.path(conversation)
-    reading = client.read(conversation)
-    skipped = passed_over(conversation, reading)
-    messages = stored_messages(conversation)
+    """The case of a conversation as `reader_name` reads it: of a tree, the path that it takes. Raises UnknownReader, also for a reader of another program.
+
+    While one page or plan is worked out, the same question gets the same case, so that what was worked out of it is there: a repair is read back several times.
+    """
+    question = (conversation, reader_name, trace, taken_at, archive, bleeding)
+    for known_question, known_case in _READ_CASES:
+        case = known_case() if _is_same(known_question, question) else None
+        if case is not None:
+            return case
+    case = _read_case(*question)
+    _READ_CASES.put(question, ref(case))
+    return case
+
+
+_READ_CASES: "AtHand[ref[Case]]" = AtHand(3)
+"""Weak, so that a case is in memory no longer than somebody uses it."""
+
+
+def _is_same(known_question: object, question: object) -> bool:
+    try:
+        return known_question == question
+    except RecursionError:
+        # Two payloads of hundreds of levels: what is read again is right as well.
+        return False
+
+
+def _read_case(
+    conversation: Conversation,
+    reader_name: str,
+    trace: Trace | None,
+    taken_at: int | None,
+    archive: Conversation | None,
+    bleeding: tuple[str, ...],
+) -> Case:
+    client = reader_of(reader_name, conversation.format)
+    path = _viewed(client, conversation)
+    reading = client.read(path)
+    skipped = passed_over(path, reading)
+    messages = stored_messages(path)
     if skipped:
         messages = tuple(message for message in messages if not all(chunk.key in skipped for chunk in message.chunks))
-    return Case(conversation, messages, reading, trace, taken_at, archive, bleeding, tree)
+    return Case(path, messages, reading, trace, taken_at, archive, bleeding, None if path is conversation else conversation)
+
+
+def _viewed(client: Reader, conversation: Conversation) -> Conversation:
+    """Of a tree, the path that `client` takes. What a strategy made of a path is a path already."""
+    return conversation if client.path is None or conversation.fact(PATH) is not None else client.path(conversation)
 
 
 def stored_messages(conversation: Conversation) -> tuple[Message, ...]:

@@ -5,8 +5,9 @@ All of it follows from the records of the revision, when its source and traces w
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from datetime import datetime
 
-from inspector.actions.kept_previews import RequestKey, base_case, kept_preview, key_of, read_at, request_named
+from inspector.actions.kept_previews import RequestKey, around, base_case, kept_preview, key_of, read_at, request_named
 from inspector.actions.planning import RepairRequest, at_leaf, request_for, request_of, shown_digest
 from inspector.actions.problems import Refused
 from inspector.models import Conversation, Repair, analyses, loading
@@ -34,11 +35,15 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`digest` is that of what the preview shows; where there is no preview, `problem` says why."""
+    """`digest` is that of what the preview shows; where there is no preview, `problem` says why.
+
+    `read` is when its source was read where that matters: a turn that seemed to run then may have ended.
+    """
 
     part: PreviewPart | None
     digest: str
     problem: str
+    read: datetime | None = None
 
 
 def base_of_page(row: Conversation, leaf: str) -> tuple[Case, Stored] | None:
@@ -104,7 +109,10 @@ def _request_key(
 
 
 def shown(row: Conversation, revision: int, request: RepairRequest) -> Shown:
-    return _shown(row.pk, revision, read_at(row), key_of(request))
+    """After a write the source is read again, and a preview of what was there before it is shown on the next page."""
+    key, read = key_of(request), row.source.read_at
+    page = _shown(row.pk, revision, around(row), None, key)
+    return page if page.read in (None, read) else _shown(row.pk, revision, around(row), read, key)
 
 
 def shown_of(repair: Repair) -> Shown:
@@ -124,10 +132,14 @@ def _size_of_shown(page: Shown) -> int:
 
 
 @bounded_cache(32 * MEGABYTE, _size_of_shown)
-def _shown(pk: int, revision: int, read: tuple[Hashable, ...], key: RequestKey) -> Shown:
+def _shown(pk: int, revision: int, around: tuple[Hashable, ...], read: datetime | None, key: RequestKey) -> Shown:
+    """`read` is None where it is not known yet whether it matters when the source was read."""
     row = Conversation.objects.select_related("source").get(pk=pk)
     try:
         preview = kept_preview(row, revision, request_named(key))
     except Refused as problem:
-        return Shown(None, "", str(problem))
-    return Shown(preview_part(preview), shown_digest(preview), "")
+        return Shown(None, "", str(problem), row.source.read_at)
+    case = preview.before.case
+    # What it was compacted from may be imported later.
+    is_timed = case.is_timed or case.conversation.fact("compactedFrom") is not None
+    return Shown(preview_part(preview), shown_digest(preview), "", row.source.read_at if is_timed else None)
