@@ -1,6 +1,7 @@
 """Numbers of chunks after a repair, where a program does not number them in a way of its own."""
 
 from dataclasses import replace
+from itertools import groupby
 
 from inspector.conversation.model import Chunk, Conversation
 
@@ -28,3 +29,22 @@ def in_order(conversation: Conversation) -> Conversation:
 def is_stored(chunk: Chunk) -> bool:
     """Whether a chunk of a tree is a block of an entry of the file, and not one that a strategy added."""
     return "entry" in chunk.payload
+
+
+def after_the_file(conversation: Conversation) -> Conversation:
+    """Of a path through a file, whose numbers are places in it: what is stored keeps its numbers; what is put in is numbered after it, or as a further block of the message that it joins."""
+    spare = max((chunk.seq for chunk in conversation.chunks), default=0)
+    chunks: list[Chunk] = []
+    for _, group in groupby(conversation.chunks, key=lambda chunk: (chunk.msg_idx, chunk.role)):
+        run = tuple(group)
+        start = next((chunk.seq - chunk.chunk_idx for chunk in run if is_stored(chunk) and chunk.chunk_idx is not None), spare + 1)
+        stays = [chunk for chunk in run if is_stored(chunk) and (chunk.chunk_idx is None or chunk.seq - chunk.chunk_idx == start)]
+        own = {chunk.key for chunk in stays}
+        place = max((chunk.chunk_idx for chunk in stays if chunk.chunk_idx is not None), default=-1)
+        for chunk in run:
+            if chunk.key not in own:
+                place += 1
+                chunk = replace(chunk, seq=start + place, chunk_idx=place)
+            chunks.append(chunk)
+            spare = max(spare, chunk.seq)
+    return replace(conversation, chunks=tuple(chunks))

@@ -18,13 +18,6 @@ TRAJECTORY = "a runtime trace of OpenClaw"
 _HEADS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     (TRAJECTORY, re.compile(rb'^\s*\{[^\n]*"traceSchema"\s*:\s*"openclaw-trajectory"', re.MULTILINE)),
     (
-        "a session of Claude Code",
-        re.compile(
-            rb'^\s*\{[^\n]*"(?:parentUuid|leafUuid|isSidechain)"\s*:|^\s*\{\s*"type"\s*:\s*"(?:file-history-snapshot|queue-operation)"',
-            re.MULTILINE,
-        ),
-    ),
-    (
         "a session of Codex",
         re.compile(
             rb'^\s*\{\s*"timestamp"\s*:\s*"[^"\n]*"\s*,\s*(?:"ordinal"\s*:\s*\d+\s*,\s*)?'

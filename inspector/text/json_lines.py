@@ -6,7 +6,7 @@ A line of a crash, a full disk or two writers may be cut off, hold several recor
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.text import jsontext
@@ -28,6 +28,8 @@ class RecordPart:
     number: int = 0
     damage: str = ""
     reason: str = ""
+    text: str = ""
+    """Its own text, where it shares its line with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def _pieces(text: str, start: RecordStart) -> tuple[RecordPart, ...]:
         if begin > at:
             parts.append(_fragment(text, at, begin, len(parts) + 1))
             end = _record_end(text, begin)
-        parts.append(_part(text[begin:end], len(parts) + 1))
+        parts.append(replace(_part(text[begin:end], len(parts) + 1), text=text[begin:end]))
         at = skip(text, end)
     if not any(part.value is not None for part in parts):
         return ()
@@ -128,7 +130,7 @@ def _pieces(text: str, start: RecordStart) -> tuple[RecordPart, ...]:
 
 def _fragment(text: str, at: int, end: int, number: int) -> RecordPart:
     return RecordPart(
-        None, number, TORN, f"a fragment of {end - at:,} characters, from character {at:,} of the line on, is no whole record"
+        None, number, TORN, f"a fragment of {end - at:,} characters, from character {at:,} of the line on, is no whole record", text[at:end]
     )
 
 

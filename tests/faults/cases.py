@@ -12,6 +12,7 @@ from typing import Any
 from inspector.demo.rollouts_incident import SESSION, incident_files
 from tests.actions.building import broken, merged
 from tests.postgres.making import dangling
+from tests.programs.claude_code import session_lines as claude_code
 from tests.programs.pi_openclaw import session_files as rows
 from tests.programs.rollouts.session_files import write as write_rollouts
 from tests.programs.rollouts.strategies.repaired_sessions import CHILD, ERA_B, PARENT
@@ -148,6 +149,20 @@ def _openclaw(folder: Path) -> str:
     return str(folder / "agents")
 
 
+# Claude Code ----------------------------------------------------------------------------------------------------------------------
+
+
+def _claude_code(folder: Path) -> str:
+    lines = claude_code.lines(
+        claude_code.u("u1", None),
+        claude_code.a("a1", "u1", "msg_1", claude_code.text("I look"), 1),
+        claude_code.a("a2", "a1", "msg_1", claude_code.call("t1"), 1),
+        claude_code.u("u2", "a2", "and?", 2),
+    )
+    names = [f"{claude_code.PROJECT}/{session}.jsonl" for session in (claude_code.ID, claude_code.OTHER)]
+    return str(claude_code.write(folder, dict.fromkeys(names, lines)) / "projects")
+
+
 # Request bodies -------------------------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +204,7 @@ def _all() -> tuple[Case, ...]:
         Case("pi 2", "files", _pi(2), rows.ID, tree[1], "insert-and-reparent"),
         Case("pi 1", "files", _pi(1), rows.ID, tree[1], "new-session"),
         *(Case("openclaw", "files", _openclaw, rows.ID, tree[2], mode) for mode in tree[0]),
+        *(Case("claude-code", "files", _claude_code, claude_code.ID, INTERRUPTED, mode) for mode in ("same-file", "new-session")),
         Case("request body", "files", _body, "", ("insert-plain-result",), "same-file"),
         Case("gbrain", "postgres", _gbrain, "1", ("insert-ledger-results",), "fill-rows"),
     )  # fmt: skip

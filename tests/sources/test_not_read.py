@@ -17,15 +17,6 @@ from tests.programs.pi_openclaw.session_files import a, header, lines, r, u
 SESSION = lines(header(), u("1", None), a("2", "1"), r("3", "2", "c"))
 CLAUDE = {"parentUuid": None, "isSidechain": False, "sessionId": "5f1c27d0", "version": "2.1.33", "type": "user", "uuid": "u1"}
 FILES = {
-    "a session of Claude Code": (
-        lines(CLAUDE, CLAUDE | {"parentUuid": "u1"}),
-        lines({"type": "summary", "summary": "Words", "leafUuid": "u1"}, CLAUDE),
-        lines({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}),
-        lines({"type": "queue-operation", "operation": "dequeue", "sessionId": "s"}, CLAUDE),
-        # Cut in the middle of its first line by the bytes that are looked at.
-        lines(CLAUDE | {"message": {"role": "user", "content": "long " * 2000}}, CLAUDE),
-        json.dumps(CLAUDE).encode() + b"\n" + json.dumps(CLAUDE).encode()[:40],
-    ),
     "a session of Codex": (
         lines({"timestamp": "2026-08-01T10:01:00.000Z", "type": "session_meta", "payload": {"id": "0199"}}, {"type": "x"}),
         lines({"timestamp": "2026-08-01T10:01:00.000Z", "ordinal": 0, "type": "event_msg", "payload": {"type": "task_started"}}),
@@ -209,7 +200,6 @@ def test_a_folder_with_copies_alone_says_how_to_read_them(tmp_path: Path) -> Non
 
 SHARED = Path(os.environ.get("INSPECTOR_SHARED", Path(__file__).parents[3] / "shared"))
 PROGRAMS = {
-    "corpus/claude-code": "Claude Code",
     "corpus/codex": "Codex",
     "examples/stores/gemini_cli": "Gemini CLI",
     "examples/stores/goose": "goose",

@@ -10,6 +10,7 @@ import pytest
 from inspector.testing import kit
 from tests.actions.building import chunk_key, put, row
 from tests.faults.cases import CASES
+from tests.programs.claude_code import session_lines as claude_code
 from tests.programs.pi_openclaw import session_files as rows
 
 pytestmark = pytest.mark.django_db
@@ -23,6 +24,7 @@ FILES = {
     "rollouts": ("rollouts", "{}/messages.jsonl", ROLLOUTS_LINE),
     "pi": ("pi", "*{}.jsonl", SESSION_LINE),
     "openclaw": ("openclaw", "{}.jsonl", SESSION_LINE),
+    "claude-code": ("claude-code", "{}.jsonl", claude_code.lines(claude_code.u("later", "u2", "and then?"))),
     "request body": ("anthropic-request", "request.json", b"\n"),
 }
 """Start of the name of a case -> format, the file of the conversation, and what its program appends to it."""

@@ -1,8 +1,8 @@
 """pi and OpenClaw: sessions that are trees, in JSONL files that both share, and in OpenClaw's SQLite store."""
 
+from inspector.conversation.numbering import after_the_file
 from inspector.programs.base import Calls, Errors, Numbering, Program, Providers, SyntheticResults, Trait
 from inspector.programs.pi_openclaw import openclaw_sqlite
-from inspector.programs.pi_openclaw.numbering import after_the_file
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.pi import PI

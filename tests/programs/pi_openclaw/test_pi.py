@@ -417,9 +417,9 @@ def test_equal_ids_in_two_files_are_told_apart() -> None:
         ({"type": "session", "id": "x", "cwd": "/w", "provider": "openai", "model": "gpt-2"}, "rollouts"),
         (
             {"type": "user", "uuid": "x", "parentUuid": None, "sessionId": "s", "cwd": "/w", "message": {"role": "user", "content": "hi"}},
-            "",
+            "claude-code",
         ),
-        ({"type": "summary", "summary": "s", "leafUuid": "x"}, ""),
+        ({"type": "summary", "summary": "s", "leafUuid": "x"}, "claude-code"),
         ({"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "cwd": "/w", "originator": "cli"}}, ""),
         ({"id": "x", "timestamp": "t", "instructions": None}, ""),
     ],

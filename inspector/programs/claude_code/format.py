@@ -1,0 +1,62 @@
+"""Sessions of Claude Code: a JSONL file each, in a folder for each project, with the agents that they started next to them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from inspector.conversation.edits import Plan
+from inspector.programs.claude_code import folder, writing
+from inspector.programs.formats import Change, Format, Head, Listed, Record, Shape, Stored, read_grouped
+
+
+class ClaudeCode(Format):
+    name = folder.NAME
+    title = "Claude Code sessions (JSONL files, alone or in the folders of their projects)"
+    default_reader = "claude-code"
+    default_projection = "anthropic"
+    default_profile = "anthropic-2026-07"
+    modes = writing.MODES
+    # The program resumes the session whose file is newest, and takes no lock.
+    keeps_times = True
+    lock_suffix = ".lock"
+
+    def sniff(self, shape: Shape) -> float:
+        if shape.tables:
+            return 0.0
+        if not shape.files:
+            return folder.likeness(shape.head)
+        return max(folder.likeness_of_names(shape.files), *(0.8 * folder.likeness(head) for head in shape.heads), 0.0)
+
+    def wants(self, key: str) -> bool:
+        return folder.is_wanted(key)
+
+    def read(self, records: Iterable[Record]) -> Iterator[Stored]:
+        """Every session file, whole: all its branches in the order of the file."""
+        return read_grouped(self, records)
+
+    def group_of(self, key: str) -> str | None:
+        """Every file is a conversation."""
+        return key
+
+    def listed(self, groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]:
+        return folder.listed(groups, shared, head)
+
+    def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
+        return folder.read_group(listed, records)
+
+    def copies(self, keys: Sequence[str]) -> str:
+        return ""
+
+    def unread(self, keys: Sequence[str]) -> tuple[str, ...]:
+        return tuple(folder.unread(keys))
+
+    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
+        return writing.options(mode, fresh_id)
+
+    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
+        """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
+        return writing.write(plan, stored)
+
+    def target(self, plan: Plan) -> str:
+        return writing.target(plan)
+
+
+CLAUDE_CODE = ClaudeCode()

@@ -1,0 +1,152 @@
+"""The lines of a Claude Code session as chunks: one content block a line, and what is kept next to it.
+
+A line of type `user` or `assistant` holds a message of Anthropic's shape; all other lines are settings, records of the program, or progress.
+Facts: `formats/claude_code_codex.md` 1, measured on recorded sessions of 1.0.0 to 2.1.330.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from sys import intern
+from typing import Any
+
+from inspector.conversation.model import Chunk, Kind, Span
+from inspector.text import json_lines
+from inspector.text.at_hand import AtHand
+from inspector.text.json_lines import NOT_UTF8, RecordPart, RecordStart, SessionLine
+from inspector.wires.shapes import anthropic
+from inspector.wires.shapes.base import WireBlock
+
+USER, ASSISTANT, SYSTEM = "user", "assistant", "system"
+SPOKEN = (USER, ASSISTANT)
+"""Types of lines that hold a message."""
+BOUNDARY = "compact_boundary"
+START = RecordStart(
+    re.compile(r'\{\s*"(?:parentUuid|type|sessionId|messageId|isSidechain)"\s*:'),
+    # A block has a type too, but neither a session nor a place in one.
+    lambda value: isinstance(value.get("type"), str) and any(name in value for name in ("uuid", "sessionId", "leafUuid", "snapshot")),
+)
+_LARGE = frozenset(
+    ("message", "toolUseResult", "snapshot", "shape", "data", "attachment", "params", "hookInfos", "todos", "content", "summary", "tail")
+)
+"""Members that are the line's content, or records of hundreds of kilobytes: the line itself still has them."""
+_LARGE_OF_MESSAGE = frozenset(("content", "usage", "type"))
+_WORDS = {"summary": "summary", "system": "content", "queue-operation": "content", "custom-title": "customTitle", "ai-title": "title"}
+_REPEATED = frozenset(
+    ("type", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "entrypoint", "requestId", "role", "model", "id")
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Session:
+    """One file: its chunks in the order of its lines, and the lines in each state by their index (counted from 0)."""
+
+    chunks: list[Chunk] = field(default_factory=list)
+    states: dict[str, list[int]] = field(default_factory=dict)
+    lines: int = 0
+    ended: bool = True
+    keys: dict[str, int] = field(default_factory=dict)
+
+
+# A repair reads its file as it is stored, to write it, and as its preview has it.
+_READ: AtHand[Session] = AtHand(2)
+
+
+def read_session(data: bytes) -> Session:
+    """Everything of the file. The chunks of a line share `payload["entry"]`: its members without content, with `id` and `parentId` for its
+    uuid and its parent's; `msg_idx` is the line."""
+    return replace(_READ.of(data, lambda: _read(data)))
+
+
+def _read(data: bytes) -> Session:
+    session = Session(ended=data.endswith(b"\n") or not data)
+    for line in json_lines.lines(data, START):
+        session.lines += 1
+        for state in line.states:
+            session.states.setdefault(state, []).append(line.index)
+        raw: Any = Span(data, line.offset, line.offset + len(line.raw))
+        for part in line.parts:
+            session.chunks += _chunks(session, line, part, raw)
+    return session
+
+
+def _chunks(session: Session, line: SessionLine, part: RecordPart, raw: bytes) -> list[Chunk]:
+    place = f"line:{line.index}" + (f"/{part.number}" if part.number else "")
+    first, value = len(session.chunks) + 1, part.value
+    if value is None:
+        torn = "" if line.ended else "; the file ends in it, without a line end"
+        reason = f"{part.reason}, in the line at byte {line.offset:,}{torn}"
+        return [Chunk(f"{place}.0", first, "", Kind.UNREADABLE, {}, line.index, None, raw, part.damage, reason)]
+    entry = about(value)
+    if part.number:
+        entry["fused"] = part.number
+    if NOT_UTF8 in line.states:
+        entry["notUtf8"] = True
+    key = _key(session.keys, place if part.number else entry.get("id") or place)
+    at, parent = moment(value.get("timestamp")), entry.get("parentId")
+
+    def chunk(number: int, block: WireBlock, index: int | None) -> Chunk:
+        return Chunk(
+            *(f"{key}.{number}", first + number, block.role, block.kind, {**block.payload, "entry": entry}, line.index, index, raw),
+            *(block.damage, block.reason, at, parent if isinstance(parent, str) else None),
+        )
+
+    message = value.get("message")
+    if value.get("type") not in SPOKEN:
+        # Without an index of a block, so that nobody takes what is between two messages for one.
+        words = _words(value)
+        return [chunk(0, WireBlock("", Kind.CONTROL, {"type": "control", **({"text": words} if words else {})}), None)]
+    if not isinstance(message, dict):
+        wrong = WireBlock(
+            "", Kind.UNREADABLE, {}, damage="wrong-type", reason=f"its message is no object, in the line at byte {line.offset:,}"
+        )
+        return [chunk(0, wrong, None)]
+    return [chunk(number, block, number) for number, block in enumerate(anthropic.read(message))]
+
+
+def about(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line keeps next to its content."""
+    entry: dict[str, Any] = {intern(name): _shared(name, item) for name, item in value.items() if name not in _LARGE}
+    id_, parent = entry.pop("uuid", None), entry.pop("parentUuid", None)
+    entry["id"] = id_ if isinstance(id_, str) else None
+    entry["parentId"] = parent if isinstance(parent, str) else None
+    message = value.get("message")
+    if isinstance(message, dict):
+        entry["message"] = {intern(name): _shared(name, item) for name, item in message.items() if name not in _LARGE_OF_MESSAGE}
+    return entry
+
+
+def _shared(name: str, value: Any) -> Any:
+    return intern(value) if name in _REPEATED and type(value) is str else value
+
+
+def _key(counts: dict[str, int], base: str) -> str:
+    """The uuid; `#2` after it for the second line that has it. Ids may look like that themselves, so that every key is tried."""
+    key = base
+    while key in counts:
+        counts[base] += 1
+        key = f"{base}#{counts[base]}"
+    counts[key] = 1
+    return key
+
+
+def _words(value: Mapping[str, Any]) -> str:
+    words = value.get(_WORDS.get(str(value.get("type")), ""))
+    attachment = value.get("attachment")
+    if isinstance(attachment, dict):
+        words = next((attachment[name] for name in ("content", "prompt") if isinstance(attachment.get(name), str)), "")
+    return words if isinstance(words, str) else ""
+
+
+def moment(value: Any) -> int | None:
+    """Epoch milliseconds of an ISO time; None for what is no time."""
+    if not isinstance(value, str):
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+        since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
+    except (ValueError, OverflowError):
+        return None
+    return since // timedelta(milliseconds=1) if since >= timedelta(0) else None

@@ -1,0 +1,150 @@
+"""Which lines of a session a resume reaches, by the version of the program: the chain of parents from the last message, and what belongs to it.
+
+Results of parallel calls hang below their own call, so that all but one of them are off the chain; versions since 2.1.80 fetch them back. Lines of one
+answer share `message.id` and need not be neighbors; versions since 2.1.47 put them together.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.conversation.model import Conversation, Fact, Kind
+from inspector.conversation.tree import LEAF, Entry, as_path, entries, walk
+from inspector.programs.claude_code.lines import ASSISTANT, BOUNDARY
+
+ENDS = "pathEnds"
+"""The fact that says why the chain ends early: `dangling` (its first line names a parent that is nowhere) or `cycle`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """`since`: the versions that load so. `joins`: pieces of one answer with results between them are one message. `fetches`: results of the
+    chain's calls on other branches are read. `stops`: nothing after a line that cannot be read is loaded."""
+
+    name: str
+    since: str
+    joins: bool
+    fetches: bool
+    stops: bool
+
+
+def path_as(loader: Loader) -> Callable[[Conversation], Conversation]:
+    return lambda tree: live_path(tree, loader)
+
+
+def live_path(tree: Conversation, loader: Loader) -> Conversation:
+    """The conversation that `loader` resumes, in the order in which it is sent."""
+    if tree.fact(LEAF) == "":
+        return as_path(tree, ())
+    loaded = loaded_entries(tree, loader.stops)
+    by_id: dict[str, Entry] = {}
+    for entry in loaded:
+        # A compaction writes lines again under their ids: the first counts.
+        by_id.setdefault(entry.id, entry)
+    leaf = _chosen(tree, loaded) or last_message(loaded)
+    chain, why = walk(by_id, leaf)
+    start = next((at for at in range(len(chain) - 1, -1, -1) if chain[at].about.get("subtype") == BOUNDARY), 0)
+    # The boundary of a compaction names no parent; where a writer gave it one, resume goes no further up either.
+    chain, why = chain[start:], why if start == 0 else ""
+    if loader.fetches:
+        chain = tuple(_with_branches(chain, loaded))
+    path = as_path(tree, _joined(chain) if loader.joins else chain)
+    # The path ends with the leaf, wherever its line is put.
+    facts = {**path.facts, **({ENDS: Fact(ENDS, why)} if why else {})}
+    return replace(path, facts=facts)
+
+
+def loaded_entries(tree: Conversation, stops: bool = False) -> tuple[Entry, ...]:
+    """Lines with an id, in the order of the file; records that share a line with others are read by no version."""
+    whole = tuple(entry for entry in entries(tree) if "fused" not in entry.about)
+    if stops:
+        bad = next((chunk.seq for chunk in tree.chunks if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload), None)
+        whole = tuple(entry for entry in whole if bad is None or entry.chunks[0].seq < bad)
+    return tuple(entry for entry in whole if entry.id)
+
+
+def last_message(loaded: Sequence[Entry]) -> Entry | None:
+    """The last message: of the main conversation, or of the agent where the file is an agent's."""
+    spoken_lines = [entry for entry in loaded if is_message(entry)]
+    return next((entry for entry in reversed(spoken_lines) if not is_side(entry)), spoken_lines[-1] if spoken_lines else None)
+
+
+def is_message(entry: Entry) -> bool:
+    """Whether the line holds a message, of whoever."""
+    return bool(entry.chunks[0].role)
+
+
+def is_side(entry: Entry) -> bool:
+    """Whether it is a line of an agent that the conversation started."""
+    return entry.about.get("isSidechain") is True
+
+
+def answer_of(entry: Entry) -> str:
+    """The id of the answer that a line is a piece of; "" of every other line."""
+    message = entry.about.get("message")
+    id_ = message.get("id") if entry.chunks[0].role == ASSISTANT and isinstance(message, dict) else None
+    return id_ if isinstance(id_, str) else ""
+
+
+def results_in(entry: Entry) -> list[str]:
+    return [chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT]
+
+
+def calls_in(entry: Entry) -> list[str]:
+    return [chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL]
+
+
+def has_results_only(entry: Entry) -> bool:
+    return all(chunk.kind is Kind.TOOL_RESULT for chunk in entry.chunks)
+
+
+def _chosen(tree: Conversation, loaded: Sequence[Entry]) -> Entry | None:
+    leaf = tree.fact(LEAF)
+    return next((entry for entry in loaded if entry.id == leaf), None) if leaf else None
+
+
+def _with_branches(chain: Sequence[Entry], loaded: Sequence[Entry]) -> Iterable[Entry]:
+    """The chain, and after each answer on it: its pieces that hang elsewhere, and results of its calls that the chain has none of."""
+    on_chain = {entry.index for entry in chain}
+    place = {answer: number for number, entry in enumerate(chain) if (answer := answer_of(entry))}
+    own = {entry.id: answer for entry in chain if (answer := answer_of(entry))}
+    calls_at = {id_: place[answer_of(entry)] for entry in chain for id_ in calls_in(entry) if answer_of(entry)}
+    calls_at |= {id_: number for number, entry in enumerate(chain) for id_ in calls_in(entry) if id_ not in calls_at}
+    answered = {id_ for entry in chain for id_ in results_in(entry)}
+    fetched: dict[int, list[Entry]] = {}
+    seen_ids = {entry.id for entry in chain}
+    side = is_side(chain[-1]) if chain else False
+    for entry in loaded:
+        if entry.index in on_chain or entry.id in seen_ids or is_side(entry) != side:
+            continue
+        answer = answer_of(entry)
+        if answer in place and own.get(entry.parent or "") == answer and not any(id_ in calls_at for id_ in calls_in(entry)):
+            fetched.setdefault(place[answer], []).append(entry)
+            own[entry.id] = answer
+            calls_at |= dict.fromkeys(calls_in(entry), place[answer])
+            seen_ids.add(entry.id)
+        elif has_results_only(entry) and (at := next((calls_at[id_] for id_ in results_in(entry) if id_ in calls_at), None)) is not None:
+            if not answered.isdisjoint(results_in(entry)):
+                continue
+            fetched.setdefault(at, []).append(entry)
+            answered.update(results_in(entry))
+            seen_ids.add(entry.id)
+    for number, entry in enumerate(chain):
+        yield entry
+        yield from fetched.get(number, ())
+
+
+def _joined(chain: Iterable[Entry]) -> Iterable[Entry]:
+    """Pieces of one answer next to each other, before the results that are between them."""
+    answer, pieces, between = "", list[Entry](), list[Entry]()
+    for entry in chain:
+        own = answer_of(entry)
+        if answer and own == answer:
+            pieces.append(entry)
+        elif answer and (has_results_only(entry) or not is_message(entry)):
+            between.append(entry)
+        else:
+            yield from pieces
+            yield from between
+            answer, pieces, between = own, [entry], []
+    yield from pieces
+    yield from between

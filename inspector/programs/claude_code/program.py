@@ -1,0 +1,40 @@
+"""Claude Code: sessions as files of JSON lines, one content block each, linked by the ids of their parents."""
+
+from inspector.conversation.model import Chunk
+from inspector.conversation.numbering import after_the_file
+from inspector.programs.base import Errors, Numbering, Program, Providers, SyntheticResults, Trait
+from inspector.programs.claude_code.format import CLAUDE_CODE
+from inspector.programs.claude_code.readers import READERS, about, unsent
+
+_PLACEHOLDER = "[Tool result missing"
+"""How the result begins that resume showed for a lost one before 2.1.80. New ones say in Inspector's words what is known."""
+
+
+def _model_of(chunk: Chunk) -> object:
+    message = about(chunk).get("message")
+    return message.get("model") if isinstance(message, dict) else None
+
+
+PROGRAM = Program(
+    name="claude-code",
+    title="Claude Code",
+    package=__name__.rpartition(".")[0],
+    formats=(CLAUDE_CODE,),
+    readers=READERS,
+    readers_of={CLAUDE_CODE.name: tuple(reader.name for reader in READERS)},
+    traits={CLAUDE_CODE.name: frozenset({Trait.SIGNED_THINKING, Trait.SIGNATURES, Trait.PLACEHOLDERS, Trait.EMPTY_MESSAGES})},
+    numbering=Numbering(after_the_file, by_place=True),
+    # Every block of an answer is a line, and the lines of one answer are one message to the provider.
+    single_items=frozenset({CLAUDE_CODE.name}),
+    never_sent=lambda chunk: bool(unsent(chunk)),
+    synthetic=SyntheticResults(
+        author=lambda result: "Claude Code" if result.text.strip().startswith(_PLACEHOLDER) else "",
+    ),
+    providers=Providers(model_of=_model_of),
+    errors=Errors(
+        consequences={
+            "unanswered-tail-call": "the turn was interrupted, or still runs.",
+            "unanswered-call": "Claude Code shows the refusal as `API Error: 400 due to tool use concurrency issues`, on every turn.",
+        },
+    ),
+)

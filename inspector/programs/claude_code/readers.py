@@ -1,0 +1,83 @@
+"""What Claude Code sends of a session when it resumes: versions as rows of a table.
+
+Known from the changelog's windows of defects and from recorded sessions (`formats/claude_code_codex.md` 1.5 to 1.9). What a version does to a history
+in memory beyond that is not known from outside, and is not modeled.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Conversation, Dropped, Message, Reading
+from inspector.programs.claude_code.path import ENDS, Loader, path_as
+from inspector.readers.base import Reader
+from inspector.readers.strict import strict_problems
+
+NAME = "claude-code"
+LOADERS = (
+    Loader("claude-code", "2.1.121 and later", joins=True, fetches=True, stops=False),
+    Loader("claude-code-2.1.80", "2.1.80 to 2.1.120", joins=True, fetches=True, stops=True),
+    Loader("claude-code-2.1.47", "2.1.47 to 2.1.79", joins=True, fetches=False, stops=True),
+    Loader("claude-code-1", "1.0 to 2.1.46", joins=False, fetches=False, stops=True),
+)
+_SHOWN = "for display only: the program shows it and sends it to no model"
+_ERROR = "an error that the program shows as an answer and sends to no model"
+
+
+def about(chunk: Chunk) -> Mapping[str, Any]:
+    entry = chunk.payload.get("entry")
+    return entry if isinstance(entry, Mapping) else {}
+
+
+def unsent(chunk: Chunk) -> str:
+    """Why no version sends the line of this chunk; "" where they do."""
+    entry = about(chunk)
+    return _ERROR if entry.get("isApiErrorMessage") is True else _SHOWN if entry.get("isVisibleInTranscriptOnly") is True else ""
+
+
+def answer_id(message: Message) -> str:
+    inner = about(message.chunks[0]).get("message")
+    id_ = inner.get("id") if isinstance(inner, Mapping) else None
+    return id_ if isinstance(id_, str) and message.role == "assistant" else ""
+
+
+def read_as(loader: Loader, path: Conversation) -> Reading:
+    messages: list[Message] = []
+    dropped: dict[str, list[Chunk]] = {}
+    for message in queries.true_messages(path.chunks):
+        if why := unsent(message.chunks[0]):
+            dropped.setdefault(why, []).extend(message.chunks)
+        elif messages and (id_ := answer_id(message)) and id_ == answer_id(messages[-1]):
+            messages[-1] = Message(message.role, messages[-1].chunks + message.chunks)
+        else:
+            messages.append(message)
+    ends = {
+        "dangling": "the first line on the path names a parent that is in no line: what was said before it is hidden",
+        "cycle": "the parents form a cycle: versions before 2.1.30 never end the walk, later ones cut the session there",
+    }.get(path.fact(ENDS) or "", "")
+    return Reading(
+        loader.name,
+        tuple(messages),
+        tuple(messages),
+        tuple(Dropped(tuple(chunks), why, intentional=True, skipped=True) for why, chunks in dropped.items()),
+        warnings=(*([ends] if ends else ()), *strict_problems(messages)[:20]),
+    )
+
+
+def _reader(loader: Loader) -> Reader:
+    fetched = "results of parallel calls are fetched from their branches" if loader.fetches else "results on other branches are left out"
+    joined = "pieces of one answer are joined" if loader.joins else "pieces of one answer with results between them stay apart"
+    stops = "Loading stops at a line that cannot be read." if loader.stops else "Lines that cannot be read are skipped."
+    return Reader(
+        loader.name,
+        NAME,
+        f"Claude Code {loader.since}: the chain of parents from the last message",
+        f"A compaction's boundary begins the chain; {joined}, {fetched}. {stops}",
+        "the public changelog up to 2.1.240, and recorded sessions of 1.0.0 to 2.1.330",
+        lambda path: read_as(loader, path),
+        path=path_as(loader),
+        shipped=loader is LOADERS[0],
+    )
+
+
+READERS = tuple(_reader(loader) for loader in LOADERS)
