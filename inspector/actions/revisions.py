@@ -213,10 +213,13 @@ def _bytes_of(record: RecordContent, piece: Piece) -> bytes:
 
 
 def _with_storages(record: RecordContent, old: dict[int, _OpenRow]) -> list[Piece]:
-    """The pieces of a file, with the rows that are kept. The row that begins a file says so, and no other does."""
+    """The pieces of a file, with the rows that are kept. The row that begins a file says so, and no other does. Raises Changing."""
     if not old:
         return record.pieces
     parts = pieces(record.data, [Kept(row.pk, row.position, row.digest, row.size) for row in old.values()])
+    # The pieces are of the bytes that the file has now, and the chunks of those that a worker read: all of them are compared, after that.
+    for piece in record.pieces if isinstance(record.data, FileContent) else ():
+        _bytes_of(record, piece)
     return [
         piece if piece.row is None or (old[piece.row].storage == FILE) == (number == 0) else replace(piece, row=None)
         for number, piece in enumerate(parts)

@@ -10,7 +10,8 @@ import pytest
 
 from inspector.actions import revisions
 from inspector.actions.import_source import import_targets
-from inspector.models import AnalysisBlock, ChunkRow, Finding, Record, Revision, SearchText, Source
+from inspector.models import AnalysisBlock, ChunkRow, Conversation, Finding, Record, Revision, SearchText, Source, loading
+from inspector.planning.preview import digest
 from inspector.presentation.conversation import work
 from inspector.presentation.conversation.revision_content import RecordContent
 from inspector.sources import workers
@@ -86,6 +87,28 @@ def test_a_file_that_is_another_when_it_is_written_is_not_taken(tmp_path: Path) 
     path.write_bytes(data.replace(b"user 299", b"user 298"))
     with pytest.raises(Changing):
         revisions._bytes_of(record, record.pieces[-1])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_revision_is_of_one_state_though_its_file_is_replaced_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a revision that the database knows, pieces are compared with the file once more: it may be another by then, of the same size."""
+    monkeypatch.setattr(work, "LONG", 1)
+    path = tmp_path / "2026-09-21T14-13-20-000Z_s0001.jsonl"
+    path.write_bytes(session(1, 400))
+    import_targets([str(path)], "test")
+    grown = session(1, 410)
+    path.write_bytes(grown)
+
+    def replaced(progress: object) -> None:
+        """It was read and is not written yet."""
+        path.write_bytes(grown.replace(b"user 70 ", b"USER 70 "))
+
+    import_targets([str(path)], "test", report=replaced)
+    loading.forget()
+    conversation = Conversation.objects.get()
+    kept = {revision.number: digest(loading.stored(conversation, revision.number)) for revision in Revision.objects.all()}
+    assert kept == dict(Revision.objects.values_list("number", "digest"))
+    assert loading.stored(conversation).records[0].value.data == path.read_bytes()
 
 
 def test_a_file_that_is_read_when_asked_has_the_pieces_of_its_bytes(tmp_path: Path) -> None:
