@@ -27,6 +27,11 @@ def judges_of(source: Source) -> Judges:
     return Judges(source.reader, source.projection, source.profile)
 
 
+def judged_with(source: Source) -> tuple[object, ...]:
+    """What findings of its conversations depend on besides their records: where it changed since they were judged, they are of another question."""
+    return judges_of(source), *source.traces.order_by("pk").values_list("pk", "read_at")
+
+
 def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
     """Writes what was judged of the newest revision of each conversation, and brings the lists up to it. Findings that are no longer found stay, closed, for their links."""
     for conversation, result in batch:

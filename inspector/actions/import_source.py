@@ -130,7 +130,9 @@ def import_targets(
             imported.source.stamp = "" if imported.source.is_trace else stamps.get(path, "")
             if came_from is not None:
                 imported.source.came_from = visible(" ".join(came_from.split()))[:FROM_KEPT]
-            imported.source.save(update_fields=["stamp", "came_from"])
+            is_last = Source.objects.filter(pk=imported.source.pk, read_at=imported.source.read_at).exists()
+            # An import that began later may have read other files than this one.
+            imported.source.save(update_fields=["stamp", "came_from"] if is_last else ["came_from"])
             counting.renew(list(counting.misplaced(imported.source).values_list("pk", flat=True)))
             # Captures name their streams as well; the lines of other imports stay as they were.
             counts: dict[str, Any] = {"conversations": imported.conversations, "records": imported.records}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 import inspector
-from inspector.actions.examining import judges_of, write_examined
+from inspector.actions.examining import judged_with, judges_of, write_examined
 from inspector.actions.revisions import write_revisions
 from inspector.models import Conversation, Revision, Source, TraceRecord, counting, loading
 from inspector.models.identity import indexed
@@ -81,6 +81,7 @@ class StoreImport:
         self.source = imported.source
         self.store = store
         self._report = report
+        self._judged_with = judged_with(self.source)
         self._part = part
         rows = self.source.conversations.filter(native_id=only) if only else self.source.conversations.all()
         values = rows.values_list("oid", "pk", "revision", "is_gone", "judged_by", "verdict", "chunk_count", "native_id")
@@ -115,11 +116,17 @@ class StoreImport:
         self._write()
 
     def mark_gone(self) -> int:
-        """Conversations that the store does not have any more; only after all of it was read."""
+        """Conversations that the store does not have any more; only after all of it was read. A later import of the store knows better."""
+        if not self.is_last(Source.objects.get(pk=self.source.pk)):
+            return 0
         pks = [row.pk for oid, row in self._rows.items() if oid not in self._seen and not row.is_gone]
         count = Conversation.objects.filter(pk__in=pks, is_gone=False).update(is_gone=True)
         counting.renew(pks)
         return count
+
+    def is_last(self, now: Source) -> bool:
+        """Whether no other import of the source began after this one; `now` is the source as it is in the database."""
+        return now.read_at == self.source.read_at
 
     def _done(self, workers: Workers) -> Generator[Done]:
         if isinstance(self.store, OpenStore):
@@ -216,6 +223,8 @@ class StoreImport:
         if not batch:
             return
         with one_writer(source):
+            now = Source.objects.get(pk=self.source.pk)
+            is_last, is_judged_so = self.is_last(now), judged_with(now) == self._judged_with
             rows = Conversation.objects.in_bulk([oid for oid, _ in batch], field_name="oid")
             last = Revision.objects.filter(conversation__in=[row.pk for row in rows.values()]).order_by("number")
             digests = dict(last.values_list("conversation__oid", "digest"))
@@ -227,10 +236,13 @@ class StoreImport:
                     conversation = Conversation(oid=oid, native_id=self._name(done.native_id, oid))
                 conversation.source = self.source
                 seen = self._rows[oid].revision if oid in self._rows else 0
-                # Another import of this store may have written the same meanwhile.
-                if done.content is not None and (conversation.revision == seen or digests.get(oid) != done.content.digest):
+                # Another import of this store may have written meanwhile: the same, or what it is now if that one began later.
+                is_as_seen = conversation.revision == seen
+                is_same = is_as_seen if done.content is None else digests.get(oid) == done.content.digest
+                is_fresh = done.content is not None and (is_as_seen or (is_last and not is_same))
+                if done.content is not None and is_fresh:
                     fresh.append((conversation, done.content))
-                if done.examined is not None:
+                if done.examined is not None and is_judged_so and (is_fresh or is_same):
                     judged.append((conversation, done.examined))
             write_revisions(fresh)
             write_examined(judged)

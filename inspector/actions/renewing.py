@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.actions.examining import judges_of, write_examined
+from inspector.actions.examining import judged_with, judges_of, write_examined
 from inspector.models import Conversation, analyses, loading
 from inspector.models.transactions import one_writer
 from inspector.presentation.conversation.examined import examined
@@ -25,12 +25,13 @@ def _is_stale(row: Conversation) -> bool:
 
 
 def renew(row: Conversation) -> bool:
-    """False where another import was faster. Judging takes no lock, writing a short one."""
+    """False where an import, another reader or other traces were faster. Judging takes no lock, writing a short one."""
+    before = (row.source.read_at, *judged_with(row.source))
     stored = loading.stored(row)
     result = examined(stored, judges_of(row.source), loading.surroundings(row, stored.conversation))
     with one_writer(row.source_id):
         now = Conversation.objects.select_related("source").filter(pk=row.pk, revision=row.revision, is_gone=False).first()
-        if now is None:
+        if now is None or (now.source.read_at, *judged_with(now.source)) != before:
             return False
         write_examined([(now, result)])
     return True

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from inspector.actions.examining import judged_with
 from inspector.conversation.queries import span_text
 from inspector.models import Conversation, analyses, loading
 from inspector.models.cached import MEGABYTE, bounded_cache
@@ -139,13 +140,14 @@ def _headline(row: Conversation, choice: Choice, analysis: Analysis) -> Headline
 
 def keep(row: Conversation, choice: Choice) -> None:
     """Keeps what the page of a large conversation computed, for its next view. Raises as `content`."""
+    before = (row.source.read_at, *judged_with(row.source))
     analysis = analysed(row, choice, choice.step)
     findings = [finding for _, finding in analysis.findings]
     stored = loading.stored(row, choice.revision)
     whole = packed_whole(_headline(row, choice, analysis), analysis.case, findings, analysis.columns, analysis.branches, stored)
     with one_writer():
         now = Conversation.objects.select_related("source").filter(pk=row.pk, revision=row.revision).first()
-        if now is not None:
+        if now is not None and (now.source.read_at, *judged_with(now.source)) == before:
             analyses.keep(now, ways(choice), whole)
 
 

@@ -9,7 +9,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from inspector.actions import renewing
-from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, StoredAnalysis, loading
+from inspector.actions.set_deployed_reader import set_deployed_reader
+from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, Finding, Source, StoredAnalysis, loading
 from inspector.presentation.conversation import examined
 from inspector.presentation.conversation.placed import BLOCK
 from inspector.views import content
@@ -109,3 +110,13 @@ def test_a_new_revision_has_its_own_and_the_old_one_goes(client: Client, convers
 def test_another_version_of_the_code_is_not_answered_with_what_the_old_one_kept(client: Client, conversation: Conversation) -> None:
     StoredAnalysis.objects.update(basis="of another version", headline=b"unreadable")
     assert "question 0" in page(client, conversation)
+
+
+def test_what_was_judged_before_another_reader_was_set_is_not_written_after_it(conversation: Conversation) -> None:
+    row = Conversation.objects.select_related("source").get(pk=conversation.pk)
+    set_deployed_reader(Source.objects.get(pk=row.source_id), "test", "dispatch-role-split")
+    before = set(StoredAnalysis.objects.values_list("pk", flat=True))
+    assert not renewing.renew(row)
+    assert set(StoredAnalysis.objects.values_list("pk", flat=True)) == before
+    assert set(Finding.objects.filter(is_open=True).values_list("reader", flat=True)) == {"dispatch-role-split"}
+    assert renewing.renew(Conversation.objects.select_related("source").get(pk=row.pk))
