@@ -39,6 +39,8 @@ class Trait(StrEnum):
     """Thinking goes back to a provider that verifies its signature."""
     SIGNATURES = "signatures"
     """Thinking is stored with its signature."""
+    JSON_LINES = "json-lines"
+    """It is stored as lines of JSON, each read by itself: a crash or a second writer damages single lines."""
     PLACEHOLDERS = "placeholders"
     """A placeholder for a missing result can be stored as if it were real."""
 

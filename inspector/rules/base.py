@@ -1,6 +1,6 @@
 """What a rule is, what it yields, and the case that it looks at."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import wraps
@@ -19,6 +19,8 @@ from inspector.traces import observe
 from inspector.traces.model import Trace
 
 SHOWN_SEQS = 50
+_MOST = 20
+"""Matches of one rule that are reported one by one."""
 _LOCKED_UNTIL = ("lockUntil", "leaseUntil")
 """Facts that say until when a worker holds a job: epoch milliseconds."""
 # A turn that has written nothing for this long is not taken for running any more (upstream's boot sweep resets such a status).
@@ -326,6 +328,19 @@ class Finding:
     ruled_out: tuple[tuple[str, str], ...] = ()
     no_repair_reason: str = ""
     """Why no strategy repairs this, where none does."""
+
+
+def bounded(matches: Iterable[Match]) -> Iterator[Match]:
+    """The first of them one by one, the rest together: a hostile file may yield one for each of its lines."""
+    others: list[Match] = []
+    for number, match in enumerate(matches):
+        if number < _MOST:
+            yield match
+        else:
+            others.append(match)
+    if others:
+        chunks = [chunk for match in others for chunk in match.chunks]
+        yield replace(others[0], chunks=chunks, message=f"{len(others):,} more like these. The first: {others[0].message}", evidence=())
 
 
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}

@@ -22,7 +22,9 @@ PROGRAM = Program(
     formats=(CLAUDE_CODE,),
     readers=READERS,
     readers_of={CLAUDE_CODE.name: tuple(reader.name for reader in READERS)},
-    traits={CLAUDE_CODE.name: frozenset({Trait.SIGNED_THINKING, Trait.SIGNATURES, Trait.PLACEHOLDERS, Trait.EMPTY_MESSAGES})},
+    traits={
+        CLAUDE_CODE.name: frozenset({Trait.SIGNED_THINKING, Trait.SIGNATURES, Trait.PLACEHOLDERS, Trait.EMPTY_MESSAGES, Trait.JSON_LINES})
+    },
     numbering=Numbering(after_the_file, by_place=True),
     # Every block of an answer is a line, and the lines of one answer are one message to the provider.
     single_items=frozenset({CLAUDE_CODE.name}),
@@ -34,6 +36,8 @@ PROGRAM = Program(
     errors=Errors(
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
+            "unreadable-line": "Claude Code since 2.1.121 skips it without an error, versions before load nothing after it.",
+            "spliced-line": "no version of Claude Code reads them",
             "unanswered-call": "Claude Code shows the refusal as `API Error: 400 due to tool use concurrency issues`, on every turn.",
         },
     ),

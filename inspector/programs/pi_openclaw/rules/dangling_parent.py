@@ -6,8 +6,9 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.tree import Entry, entries
 from inspector.programs.pi_openclaw.readers.paths import REBASED
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import Tree, bounded, counted, is_user, name, tree_of, whole, words_of
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.programs.pi_openclaw.rules.session_tree import Tree, is_user, name, tree_of, whole, words_of
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
+from inspector.text.counted import counted
 
 
 def dangling(case: Case, tree: Tree) -> Iterator[Entry]:

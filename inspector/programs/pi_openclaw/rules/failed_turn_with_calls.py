@@ -8,8 +8,7 @@ from inspector.conversation.queries import span_text
 from inspector.programs.pi_openclaw.readers.result_pairing import stop_reason
 from inspector.programs.pi_openclaw.rules.session_calls import failed_turns
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 
 
 def results_of_failed(case: Case) -> list[Chunk]:

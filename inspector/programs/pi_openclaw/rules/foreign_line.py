@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import bounded, name, tree_of, whole
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.programs.pi_openclaw.rules.session_tree import name, tree_of, whole
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 from inspector.text.jsontext import compact
 
 _ELSEWHERE = ("torn", "nul")

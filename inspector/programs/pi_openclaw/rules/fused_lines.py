@@ -9,8 +9,9 @@ from inspector.conversation.tree import Entry, entries, spoken
 from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.fused_records import coming_back
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import bounded, counted, whole, words_of
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.programs.pi_openclaw.rules.session_tree import whole, words_of
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
+from inspector.text.counted import counted
 
 _APART = "The path neither names these records nor goes on in them: they are a branch of their own, or are on the path already, and the line can stay."
 

@@ -8,8 +8,7 @@ from inspector.conversation.model import Kind, Message
 from inspector.conversation.queries import span_text
 from inspector.programs.pi_openclaw.readers.result_pairing import stop_reason
 from inspector.programs.pi_openclaw.readers.rows import mapping
-from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 
 _ENDED = ("stop", "endTurn", "end_turn")
 

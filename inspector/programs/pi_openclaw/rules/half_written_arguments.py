@@ -6,8 +6,7 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.programs.pi_openclaw.readers.rows import PI, mapping
 from inspector.programs.pi_openclaw.rules.session_calls import has_failed
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 

@@ -6,19 +6,9 @@ from dataclasses import dataclass
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import LEAF, Entry, spoken
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import (
-    SETTINGS,
-    Tree,
-    bounded,
-    chunks_of,
-    counted,
-    is_user,
-    name,
-    tops,
-    tree_of,
-    whole,
-)
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, Tree, chunks_of, is_user, name, tops, tree_of, whole
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
+from inspector.text.counted import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from inspector.conversation.tree import Entry, walk
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import Tree, bounded, chunks_of, counted, name, tree_of
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.programs.pi_openclaw.rules.session_tree import Tree, chunks_of, name, tree_of
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
+from inspector.text.counted import counted
 
 
 def cycles(tree: Tree) -> Iterator[list[Entry]]:

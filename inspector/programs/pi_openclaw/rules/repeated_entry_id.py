@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.parent_cycle import cycles
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import bounded, chunks_of, tree_of
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.programs.pi_openclaw.rules.session_tree import chunks_of, tree_of
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 
 
 def check(case: Case) -> Iterator[Match]:

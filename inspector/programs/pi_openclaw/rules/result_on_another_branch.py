@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.rules.session_calls import on_other_branches
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import bounded
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 
 
 def check(case: Case) -> Iterator[Match]:

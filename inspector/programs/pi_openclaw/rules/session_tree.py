@@ -1,16 +1,15 @@
 """What rules on trees ask: the entries of the whole file, which of them the path holds, and the parts that it leaves out."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.tree import Entry, entries, last_by_id, spoken
 from inspector.programs.pi_openclaw.readers.rows import parsed
-from inspector.rules.base import Case, Match, cached_per_case
+from inspector.rules.base import Case, cached_per_case
 from inspector.text.jsontext import compact
 
-_MOST = 20
 SETTINGS = frozenset(("label", "session_info", "model_change", "thinking_level_change", "custom", "usage", "context_edit"))
 """Types of entries that say nothing to the model."""
 _PLACES = ("id", "parentId", "timestamp", "fused", "storedId", "storedParentId", "appendMode", "appendParentId")
@@ -90,23 +89,6 @@ def name(entry: Entry) -> str:
 
 def chunks_of(group: Iterable[Entry]) -> list[Chunk]:
     return [chunk for entry in group for chunk in entry.chunks]
-
-
-def counted(number: int, word: str) -> str:
-    return f"{number:,} {word if number == 1 else f'{word[:-1]}ies' if word.endswith('y') else f'{word}s'}"
-
-
-def bounded(matches: Iterable[Match]) -> Iterator[Match]:
-    """The first of them one by one, the rest together: a hostile file may yield one for each of its lines."""
-    others: list[Match] = []
-    for number, match in enumerate(matches):
-        if number < _MOST:
-            yield match
-        else:
-            others.append(match)
-    if others:
-        chunks = [chunk for match in others for chunk in match.chunks]
-        yield replace(others[0], chunks=chunks, message=f"{len(others):,} more like these. The first: {others[0].message}", evidence=())
 
 
 def tops(tree: Tree) -> dict[int, list[Entry]]:

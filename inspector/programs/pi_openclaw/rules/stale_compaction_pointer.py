@@ -7,8 +7,9 @@ from inspector.conversation.queries import span_text
 from inspector.conversation.tree import spoken
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import Tree, counted, is_user, name, tree_of
+from inspector.programs.pi_openclaw.rules.session_tree import Tree, is_user, name, tree_of
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, answered
+from inspector.text.counted import counted
 
 
 def check(case: Case) -> Iterator[Match]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import bounded, whole
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.programs.pi_openclaw.rules.session_tree import whole
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 
 SHOWN = 80
 

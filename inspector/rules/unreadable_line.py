@@ -1,0 +1,80 @@
+"""STORE801: a line of a file of JSON lines that holds no record, or not what was written."""
+
+from collections.abc import Iterator, Mapping
+
+from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.tree import entries
+from inspector.programs.base import Trait
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
+
+_SHOWN = 80
+_CUT = ("torn", "nul")
+"""Damage of a line that a program wrote, and that did not reach the disk whole."""
+_READ_HERE = ("too-deep", "huge-integer")
+"""What a program may read, and Inspector does not."""
+
+
+def check(case: Case) -> Iterator[Match]:
+    """Not fragments that share a line with whole records: STORE802 reports them."""
+    chunks = (case.tree or case.conversation).chunks
+    last = chunks[-1] if chunks else None
+    yield from bounded(_match(case, chunk, chunk is last) for chunk in chunks if _is_line(chunk))
+    changed = (entry for entry in entries(case.tree or case.conversation) if entry.about.get("notUtf8") is True)
+    yield from bounded(
+        Match(
+            entry.chunks,
+            f"The line at seq {entry.chunks[0].seq} holds bytes that are not UTF-8: programs read U+FFFD in their place, and what was there is lost.",
+            severity=Severity.WARNING,
+            evidence=_begins(entry.chunks[0]),
+            no_repair_reason="Which characters the bytes were is nowhere in the file; the rest of the line is read as before.",
+        )
+        for entry in changed
+    )
+
+
+def _is_line(chunk: Chunk) -> bool:
+    """Whether the chunk is a whole line: of a record, of which one block has no known shape, its entry is known, or its role."""
+    is_record = chunk.role or isinstance(chunk.payload.get("entry"), Mapping)
+    return chunk.kind is Kind.UNREADABLE and bool(chunk.damage) and not is_record and "/" not in chunk.key.rpartition(".")[0]
+
+
+def _match(case: Case, chunk: Chunk, is_last: bool) -> Match:
+    where = f"The {'last line' if is_last else 'line'} at seq {chunk.seq}"
+    if chunk.damage in _READ_HERE:
+        text = f"{where} is not read here: it is {chunk.reason}."
+        return Match((chunk,), text, severity=Severity.NOTE, evidence=_begins(chunk))
+    then = case.program.errors.consequences.get(RULE.name, "programs skip it without an error.")
+    if is_last and chunk.damage == "torn":
+        text = f"{where} is cut off, as a crash in the middle of a write leaves it, or a write that went on while it was read ({chunk.reason}): {then}"
+        return Match((chunk,), text, severity=Severity.WARNING, evidence=_begins(chunk))
+    if chunk.damage in _CUT:
+        return Match((chunk,), f"{where} cannot be read ({chunk.reason}): {then}", evidence=_begins(chunk))
+    return Match((chunk,), f"{where} is no record ({chunk.reason}): {then}", severity=Severity.WARNING, evidence=_begins(chunk))
+
+
+def _begins(chunk: Chunk) -> tuple[tuple[str, str], ...]:
+    if not chunk.raw:
+        return ()
+    ends = (("ends with", repr(chunk.raw[-_SHOWN:])[2:-1]),) if len(chunk.raw) > _SHOWN else ()
+    return ("bytes", f"{len(chunk.raw):,}"), ("begins with", repr(chunk.raw[:_SHOWN])[2:-1]), *ends
+
+
+RULE = Rule(
+    code="STORE801",
+    state="JL1",
+    name="unreadable-line",
+    severity=Severity.ERROR,
+    silent=True,
+    origin=Origin.STORE,
+    trait=Trait.JSON_LINES,
+    summary="a line of the file is cut off, holds NUL bytes, or is no record at all",
+    why=(
+        "A crash or a full disk in the middle of a write, a loss of power, or another program that wrote into the file. What the line said is missing from "
+        "every request, and records that name it as their parent have lost what was before."
+    ),
+    example='@format claude-code\n1 user 1.0 text go\n2 - 2.- unreadable "{\\"type\\":\\"us" damage=torn reason="not JSON"\n3 user 3.0 text more parent=e1',
+    check=check,
+    references=("claude-code #81843: 30 such lines in 23 of 10,949 files", "claude-code #49876 (NUL bytes), #20992 (deep nesting)"),
+    no_repair_reason="What is cut off is nowhere in this file: look among the backups of it. The other lines are read as before.",
+    fixed_in_code="Write a record and its line end at once, and sync a file before its new length counts.",
+)
