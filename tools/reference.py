@@ -301,6 +301,7 @@ COMMANDS = (
     "demo",
     "serve",
     "import_source",
+    "doctor",
     "check",
     "scan",
     "show",

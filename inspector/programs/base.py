@@ -195,6 +195,19 @@ class CaseLines:
     """A session out of lines of the notation of cases, with the facts of the conversation."""
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a program keeps its sessions on a machine: `below` the folder `base`, or the folder that the environment variable `moved_by` names instead.
+
+    Both may begin with ~, `below` may have `*` for one folder or file, and "" means the base itself. `format` is the format of what is there.
+    """
+
+    format: str
+    base: str
+    below: str = ""
+    moved_by: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """One program, or one family of request bodies.
@@ -229,6 +242,8 @@ class Program:
     """The byte of its file at which a chunk, or the message of it, starts, of one whose own bytes are in several places; None where nobody knows."""
     neighbor_files: frozenset[str] = frozenset()
     """Formats whose sessions have a lock and an index in their folder."""
+    homes: tuple[Home, ...] = ()
+    """Its documented default places, which `doctor` looks at; () for a program that has none of its own."""
     converters: tuple[str, tuple[str, ...]] = ("", ())
     """Its own projection, and the proposed variants of that."""
     reader_fixes: tuple[str, ...] = ()

@@ -1,14 +1,13 @@
 """Repairs one conversation: shows the plan, applies it to the store, or writes a repaired copy."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from inspector.actions.planning import RepairRequest, at_leaf, preview_of, refuse_doubles, request_for
+from inspector.actions.planning import RepairRequest, preview_of
 from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.actions.write_script import undo_of, write_script
@@ -18,20 +17,18 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import Applied, applied_before, apply_now
 from inspector.management.observed import PIPE
 from inspector.management.plan_file import read_plan, verified
+from inspector.management.requesting import request_of
 from inspector.management.target import Chosen, Target, add_target_arguments, load
-from inspector.models import Source
 from inspector.planning.preview import Preview
-from inspector.planning.recommend import sequence
 from inspector.presentation.repair.observed_rejection import observed
 from inspector.presentation.repair.plan import plan_report, summary
 from inspector.presentation.trace.span_words import count
 from inspector.profiles.catalogue import profile
-from inspector.programs.catalogue import NEW_FILE_ONLY, READ_ONLY
+from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Scripted, mode_summary
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import reader
-from inspector.rules.base import Finding, findings
-from inspector.rules.catalogue import RULES
+from inspector.rules.base import Finding
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 from inspector.strategies.catalogue import strategy
@@ -108,7 +105,7 @@ class Command(AnsweringCommand):
         _refuse_what_is_for_captures(options)
         chosen = target.one()
         try:
-            self._repair(target, chosen, _request(chosen, options), options)
+            self._repair(target, chosen, request_of(chosen, options), options)
         except NothingToRepair as nothing:
             before = applied_before(chosen, options["strategy"], options["goal"], options["mode"]) if options["apply"] else None
             if before is None:
@@ -254,32 +251,3 @@ def _refuse_what_is_for_captures(options: dict[str, Any]) -> None:
 
 def _where(finding: Finding) -> str:
     return f"seq {span_text(finding.seqs)}" if finding.seqs else "the conversation"
-
-
-def _request(chosen: Chosen, options: dict[str, Any]) -> RepairRequest:
-    """Raises Refused (no such mode), NothingToRepair."""
-    reader_name = options["reader"] or chosen.reader
-    names = options["strategy"] or _recommended(chosen, reader_name, options["goal"], options["leaf"])
-    source = chosen.row.source if chosen.row else _unsaved(chosen)
-    is_copy = options["out"] is not None and chosen.format.name not in NEW_FILE_ONLY and not isinstance(chosen.format, Scripted)
-    mode = "in-place" if is_copy else options["mode"]
-    request = request_for(source, chosen.stored, names, mode, reader_name, chosen.native_ids, options["leaf"])
-    return replace(request, profile=options["goal"]) if options["goal"] else request
-
-
-def _recommended(chosen: Chosen, reader_name: str, goal: str, leaf: str) -> list[str]:
-    """Raises NothingToRepair, with the reason where something is refused and nothing can repair it."""
-    refuse_doubles(chosen.stored)
-    case = at_leaf(chosen.case(reader_name), leaf)
-    recommendation = sequence(case, findings(case, RULES), goal, chosen.projection)
-    names = [recommended.name for recommended in recommendation.candidate.strategies]
-    if recommendation.why_not and (not names or not case.program.repairs.rules_first):
-        partly = f" What repairs the rest: --strategy {' '.join(names)}." if names else ""
-        raise NothingToRepair(f"{recommendation.why_not}{partly}")
-    if not names:
-        raise NothingToRepair(f"Nothing to do: no known rule of {goal} refuses it, and no rule names a strategy at warning or above.")
-    return names
-
-
-def _unsaved(chosen: Chosen) -> Source:
-    return Source(format=chosen.format.name, reader=chosen.reader, projection=chosen.projection, profile=chosen.profile)

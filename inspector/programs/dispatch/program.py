@@ -1,6 +1,6 @@
 """Dispatch: a key-value store in SQLite, its old tables, its loaders and its converter."""
 
-from inspector.programs.base import Calls, CaseLines, Errors, Numbering, Program, Repairs, SyntheticResults
+from inspector.programs.base import Calls, CaseLines, Errors, Home, Numbering, Program, Repairs, SyntheticResults
 from inspector.programs.dispatch import g0, projection, readers, rows
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.dispatch.g0 import DISPATCH_G0
@@ -20,6 +20,11 @@ PROGRAM = Program(
     variant=readers.named,
     bundled=(DISPATCH,),
     has_traces=True,
+    # Not that of the old tables: it keeps the keys of its providers next to them.
+    homes=(
+        Home(DISPATCH.name, "./.dispatch-data/dispatch.db", moved_by="DISPATCH_DB"),
+        Home(DISPATCH.name, "/var/lib/dispatch/dispatch.db"),
+    ),
     numbering=Numbering(own_numbers, by_message=True),
     converters=(projection.NAME, tuple(projection.FIXES)),
     reader_fixes=(readers.KEEP_THINKING,),

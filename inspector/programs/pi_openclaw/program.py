@@ -1,7 +1,7 @@
 """pi and OpenClaw: sessions that are trees, in JSONL files that both share, and in OpenClaw's SQLite store."""
 
 from inspector.conversation.numbering import after_the_file
-from inspector.programs.base import Calls, Errors, Numbering, Program, Providers, SyntheticResults, Trait
+from inspector.programs.base import Calls, Errors, Home, Numbering, Program, Providers, SyntheticResults, Trait
 from inspector.programs.pi_openclaw import openclaw_sqlite
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
@@ -37,6 +37,15 @@ PROGRAM = Program(
     numbering=Numbering(after_the_file, by_place=True),
     places={OPENCLAW_SQLITE.name: ("event", 0)},
     neighbor_files=frozenset({OPENCLAW.name}),
+    homes=(
+        Home(PI.name, "~/.pi/agent/sessions", moved_by="PI_CODING_AGENT_SESSION_DIR"),
+        Home(PI.name, "~/.pi/agent", "sessions", "PI_CODING_AGENT_DIR"),
+        Home(OPENCLAW.name, "~/.openclaw", "agents/*/sessions", "OPENCLAW_STATE_DIR"),
+        Home(OPENCLAW_SQLITE.name, "~/.openclaw", "agents/*/agent/openclaw-agent.sqlite", "OPENCLAW_STATE_DIR"),
+        # Elder versions of OpenClaw.
+        Home(OPENCLAW.name, "~/.openclaw/sessions"),
+        Home(OPENCLAW.name, "~/.clawdbot", "agents/*/sessions"),
+    ),
     never_sent=lambda chunk: is_mirror(mapping(chunk.payload.get("entry"))),
     read_only={openclaw_sqlite.NAME: openclaw_sqlite.NEVER_IN_PLACE},
     new_file_as={openclaw_sqlite.NAME: OPENCLAW},

@@ -1,6 +1,6 @@
 """rollouts: a folder with a JSONL file a session, and crash files next to them."""
 
-from inspector.programs.base import CaseLines, Errors, Liveness, Panels, Program, Providers, SyntheticResult, SyntheticResults, Trait
+from inspector.programs.base import CaseLines, Errors, Home, Liveness, Panels, Program, Providers, SyntheticResult, SyntheticResults, Trait
 from inspector.programs.rollouts import projection, readers
 from inspector.programs.rollouts.alignment import aligned, ending
 from inspector.programs.rollouts.conversions import converted_thinking
@@ -20,6 +20,7 @@ PROGRAM = Program(
     traits={ROLLOUTS.name: frozenset(Trait) - {Trait.EMPTY_TEXT_ACCEPTED}},
     # Its times name no zone and are read as UTC: the moment may have been half a day later.
     liveness=Liveness(running="pending", unknown_ms=12 * 60 * 60 * 1000),
+    homes=(Home(ROLLOUTS.name, "~/.rollouts"),),
     crash_prefix=PREFIX,
     projections=(projection.PROJECTION,),
     synthetic=SyntheticResults(

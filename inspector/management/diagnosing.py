@@ -1,0 +1,134 @@
+"""Which session of a store cannot be resumed, why, and the command that repairs it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+
+from inspector.actions.planning import preview_of, request_for
+from inspector.actions.problems import Refused
+from inspector.conversation.edits import EditMismatch
+from inspector.conversation.queries import span_text
+from inspector.installation import program
+from inspector.management.requesting import request_of
+from inspector.management.target import Chosen
+from inspector.models import Source
+from inspector.presentation.visible import visible
+from inspector.profiles.base import Judgement
+from inspector.profiles.judging import judged
+from inspector.programs.catalogue import FORMATS, NEW_FILE_ONLY, READ_ONLY
+from inspector.programs.formats import FILE, Scripted, WriteRefused
+from inspector.programs.registry import crash_prefix_of, program_or_default
+from inspector.rules.base import Case, Finding, Severity, findings
+from inspector.rules.catalogue import RULES, rule
+from inspector.sources import folders, stores
+from inspector.sources.places import place
+from inspector.sources.problems import SourceProblem, shown
+
+RESUMED, DAMAGED, BROKEN, REPAIRED = "resumable", "damaged", "broken", "repaired"
+"""What a session is: fine; with an error that its next request survives; one that nobody can resume; one of which a repaired copy is in the store."""
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Of one session. `why` and `command` are those of a broken one; where no repair is proven, `command` is "" and `no_command` says why."""
+
+    state: str
+    conversation: str
+    title: str = ""
+    file: str = ""
+    why: str = ""
+    command: str = ""
+    no_command: str = ""
+
+
+def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
+    """`path` is the store as it was named."""
+    case, native_id = chosen.case(), visible(chosen.conversation.native_id)
+    # A name in a list without a session is nothing that anybody resumes, nor is a crash file; and what a running turn has not written yet is no damage.
+    is_session = (case.tree or case.conversation).chunks and not crash_prefix_of(chosen.format.name, chosen.conversation.native_id)
+    if not is_session or case.running:
+        return Diagnosis(RESUMED, native_id)
+    results = findings(case, RULES)
+    judgement = judged(case.reading, case.conversation, chosen.profile, chosen.projection)[1]
+    why = _why(case, results, judgement)
+    if not why:
+        is_damaged = any(finding.severity is Severity.ERROR for finding in results)
+        return Diagnosis(DAMAGED if is_damaged else RESUMED, native_id)
+    file = _own_file(chosen, path)
+    title = visible(chosen.conversation.title)
+    try:
+        command, is_repaired = _command(chosen, path, file)
+    except (Refused, WriteRefused, EditMismatch, SourceProblem) as problem:
+        by_hand = next((finding.no_repair_reason for finding in results if _hides(finding)), "")
+        return Diagnosis(BROKEN, native_id, title, file or path, why, "", by_hand or shown(str(problem), 600))
+    return Diagnosis(REPAIRED if is_repaired else BROKEN, native_id, title, file or path, why, command)
+
+
+def _why(case: Case, results: list[Finding], judgement: Judgement) -> str:
+    """One sentence; "" where the session can be resumed."""
+    if case.reading.failure:
+        return f"{case.reading.reader} cannot open it: {_ended(case.reading.failure)}"
+    if not judgement.sendable:
+        violation = judgement.violations[0]
+        at = f" (seq {span_text(violation.seqs)})" if violation.seqs else ""
+        return f"The provider rejects the next request at {violation.path}{at}: {_ended(violation.text)}"
+    return next((_ended(finding.message) for finding in results if _hides(finding)), "")
+
+
+def _hides(finding: Finding) -> bool:
+    return rule(finding.code).hides_session
+
+
+def _ended(text: str) -> str:
+    return f"{shown(' '.join(text.split()), _LONGEST).rstrip('.')}."
+
+
+def _own_file(chosen: Chosen, path: str) -> str:
+    """The file of a session that is that file and nothing else, so that nobody needs to read the whole store for a repair; "" of another one."""
+    records = chosen.stored.records
+    if (
+        chosen.format.name in program_or_default(chosen.format.name).neighbor_files
+        or len(records) != 1
+        or records[0].value.type != FILE
+        or not folders.is_folder(Path(path))
+    ):
+        return ""
+    return str(Path(path) / records[0].key.partition("/")[2])
+
+
+def _command(chosen: Chosen, path: str, file: str) -> tuple[str, bool]:
+    """The command, after its plan was made and judged, and whether the session that it writes is there already. Raises Refused and what a plan raises."""
+    options = {"reader": None, "strategy": None, "goal": chosen.profile, "leaf": "", "out": None, "mode": None}
+    request = request_of(chosen, options)
+    unsaved = Source(format=chosen.format.name, reader=chosen.reader, projection=chosen.projection, profile=chosen.profile)
+    # The id that the same repair of the same bytes has given before.
+    first = request_for(unsaved, chosen.stored, request.strategies, request.mode, request.reader).options.get("fork_id")
+    preview = preview_of(chosen.case(), chosen.stored, chosen.format, path, request)
+    if preview.after.case.reading.failure or not preview.after.judgement.sendable:
+        raise Refused(f"No repair is proven: after {', '.join(request.strategies)} the next request is still rejected.")
+    words = [program(), "repair", quote(file or path)]
+    if not file:
+        words += ["--conversation", quote(chosen.conversation.native_id)]
+    if _detected(file or path) != chosen.format.name:
+        words += ["--format", chosen.format.name]
+    words += ["--for", chosen.profile]
+    words += _target(chosen, first or "")
+    return " ".join(words), first in chosen.native_ids
+
+
+def _target(chosen: Chosen, new_id: str) -> list[str]:
+    """Where the result goes: into the store, or into a new file where Inspector does not write to the store. Raises Refused."""
+    if chosen.format.name not in READ_ONLY:
+        return ["--apply"]
+    if chosen.format.name in NEW_FILE_ONLY:
+        return ["--out", f"{new_id}.jsonl"]
+    if isinstance(chosen.format, Scripted):
+        return ["--out", quote(f"repair-{chosen.conversation.native_id}.sql")]
+    raise Refused(READ_ONLY[chosen.format.name])
+
+
+def _detected(path: str) -> str:
+    shape = stores.identify(place(path))
+    score, name = max((format_.sniff(shape), format_.name) for format_ in FORMATS)
+    return name if score > 0 else ""

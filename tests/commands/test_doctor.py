@@ -1,0 +1,302 @@
+"""`doctor`: which sessions of this machine cannot be resumed, why, and the command that repairs each."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.demo import gbrain_incident
+from inspector.programs.base import Home
+from inspector.programs.registry import programs
+from inspector.sources.homes import default_places, paths
+from tests.commands.running import Ran, incident, make, run, run_in_process
+
+Entry = dict[str, Any]
+HEADER = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T17:33:07.691Z", "cwd": "/home/dev/app"}
+PI_SESSIONS = Path(".pi", "agent", "sessions", "--home-dev-app--")
+CALL = {"type": "toolCall", "id": "t1", "name": "read", "arguments": {}}
+ANSWER = {
+    "role": "assistant",
+    "api": "anthropic-messages",
+    "provider": "anthropic",
+    "model": "claude-opus-4",
+    "timestamp": 1_700_000_000_000,
+}
+RESULT = {"role": "toolResult", "toolCallId": "t1", "toolName": "read", "content": [{"type": "text", "text": "x"}], "isError": False}
+
+
+def session(path: Path, *messages: Entry, header: Entry = HEADER) -> Path:
+    """A session file of pi, a path of these messages."""
+    lines = [header | {"id": path.stem}]
+    for number, message in enumerate(messages):
+        parent = f"a{number - 1:07}" if number else None
+        lines.append(
+            {"type": "message", "id": f"a{number:07}", "parentId": parent, "timestamp": "2026-11-20T17:33:08.000Z", "message": message}
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return path
+
+
+ASK, GO_ON = {"role": "user", "content": "read it"}, {"role": "user", "content": "go on"}
+CALLED = ANSWER | {"stopReason": "toolUse", "content": [CALL]}
+
+
+def healthy(home: Path, name: str = "healthy") -> Path:
+    return session(home / PI_SESSIONS / f"{name}.jsonl", ASK, CALLED, RESULT, GO_ON)
+
+
+def broken(home: Path, name: str = "broken") -> Path:
+    """Two results for one call, which the provider refuses."""
+    return session(home / PI_SESSIONS / f"{name}.jsonl", ASK, CALLED, RESULT, RESULT, GO_ON)
+
+
+def openclaw(home: Path, *listed: str) -> Path:
+    """Two sessions, of which sessions.json lists those that are named."""
+    folder = home / ".openclaw" / "agents" / "main" / "sessions"
+    for name in ("one", "two"):
+        session(folder / f"{name}.jsonl", ASK, CALLED, RESULT, GO_ON)
+    entries = {f"agent:main:{name}": {"sessionId": name, "updatedAt": 1_700_000_000_000} for name in listed}
+    (folder / "sessions.json").write_text(json.dumps(entries, indent=2))
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+def doctor(home: Path, *arguments: object, **environment: str) -> Ran:
+    """In a process of its own, whose home folder and database are those of the test."""
+    unset = {home.moved_by: "" for program in programs() for home in program.homes if home.moved_by}
+    return run_in_process(home.parent / "own.db", "doctor", *arguments, **{**unset, "HOME": str(home), **environment})
+
+
+def test_where_nothing_is_installed_one_friendly_sentence_says_so(home: Path) -> None:
+    ran = doctor(home)
+    assert (ran.status, ran.err, ran.out.count("\n")) == (0, "", 1)
+    assert ran.out.startswith("No sessions are in the default folders of ") and "`inspector doctor FOLDER`" in ran.out
+    assert doctor(home, "--json").json == {"places": [], "broken": []}
+
+
+def test_the_folders_come_first_then_what_cannot_be_resumed_why_and_the_command(home: Path) -> None:
+    healthy(home)
+    path = broken(home)
+    openclaw(home, "one", "two")
+    ran = doctor(home)
+    assert ran.status == 1 and not ran.err
+    lines = ran.out.splitlines()
+    assert lines[0] == f"pi and OpenClaw: {home / '.pi/agent/sessions'}, 2 files, 2.1 KB"
+    assert lines[1].startswith(f"pi and OpenClaw: {home / '.openclaw/agents/main/sessions'}, 3 files, ")
+    assert lines[3] == "1 of 4 sessions cannot be resumed:"
+    assert lines[5:8] == [
+        f'{path} "read it" (broken)',
+        "  The provider rejects the next request at messages.2.content.1 (seq 4): messages.2.content.1: each tool_use must have a single result. "
+        "Found multiple `tool_result` blocks with id: t1.",
+        lines[7],
+    ]
+    assert lines[7].endswith(f" repair {path} --for anthropic-2026-07 --apply")
+
+
+def test_a_healthy_machine_ends_with_status_0(home: Path) -> None:
+    healthy(home)
+    ran = doctor(home)
+    assert ran.status == 0 and "The one session can be resumed." in ran.out
+    # A call that runs is no damage, nor is a session that ends with a question.
+    session(home / PI_SESSIONS / "pending.jsonl", ASK, CALLED)
+    session(home / PI_SESSIONS / "asked.jsonl", ASK)
+    assert "All 3 sessions can be resumed." in doctor(home).out
+
+
+def test_json_has_every_place_and_every_broken_session(home: Path) -> None:
+    for number in range(14):
+        broken(home, f"broken{number:02}")
+    assert "2 more are not shown: --json lists all." in doctor(home).out
+    report = doctor(home, "--json")
+    assert report.status == 1
+    (place,) = report.json["places"]
+    assert {name: place[name] for name in ("format", "files", "sessions", "broken", "damaged", "repaired", "problem")} == {
+        "format": "pi",
+        "files": 14,
+        "sessions": 14,
+        "broken": 14,
+        "damaged": 0,
+        "repaired": 0,
+        "problem": "",
+    }
+    assert [one["conversation"] for one in report.json["broken"]] == [f"broken{number:02}" for number in range(14)]
+    assert all(one["why"] and one["command"] and not one["no_command"] for one in report.json["broken"])
+
+
+def test_a_session_that_its_program_does_not_list_or_open_is_reported_with_what_to_do(home: Path) -> None:
+    openclaw(home, "one")
+    headless = home / PI_SESSIONS / "headless.jsonl"
+    headless.parent.mkdir(parents=True)
+    headless.write_text('{"type":"message","id":"aaaaaaaa","parentId":null,"message":{"role":"user","content":"hi"}}\n')
+    reports = {one["conversation"]: one for one in doctor(home, "--json").json["broken"]}
+    assert set(reports) == {"headless", "two"}
+    assert reports["headless"]["why"].startswith("pi-1.5 cannot open it: ")
+    assert reports["two"]["why"].startswith("sessions.json has no entry for this session")
+    assert not reports["two"]["command"] and "write the entry of the session into sessions.json by hand" in reports["two"]["no_command"]
+
+
+def test_a_damaged_session_that_can_be_resumed_is_only_counted(home: Path) -> None:
+    path = session(home / PI_SESSIONS / "dangling.jsonl", ASK, GO_ON)
+    path.write_text(path.read_text().replace('"parentId":"a0000000"', '"parentId":"ffffffff"'))
+    ran = doctor(home)
+    assert ran.status == 0 and "1 session is damaged and can be resumed all the same" in ran.out
+
+
+def pi_store(folder: Path) -> Path:
+    session(folder / "twice.jsonl", ASK, CALLED, RESULT, RESULT, GO_ON)
+    session(folder / "orphaned.jsonl", ASK, RESULT, GO_ON)
+    return folder
+
+
+def openclaw_store(folder: Path) -> Path:
+    sessions = openclaw(folder, "one", "two")
+    session(sessions / "two.jsonl", ASK, CALLED | {"content": [CALL, {"type": "text", "text": "reading"}]}, RESULT, GO_ON)
+    return sessions
+
+
+def rollouts_store(folder: Path) -> Path:
+    path = folder / "sessions" / "20260101_101010_abcdef"
+    path.mkdir(parents=True)
+    about = {
+        "session_id": path.name,
+        "parent_id": None,
+        "branch_point": None,
+        "endpoint": {"provider": "anthropic", "model": "claude-opus-4"},
+    }
+    about |= {"environment": {"type": "none"}, "environment_state": None, "status": "completed", "reward": None, "tags": {}}
+    about |= {"created_at": "2026-01-01T10:10:10", "updated_at": "2026-01-01T10:10:10"}
+    (path / "session.json").write_text(json.dumps(about, indent=2))
+    call = {"type": "toolCall", "id": "t1", "name": "read", "arguments": {}}
+    messages = [
+        ASK,
+        {"role": "assistant", "content": [call]},
+        {"role": "tool", "tool_call_id": "t2", "content": "x"},
+        {"role": "user", "content": "go on"},
+    ]
+    (path / "messages.jsonl").write_text("".join(json.dumps(message) + "\n" for message in messages))
+    return folder
+
+
+def dispatch_store(folder: Path) -> Path:
+    folder.mkdir()
+    return incident(folder / "dispatch.db")
+
+
+@pytest.mark.parametrize("store", [pi_store, openclaw_store, rollouts_store, dispatch_store])
+@pytest.mark.django_db
+def test_every_command_that_is_printed_repairs_its_session(store: Callable[[Path], Path], tmp_path: Path) -> None:
+    path = store(tmp_path / "a store's folder")
+    reports = run("doctor", path, "--json").json["broken"]
+    assert reports
+    for report in reports:
+        program, _, words = report["command"].partition(" repair ")
+        applied = run("repair", *shlex.split(words))
+        assert applied.status == 0 and "is verified" in applied.out, (program, applied)
+    again = run("doctor", path, "--json")
+    assert again.status == 0 and again.json["broken"] == []
+    assert all(place["repaired"] in (0, len(reports)) for place in again.json["places"])
+
+
+def test_a_store_that_is_never_written_gets_a_command_with_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An export of a database: the command writes a script for its server."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "export.sql").write_text(gbrain_incident.script())
+    report = run("doctor", "export.sql", "--json").json["broken"][0]
+    words = shlex.split(report["command"].partition(" repair ")[2])
+    assert words[-2:] == ["--out", f"repair-{report['conversation']}.sql"]
+    assert run("repair", *words).status == 0 and Path(words[-1]).read_text().count("BEGIN")
+
+
+def test_no_file_is_written_and_none_is_opened_but_sessions(home: Path, tmp_path: Path) -> None:
+    """Each program keeps keys next to its sessions: not even their first byte is read."""
+    healthy(home)
+    broken(home)
+    openclaw(home, "one")
+    secrets = [
+        ".pi/agent/auth.json",
+        ".openclaw/openclaw.json",
+        ".openclaw/credentials/oauth.json",
+        ".openclaw/agents/main/agent/auth-profiles.json",
+    ]
+    for name in secrets:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text('{"token": "secret"}')
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in home.rglob("*") if path.is_file()}
+    hook = tmp_path / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        f"log = os.open({str(tmp_path / 'opened')!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)\n"
+        "def record(event, arguments):\n"
+        "    if event in ('open', 'sqlite3.connect'):\n"
+        "        os.write(log, f'{arguments[0]}\\n'.encode())\n"
+        "sys.addaudithook(record)\n"
+    )
+    assert doctor(home, PYTHONPATH=str(hook)).status == 1
+    opened = {line for line in (tmp_path / "opened").read_text().splitlines() if line.startswith(str(home))}
+    assert {Path(name).name for name in opened} == {"healthy.jsonl", "broken.jsonl", "one.jsonl", "two.jsonl", "sessions.json"}
+    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in home.rglob("*") if path.is_file()} == before
+
+
+def test_variables_of_the_programs_move_their_folders(home: Path) -> None:
+    elsewhere = home.parent / "else where"
+    healthy(home)
+    broken(elsewhere)
+    moved = doctor(home, PI_CODING_AGENT_DIR=str(elsewhere / ".pi" / "agent"))
+    # The sessions from before the move are still there.
+    assert (
+        moved.status == 1
+        and f"{home / '.pi/agent/sessions'}, 1 file" in moved.out
+        and f"{elsewhere / '.pi/agent/sessions'}, 1 file" in moved.out
+    )
+    store = make(home / "dispatch.db")
+    assert f"Dispatch: {store}, 1 file" in doctor(home, DISPATCH_DB=str(store)).out
+
+
+def test_a_home_names_folders_that_exist_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("b", "a", "*"):
+        (home / ".x" / name / "sessions").mkdir(parents=True)
+    assert paths(Home("pi", "~/.x", "*/sessions")) == [home / ".x" / name / "sessions" for name in ("*", "a", "b")]
+    assert paths(Home("pi", "~/.x/*", "sessions")) == [home / ".x" / "*" / "sessions"]
+    assert paths(Home("pi", "~/.x/none")) == paths(Home("pi", "~/.y", "*")) == []
+    monkeypatch.setenv("X_HOME", "  ")
+    assert paths(Home("pi", "~/.x/a", moved_by="X_HOME")) == [home / ".x" / "a"]
+    monkeypatch.setenv("X_HOME", str(home / ".x" / "b"))
+    assert paths(Home("pi", "~/.x/a", moved_by="X_HOME")) == [home / ".x" / "b"]
+
+
+def test_each_folder_is_looked_at_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for program in programs():
+        for default in program.homes:
+            monkeypatch.setenv(default.moved_by or "UNUSED", "")
+    monkeypatch.setenv("HOME", str(home))
+    healthy(home)
+    (home / "link").symlink_to(home / ".pi" / "agent")
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(home / "link"))
+    assert [place.path for place in default_places() if place.program.startswith("pi")] == [home / ".pi" / "agent" / "sessions"]
+
+
+def test_a_default_folder_that_cannot_be_read_hides_no_other(home: Path) -> None:
+    openclaw(home, "one", "two")
+    (home / "dispatch.db").write_text("no database")
+    ran = doctor(home, DISPATCH_DB=str(home / "dispatch.db"))
+    assert ran.status == 0 and "Not read: " in ran.out and "dispatch.db" in ran.out and "All 2 sessions can be resumed." in ran.out
+
+
+def test_a_named_folder_that_is_none_ends_with_status_2(tmp_path: Path) -> None:
+    missing = run("doctor", tmp_path / "none")
+    assert missing.status == 2 and "does not exist" in missing.err
+    (tmp_path / "words").write_text("words")
+    strange = run("doctor", tmp_path / "words")
+    assert strange.status == 2 and "is no store" in strange.err
