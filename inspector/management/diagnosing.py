@@ -26,7 +26,7 @@ from inspector.sources.problems import SourceProblem, shown
 
 RESUMED, DAMAGED, BROKEN, REPAIRED = "resumable", "damaged", "broken", "repaired"
 """What a session is: fine; with an error that its next request survives; one that nobody can resume; one of which a repaired copy is in the store."""
-_LONGEST = 200
+_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,8 @@ def _hides(finding: Finding) -> bool:
 
 
 def _ended(text: str) -> str:
-    return f"{shown(' '.join(text.split()), _LONGEST).rstrip('.')}."
+    sentence = shown(" ".join(text.split()), _LONGEST).rstrip(".")
+    return sentence if sentence.endswith("…") else f"{sentence}."
 
 
 def _own_file(chosen: Chosen, path: str) -> str:

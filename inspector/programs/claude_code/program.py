@@ -2,7 +2,7 @@
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.numbering import after_the_file
-from inspector.programs.base import Errors, Numbering, Program, Providers, SyntheticResults, Trait
+from inspector.programs.base import Errors, Home, Numbering, Program, Providers, SyntheticResults, Trait
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.readers import READERS, about, unsent
 
@@ -26,6 +26,7 @@ PROGRAM = Program(
         CLAUDE_CODE.name: frozenset({Trait.SIGNED_THINKING, Trait.SIGNATURES, Trait.PLACEHOLDERS, Trait.EMPTY_MESSAGES, Trait.JSON_LINES})
     },
     numbering=Numbering(after_the_file, by_place=True),
+    homes=(Home(CLAUDE_CODE.name, "~/.claude", "projects", "CLAUDE_CONFIG_DIR"),),
     # Every block of an answer is a line, and the lines of one answer are one message to the provider.
     single_items=frozenset({CLAUDE_CODE.name}),
     never_sent=lambda chunk: bool(unsent(chunk)),
