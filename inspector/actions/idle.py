@@ -18,7 +18,7 @@ def refuse_unless_idle(format_: Format, stored: Stored) -> None:
             raise Refused(sentence)
         return
     last = stored.conversation.fact("lastActivityAt")
-    if stored.conversation.fact("status") == "active" and case_of(stored.conversation, "exact", taken_at=now).running:
+    if stored.conversation.fact("status") == "active" and case_of(stored.conversation, format_.default_reader, taken_at=now).running:
         raise Refused("A turn of this conversation is running: wait until it is idle, or stop the server, and apply again.")
     if last is not None and abs(now - int(last)) < QUIET_MS:
         raise Refused(

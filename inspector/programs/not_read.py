@@ -33,7 +33,6 @@ _HEADS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
         re.compile(rb'\A\s*\[?\s*\{(?=.*"trace_?id"\s*:\s*"(?:0x)?[0-9a-f-]{16,36}").*"span_?id"\s*:\s*"', re.DOTALL | re.IGNORECASE),
     ),
     ("an index of saved requests", re.compile(rb'\A\s*\{[^\n]*"request_file"\s*:\s*"[^\n]*"response_file"\s*:\s*"')),
-    ("a chat of Gemini CLI", re.compile(rb'^\s*\{\s*"sessionId"\s*:\s*"[^"\n]*"\s*,\s*"projectHash"\s*:', re.MULTILINE)),
 )
 _LOOKED_AT = 4096
 """Bytes at the start of a file: a first line of these programs may be longer than any limit, and its members come before its content."""

@@ -3,7 +3,7 @@
 A result without a name takes the name of its call. `blocks` of a result is a list of its one `response`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,18 +17,18 @@ UNNAMED = "unnamed-"
 _ROLES = {"tool": "user", "assistant": "model"}
 
 
-def convert(name: str, as_sent: bool, messages: Sequence[Message]) -> Prompt:
+def _one_batch(unit: a.Unit, message: Message) -> bool:
+    return unit.role == message.role == "tool"
+
+
+def convert(name: str, as_sent: bool, messages: Sequence[Message], merges: Callable[[a.Unit, Message], bool] = _one_batch) -> Prompt:
     draft = a.PromptDraft(name, GEMINI, "contents", as_sent)
     outside, inside = a.split_system(draft, messages)
     blocks, _, empty = a.system_blocks(draft, outside)
     draft.system = {"parts": blocks} if blocks else empty
     names: dict[str, str] = {}
-    a.block_messages(draft, a.units(inside, as_sent, _one_batch), _ROLES, partial(_part, draft, names), "parts", texts=False)
+    a.block_messages(draft, a.units(inside, as_sent, merges), _ROLES, partial(_part, draft, names), "parts", texts=False)
     return draft.prompt()
-
-
-def _one_batch(unit: a.Unit, message: Message) -> bool:
-    return unit.role == message.role == "tool"
 
 
 def _part(draft: a.PromptDraft, names: dict[str, str], chunk: Chunk) -> a.EncodedBlock:

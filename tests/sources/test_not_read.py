@@ -22,7 +22,6 @@ FILES = {
         lines({"timestamp": "2026-08-01T10:01:00.000Z", "ordinal": 0, "type": "event_msg", "payload": {"type": "task_started"}}),
     ),
     "a runtime trace of OpenClaw": (lines({"traceSchema": "openclaw-trajectory", "schemaVersion": 1, "type": "session.started"}),),
-    "a chat of Gemini CLI": (lines({"sessionId": "4c59", "projectHash": "2458", "kind": "main"}, {"$set": {"messages": []}}),),
 }
 OTLP_SPANS = {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {"name": "s"}, "spans": []}]}]}
 OTLP_LOGS = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "claude_code.api_request"}}]}]}]}
@@ -201,7 +200,6 @@ def test_a_folder_with_copies_alone_says_how_to_read_them(tmp_path: Path) -> Non
 SHARED = Path(os.environ.get("INSPECTOR_SHARED", Path(__file__).parents[3] / "shared"))
 PROGRAMS = {
     "corpus/codex": "Codex",
-    "examples/stores/gemini_cli": "Gemini CLI",
     "examples/stores/goose": "goose",
 }
 TRACES = {

@@ -1,0 +1,32 @@
+"""Gemini CLI: chats that are files of records, replayed at each resume."""
+
+from inspector.programs.base import Calls, Errors, Program, Repairs, SyntheticResult, SyntheticResults
+from inspector.programs.gemini_cli import reader
+from inspector.programs.gemini_cli.format import GEMINI_CLI
+from inspector.programs.gemini_cli.rules.doubled_responses import doubled_results
+
+PROGRAM = Program(
+    name="gemini-cli",
+    title="Gemini CLI",
+    package=__name__.rpartition(".")[0],
+    formats=(GEMINI_CLI,),
+    readers=(reader.READER,),
+    readers_of={GEMINI_CLI.name: (reader.NAME,)},
+    projections=(reader.PROJECTION,),
+    synthetic=SyntheticResults(
+        words={GEMINI_CLI.name: SyntheticResult("[Operation Cancelled] Reason: the session ended before the tool returned a result.")},
+        is_from_tool=lambda result: result.key.startswith(reader.COPY),
+    ),
+    calls=Calls(explained_results=doubled_results, explains_read_results=True),
+    repairs=Repairs(
+        rules_first=True,
+        view_after_write="A Gemini CLI that has the chat open does not see it: quit it before, and resume the chat after.",
+    ),
+    errors=Errors(
+        consequences={
+            "unanswered-tail-call": "the turn was interrupted. Gemini CLI sends the call as it is, and Gemini refuses it.",
+            "unanswered-call": "Gemini CLI sends the call as it is, and Gemini refuses it: the numbers of responses and calls must be equal.",
+        },
+        rules={"GE-3": ("doubled-responses",)},
+    ),
+)

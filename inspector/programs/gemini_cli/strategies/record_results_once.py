@@ -1,0 +1,41 @@
+"""Keeps each result once, in a record of the user, and the calls in the content of the answer."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.conversation.edits import Edit, Remove, Replace
+from inspector.conversation.model import Kind
+from inspector.programs.gemini_cli.chunks import about, without
+from inspector.programs.gemini_cli.reader import why
+from inspector.programs.gemini_cli.rules.doubled_responses import holds_copies
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    answered: set[str] = set()
+    for chunk in case.conversation.chunks:
+        if why(chunk):
+            continue
+        if chunk.kind is Kind.TOOL_CALL:
+            answered.discard(chunk.call_id)
+            if holds_copies(chunk) and not about(chunk).get("unlisted"):
+                yield Replace(chunk, replace(chunk, payload=without(chunk, "copies", "only")))
+        elif chunk.kind is Kind.TOOL_RESULT and chunk.call_id:
+            if chunk.call_id in answered:
+                yield Remove(chunk)
+            answered.add(chunk.call_id)
+
+
+STRATEGY = Strategy(
+    name="record-results-once",
+    safety=frozenset(),
+    summary="appends the list with each result once: calls in the content of the answer, results in the record after it, no toolCalls",
+    cost="A resumed chat does not show the cards of finished tools, which Gemini CLI makes of toolCalls; calls and results are sent as before.",
+    user_visible_effect="The next resume sends each result once, and keeps it so: checked over three resumes of 0.61.0.",
+    pros="The only form that stays: with toolCalls kept, even without results, the program fills them again and doubles them at the resume after the next.",
+    cons="Of several results of one call the first is kept.",
+    write_kind="W2",
+    propose=propose,
+    order=265,
+)
