@@ -24,6 +24,7 @@ from inspector.presentation.tree.branches import with_leaf
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Stored
 from inspector.programs.formats import Record as StoredRecord
+from inspector.programs.registry import program_or_default
 from inspector.rules.base import Case
 from inspector.sources import captures
 from inspector.streams.captures import own
@@ -90,6 +91,11 @@ def trace(conversation: Conversation, native_id: str) -> traces.Trace | None:
     """What the conversation's trace sources hold on it; None where no trace source belongs to its store."""
     sources = list(conversation.source.traces.order_by("pk").values_list("pk", "read_at"))
     return _trace(tuple(sources), native_id) if sources else None
+
+
+def observed_trace(conversation: Conversation, stored: Core) -> traces.Trace | None:
+    """The same, else the requests that the store recorded itself."""
+    return trace(conversation, stored.native_id) or program_or_default(stored.format).own_trace(stored)
 
 
 def _size_of_trace(trace: traces.Trace) -> int:

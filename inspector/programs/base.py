@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from inspector.presentation.conversation.panels import Alignment, Ending, JobLine, LedgerLane
     from inspector.presentation.conversation.placed import LedgerCell
     from inspector.rules.base import Case, Match
+    from inspector.traces.model import Trace
 
 
 FROM_LEDGER = "ledger:"
@@ -250,6 +251,8 @@ class Program:
     """Proposed variants of its readers that a comparison combines with the others."""
     bundled: tuple[Format, ...] = ()
     """Formats whose conversations can be sealed in a bundle."""
+    own_trace: "Callable[[Conversation], Trace | None]" = lambda tree: None
+    """The requests that the store itself recorded next to its messages; None where it holds none. Rules look at imported traces only."""
     has_traces: bool = False
     """There are traces of it that Inspector reads."""
     crash_prefix: str = ""

@@ -92,3 +92,10 @@ def with_as_sent(
         Projection(wire, title, note, partial(convert, wire, False), ((AS_SENT, as_sent),), wire),
         Projection(name, f"{title}, as sent", as_sent_note, partial(convert, name, True), wire=wire),
     )
+
+
+def without_cache_marks(value: Any) -> Any:
+    """A value of a request without `cache_control`, which says what a provider keeps at hand and nothing to the model."""
+    if isinstance(value, dict):
+        return {name: without_cache_marks(inner) for name, inner in value.items() if name != "cache_control"}
+    return [without_cache_marks(inner) for inner in value] if isinstance(value, list) else value

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.conversation.model import Chunk, Kind, Message
-from inspector.projections.base import Projection, Prompt, PromptPart, WireMessage
+from inspector.projections.base import Projection, Prompt, PromptPart, WireMessage, without_cache_marks
 from inspector.text.js_json import canonical
 from inspector.text.jsontext import MAX_DEPTH
 from inspector.traces import observe
@@ -168,7 +168,8 @@ def _leading_systems(values: Iterable[dict[str, Any]]) -> int:
 
 def _aligned(values: Sequence[dict[str, Any]], computed: Sequence[WireMessage]) -> dict[int, WireMessage]:
     """Number of a sent message -> the equal computed one: from the front, from the back, then the next equal one between."""
-    ours, theirs = [canonical(message.value) for message in computed], [canonical(value) for value in values]
+    ours = [canonical(without_cache_marks(message.value)) for message in computed]
+    theirs = [canonical(without_cache_marks(value)) for value in values]
     shorter = min(len(ours), len(theirs))
     front = next((place for place in range(shorter) if ours[place] != theirs[place]), shorter)
     back = next((place for place in range(shorter - front) if ours[-1 - place] != theirs[-1 - place]), shorter - front)

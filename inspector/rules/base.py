@@ -128,6 +128,12 @@ def cached_per_case(work: Callable[[Case], T]) -> Callable[[Case], T]:
 
 
 @cached_per_case
+def observed_trace(case: Case) -> Trace | None:
+    """What was observed of the conversation: the traces that were imported with it, else what its store recorded itself."""
+    return case.trace or case.program.own_trace(case.tree or case.conversation)
+
+
+@cached_per_case
 def answered(case: Case) -> tuple[pairing.Answered, ...]:
     """Every call of the case with its results (`pairing.answered`)."""
     return pairing.answered(case.messages)

@@ -7,7 +7,7 @@ from typing import Any
 from inspector.conversation import queries
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Kind
-from inspector.rules.base import Case
+from inspector.rules.base import Case, observed_trace
 from inspector.rules.synthetic_texts import is_placeholder
 from inspector.strategies.base import Strategy
 from inspector.strategies.insertion import end_of_results, inserted
@@ -20,14 +20,13 @@ _KERNEL = ("Unknown tool: ", "Tool execution error: ")
 
 def propose(case: Case) -> Iterator[Edit]:
     """Only where exactly one text is known for the call, and only one call has its id."""
-    if case.trace is None:
-        return
     calls = queries.unanswered_calls(case.messages)
     ids = Counter(chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL)
     unique_ids = {call.call_id for _, call in calls if call.call_id and ids[call.call_id] == 1}
-    if not unique_ids:
+    trace = observed_trace(case) if unique_ids else None
+    if trace is None:
         return
-    recorded = recorded_results(case.trace, unique_ids)
+    recorded = recorded_results(trace, unique_ids)
     yield from inserted(
         case,
         [(end_of_results(case, index), (result_row(call, recorded[call.call_id]),)) for index, call in calls if call.call_id in recorded],

@@ -23,7 +23,7 @@ from inspector.profiles.judging import judged, judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, ObservedStep, observed
-from inspector.rules.base import Case, Finding, Origin, findings
+from inspector.rules.base import Case, Finding, Origin, findings, observed_trace
 from inspector.rules.catalogue import RULES
 
 WHOLE = 20_000
@@ -104,15 +104,12 @@ def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) 
     """The same rows next to a past request; `now` itself where no trace has that step."""
     case = now.case
     # By its visible form: an address cannot carry a lone surrogate.
-    chosen_step = (
-        next((recorded_step for recorded_step in case.trace.steps() if visible(recorded_step.step_id) == step), None)
-        if case.trace
-        else None
-    )
-    if case.trace is None or chosen_step is None:
+    trace = observed_trace(case)
+    chosen_step = next((recorded for recorded in trace.steps() if visible(recorded.step_id) == step), None) if trace else None
+    if trace is None or chosen_step is None:
         return now
     shape = for_wire(profile(profile_name).wire, projection_name)
-    past = observed(case.trace, chosen_step, case.conversation.chunks, shape)
+    past = observed(trace, chosen_step, case.conversation.chunks, shape)
     if past is None:
         return now
     judgement = judgement_of(past.prompt, case.conversation, profile_name)

@@ -26,7 +26,7 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
-from inspector.rules.base import Finding, Rule, Severity
+from inspector.rules.base import Finding, Rule, Severity, observed_trace
 from inspector.rules.catalogue import rule
 from inspector.strategies.catalogue import strategy
 from inspector.traces import observe
@@ -244,14 +244,15 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
 
 def _trace_notes(row: Conversation, choice: Choice, analysis: Analysis) -> list[str]:
     """What the trace adds to the store: the last request, and what it merged."""
-    steps = analysis.case.trace.steps() if analysis.case.trace else []
+    trace = observed_trace(analysis.case)
+    steps = trace.steps() if trace else []
     if not steps and analysis.branches:
         return []
     if not steps:
         return ["No trace was imported: what was really sent is not known."]
     finish, tools_sent = (
         observe.finish_reason(steps[-1]),
-        observe.tool_count(analysis.case.trace, steps[-1]) if analysis.case.trace else None,
+        observe.tool_count(trace, steps[-1]) if trace else None,
     )
     tools = "an unknown number of" if tools_sent is None else tools_sent
     return [

@@ -86,7 +86,7 @@ def trace(request: OperatorRequest, oid: str) -> HttpResponse:
 def trace_json(request: OperatorRequest, oid: str) -> HttpResponse:
     conversation = _conversation(oid)
     stored = loading.stored(conversation).conversation
-    observed = loading.trace(conversation, stored.native_id) or Trace(stored.native_id)
+    observed = loading.observed_trace(conversation, stored) or Trace(stored.native_id)
     sources = conversation.source.traces.order_by("path")
     return as_json(
         {
@@ -122,7 +122,7 @@ def _conversation(oid: str) -> Conversation:
 
 def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
     stored = loading.stored(conversation).conversation
-    observed = loading.trace(conversation, stored.native_id) or Trace(stored.native_id)
+    observed = loading.observed_trace(conversation, stored) or Trace(stored.native_id)
     sources, lane = tuple(conversation.source.traces.order_by("path")), waterfall.lane(observed)
     return TracePage(
         conversation=conversation,
@@ -177,7 +177,7 @@ def _fitting(turns: Sequence[TurnRows], first: int | None) -> tuple[int, int]:
 def _body(oid: str, digest: str) -> tuple[Conversation, bytes, list[tuple[str, str]]]:
     """Only what this conversation's trace names: other bodies of the database are other people's conversations."""
     conversation = _conversation(oid)
-    observed = loading.trace(conversation, loading.stored(conversation).conversation.native_id)
+    observed = loading.observed_trace(conversation, loading.stored(conversation).conversation)
     owners = waterfall.body_owners(observed, digest) if observed else []
     data = loading.body(digest) if owners else None
     if data is None:

@@ -21,6 +21,7 @@ from inspector.presentation.trace.text import trace_lines
 from inspector.presentation.tree.branches import branches_of, with_leaf
 from inspector.presentation.tree.own_leaves import own_leaves
 from inspector.presentation.tree.text import tree_lines, tree_report
+from inspector.programs.registry import program_or_default
 from inspector.projections.catalogue import projection
 from inspector.projections.observed import observed
 from inspector.readers.catalogue import reader_of
@@ -183,7 +184,7 @@ def _refuse_together(options: dict[str, Any]) -> None:
 
 def _known_trace(chosen: Chosen) -> Trace:
     """Raises CommandError where nothing was observed of the conversation."""
-    trace = chosen.trace
+    trace = chosen.trace or program_or_default(chosen.format.name).own_trace(chosen.stored.conversation)
     if trace is None or not (trace.turns or trace.lane or trace.logs):
         raise CommandError(
             "No trace of this conversation is known, so that what was sent is unknown: name its trace database or journal with --traces, or import it with the store."

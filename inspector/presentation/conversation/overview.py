@@ -18,7 +18,7 @@ from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
 from inspector.projections.observed import NO_PROMPT, ObservedStep
-from inspector.rules.base import Case, Finding, Severity
+from inspector.rules.base import Case, Finding, Severity, observed_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,8 @@ def overview(
 ) -> Overview:
     """`findings` are all of the case; `all_columns` has those that are marked; `leaf` is the one that an address asks for."""
     chunks = case.conversation.chunks
-    step = case.trace.step(observed.step_id) if case.trace and observed else None
+    trace = observed_trace(case) if observed else None
+    step = trace.step(observed.step_id) if trace and observed else None
     ledger = case.program.panels.ledger_lane(case)
     return Overview(
         native_id=case.conversation.native_id,
@@ -165,10 +166,11 @@ def crashes_of(conversation: Conversation) -> tuple[str, ...]:
 
 def recorded_steps(case: Case) -> tuple[RecordedStep, ...]:
     """Newest first."""
-    if case.trace is None:
+    trace = observed_trace(case)
+    if trace is None:
         return ()
-    turns = {turn.turn_id: number for number, turn in enumerate(case.trace.turns, start=1)}
-    steps = reversed(case.trace.steps())
+    turns = {turn.turn_id: number for number, turn in enumerate(trace.turns, start=1)}
+    steps = reversed(trace.steps())
     return tuple(RecordedStep(f"turn {turns[step.turn_id]} step {step.index}", visible(step.step_id)) for step in steps)
 
 

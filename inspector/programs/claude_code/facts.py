@@ -8,6 +8,7 @@ from inspector.conversation.tree import Entry, entries
 from inspector.programs.claude_code.lines import ASSISTANT, SPOKEN, USER, Session
 from inspector.programs.claude_code.path import is_side, live_path
 from inspector.programs.claude_code.readers import LOADERS
+from inspector.programs.claude_code.requests import last_request
 from inspector.text import jsontext
 
 _TITLE = 80
@@ -46,6 +47,7 @@ def facts_of(session: Session, tree: Conversation, key: str) -> dict[str, Fact]:
         "lastActivityAt": max(times, default=None),
         "reachable": f"{len(reached)}/{len(main)}" if main else None,
         "requests": sum(entry.type == "api-request" for entry in lines) or None,
+        "lastRequest": last_request(tree) or None,
         "lines": session.lines,
         "noLastLf": None if session.ended else "the last line has no LF: the next line that is added would be on the same line",
     }

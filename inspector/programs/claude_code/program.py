@@ -5,6 +5,7 @@ from inspector.conversation.numbering import after_the_file
 from inspector.programs.base import Errors, Home, Numbering, Program, Providers, SyntheticResults, Trait
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.readers import READERS, about, unsent
+from inspector.programs.claude_code.requests import trace_of
 
 _PLACEHOLDER = "[Tool result missing"
 """How the result begins that resume showed for a lost one before 2.1.80. New ones say in Inspector's words what is known."""
@@ -28,6 +29,7 @@ PROGRAM = Program(
     numbering=Numbering(after_the_file, by_place=True),
     homes=(Home(CLAUDE_CODE.name, "~/.claude", "projects", "CLAUDE_CONFIG_DIR"),),
     # Every block of an answer is a line, and the lines of one answer are one message to the provider.
+    own_trace=trace_of,
     single_items=frozenset({CLAUDE_CODE.name}),
     never_sent=lambda chunk: bool(unsent(chunk)),
     synthetic=SyntheticResults(
