@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.programs import not_read
+from inspector.programs.formats import Shape
+from inspector.programs.registry import programs
 from inspector.projections.base import AI_SDK, ANTHROPIC, BEDROCK, GEMINI, MISTRAL, OPENAI_CHAT, OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, OUTPUT_TYPES
 from inspector.wires.layout import NotARequest, parsed, several
@@ -70,6 +72,8 @@ _MODELS = {
 _ANTHROPIC_TOOL = re.compile(r"_\d{8}$")
 """The end of the type of a tool that Anthropic defines, such as `bash_20250124`; it has no schema in the request."""
 _ANTHROPIC_CHOICES = ("auto", "any", "tool", "none")
+_HEAD, _SURE = 4096, 0.6
+"""Bytes by which the formats of stores know a file, and how sure one has to be."""
 _WRAPPERS = ("body", "params", "request")
 """Members under which a line of a batch or of a log holds the body of its request."""
 _SHARED = ("max_tokens", "top_p", "stream")
@@ -83,9 +87,17 @@ def format_of(data: bytes) -> str:
     except NotARequest:
         if what := not_read.of_head(data):
             raise NotARequest(f"is {what}, {not_read.WHY}.") from None
+        if program := _program_of(data):
+            raise NotARequest(f"is a session of {program}, no request: import its file, or read it with `inspector scan FILE`.") from None
         if reason := _of_several(several(data)):
             raise NotARequest(reason) from None
         raise
+
+
+def _program_of(data: bytes) -> str:
+    """The program whose sessions begin so; "" where none does."""
+    shape = Shape(head=data[:_HEAD])
+    return next((program.title for program in programs() if any(of.sniff(shape) > _SURE for of in program.formats)), "")
 
 
 def _of_several(values: list[Any]) -> str:

@@ -96,10 +96,10 @@ def test_what_is_no_request_gets_one_sentence(client: Client, body: str, says: s
     assert client.post("/check.json", {"body": body.encode("utf-8", "replace").decode()}).status_code == 400
 
 
-def test_a_session_of_a_program_that_is_not_read_yet_is_named(client: Client) -> None:
+def test_a_session_of_a_program_is_named(client: Client) -> None:
     line = json.dumps({"parentUuid": None, "isSidechain": False, "sessionId": "s", "type": "user"})
     text = post(client, f"{line}\n{line}\n", 400)
-    assert "What was given is a session of Claude Code, which Inspector does not read yet" in text
+    assert "What was given is a session of Claude Code, no request: import its file, or read it with `inspector scan FILE`." in text
 
 
 def test_names_that_nothing_knows_get_one_sentence(client: Client) -> None:

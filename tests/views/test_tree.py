@@ -220,7 +220,7 @@ def test_folders_of_files_that_are_named_by_their_ids_are_known_by_what_is_in_th
 
 
 def test_folders_of_other_programs_are_not_taken_for_sessions(tmp_path: Path) -> None:
-    (tmp_path / "0a3c2b1e-0000-4000-8000-000000000001.jsonl").write_bytes(b'{"type":"user","sessionId":"x","parentUuid":null}\n')
+    (tmp_path / "0a3c2b1e-0000-4000-8000-000000000001.jsonl").write_bytes(b'{"type":"user","session":"x","parent":null}\n')
     assert run("scan", str(tmp_path)).status == 2
 
 
