@@ -135,8 +135,10 @@ def _keep(environ: Environ) -> None:
     if about is None or about[1] != "conversations" or about[3] != "/":
         return
     row = Conversation.objects.select_related("source").get(oid=about[2])
-    if not _is_kept(row, "/", environ):
-        content.keep(row, choice_of(_request(environ), row))
+    choice = choice_of(_request(environ), row)
+    # A page of all profiles, or of other entries of the tree, reads the whole though it is kept.
+    if analyses.stored(row, ways(choice)) is None:
+        content.keep(row, choice)
 
 
 def _answer(environ: Environ, body: bytes, pipe: Connection) -> None:

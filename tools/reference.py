@@ -320,7 +320,6 @@ COMMANDS = (
     "profiles",
     "rules",
     "strategies",
-    "renew",
     "worker",
     "jobs",
 )

@@ -19,8 +19,8 @@ def jobs_module() -> ModuleType:
     """The queue. Raises CommandError with SQLite, where nothing imports its engine."""
     if connection.vendor != "postgresql":
         raise CommandError(
-            "The queue needs PostgreSQL as Inspector's own database (INSPECTOR_DATABASE_URL): with SQLite leave --queue out, "
-            "and the command does its work at once with all processors."
+            "The queue needs PostgreSQL as Inspector's own database (INSPECTOR_DATABASE_URL). With SQLite there are no jobs: "
+            "a command without --queue does its work at once, with all processors."
         )
     if "procrastinate_jobs" not in connection.introspection.table_names():
         raise CommandError(f"The database has no tables for the queue yet: run `{program()} migrate` first.")

@@ -109,7 +109,7 @@ def test_corrections() -> None:
 
 def test_commands() -> None:
     modules = {path.stem for path in Path(commands.__path__[0]).glob("*.py")} - {"__init__"}
-    assert set(reference.COMMANDS) == modules
+    assert sorted(reference.COMMANDS) == sorted(modules)
     assert re.findall(r"^## (\w+)$", page("commands.md"), re.MULTILINE) == list(reference.COMMANDS)
 
 

@@ -13,6 +13,7 @@ import pytest
 from django.test import RequestFactory
 from django.utils import timezone
 
+from inspector import large_pages
 from inspector.large_pages import LARGE, reads_whole
 from inspector.models import Conversation, StoredAnalysis, analyses
 from tests.actions.building import imported, merged
@@ -129,6 +130,16 @@ def test_a_page_of_which_nothing_is_kept_reads_everything(tmp_path: Path) -> Non
     conversation = large(tmp_path)
     StoredAnalysis.objects.all().delete()
     assert reads_whole(RequestFactory().get(f"/conversations/{conversation.oid}/").environ)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("query", "is_written"), [("profiles=all", False), ("tree=300", False), ("reader=dispatch-role-split", True)])
+def test_only_what_is_not_kept_yet_is_kept_after_its_page(tmp_path: Path, query: str, is_written: bool) -> None:
+    conversation = large(tmp_path)
+    before = set(StoredAnalysis.objects.values_list("pk", flat=True))
+    large_pages._keep(RequestFactory().get(f"/conversations/{conversation.oid}/?{query}").environ)
+    after = set(StoredAnalysis.objects.values_list("pk", flat=True))
+    assert before <= after and len(after) == 1 + is_written
 
 
 def large(tmp_path: Path) -> Conversation:

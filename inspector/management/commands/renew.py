@@ -8,6 +8,8 @@ from inspector.actions.renewing import renew, stale
 from inspector.management import queueing
 from inspector.management.answering import AnsweringCommand
 
+NOTHING = "Nothing to do: every large conversation was judged by this version."
+
 
 class Command(AnsweringCommand):
     help = "Judges the large conversations again that an older version judged, or before something around them was read; `serve` does it by itself."
@@ -19,6 +21,8 @@ class Command(AnsweringCommand):
         count = queueing.jobs_module().queue_renewals(stale())
         if options["json"]:
             self.say_json({"jobs": count})
+        elif not count:
+            self.say(NOTHING)
         else:
             self.say(f"{count:,} {'job waits' if count == 1 else 'jobs wait'} for a worker.")
 
@@ -32,4 +36,4 @@ class Command(AnsweringCommand):
         if options["json"]:
             self.say_json({"conversations": done})
         elif not done:
-            self.say("Nothing to do: every large conversation was judged by this version.")
+            self.say(NOTHING)

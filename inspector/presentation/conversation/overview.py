@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from inspector.conversation.model import Conversation
+from inspector.conversation.model import Chunk, Conversation, Span, kept_raw
 from inspector.presentation.conversation.columns import Columns, reads_otherwise
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.minimap import Minimap, minimap
@@ -103,6 +103,20 @@ class Overview:
     """Names of the bodies of the shown past request: the client's prompt, and what was sent; "" where there is none."""
 
 
+def _stored_bytes(chunks: Sequence[Chunk]) -> int:
+    """Of the rows or lines that hold the chunks: a line that holds several counts once."""
+    total = 0
+    last: bytes | Span = b""
+    for chunk in chunks:
+        kept = kept_raw(chunk)
+        if not isinstance(kept, Span):
+            total += len(kept)
+        elif kept is not last:
+            total += kept.stop - kept.start
+        last = kept
+    return total
+
+
 def overview(
     case: Case,
     findings: Sequence[Finding],
@@ -124,7 +138,7 @@ def overview(
         native_id=case.conversation.native_id,
         format=case.conversation.format,
         chunks=len(chunks),
-        stored_bytes=sum(len(chunk.raw) for chunk in chunks),
+        stored_bytes=_stored_bytes(chunks),
         verdict=verdict,
         failure=case.reading.failure,
         is_running=case.running,
