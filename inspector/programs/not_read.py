@@ -17,14 +17,6 @@ TRAJECTORY = "a runtime trace of OpenClaw"
 # Quotes keep words of a conversation out, which are escaped there. All are written as compact lines, the members in this order.
 _HEADS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     (TRAJECTORY, re.compile(rb'^\s*\{[^\n]*"traceSchema"\s*:\s*"openclaw-trajectory"', re.MULTILINE)),
-    (
-        "a session of Codex",
-        re.compile(
-            rb'^\s*\{\s*"timestamp"\s*:\s*"[^"\n]*"\s*,\s*(?:"ordinal"\s*:\s*\d+\s*,\s*)?'
-            rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted)"\s*,\s*"payload"\s*:',
-            re.MULTILINE,
-        ),
-    ),
     ("an OpenTelemetry export (OTLP in JSON)", re.compile(rb'\A\s*\{\s*"resource_?(?:[sS]pans|[lL]ogs|[mM]etrics)"\s*:')),
     ("an export of Jaeger", re.compile(rb'\A\s*\{\s*"data"\s*:\s*\[\s*\{\s*"traceID"\s*:')),
     # Of an SDK's own exporters, of a list of spans, of a log with a span on each line.
@@ -41,7 +33,7 @@ WHY = "which Inspector does not read yet: `formats` lists what it reads"
 
 
 def of_head(head: bytes) -> str:
-    """What a file is that begins so, as `a session of Codex`; "" where nobody knows."""
+    """What a file is that begins so, as `an export of Jaeger`; "" where nobody knows."""
     start = head[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")
     return next((what for what, pattern in _HEADS if pattern.search(start)), "")
 

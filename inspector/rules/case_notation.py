@@ -9,9 +9,9 @@ prompt turn-1782600000000-a#0 1 user 0.0 text go     a row of the prompt that th
 
 `@format NAME` says of which format the conversation is; outside of Dispatch that format's own reader reads it, and of several
 versions that which `@reader NAME` names. Runs of a ledger are in the notation itself (`@execution`). Instead of chunks in
-the notation a rollouts session may be given as its files hold it:
+the notation a session that is a file of lines may be given as its files hold it, with `@format rollouts` or another program of that kind:
 
-line {"role":"user","content":"go"}                  a line of messages.jsonl, byte for byte
+line {"role":"user","content":"go"}                  a line of the file (of rollouts: of messages.jsonl), byte for byte
 session {"status":"pending"}                         members of session.json that differ from those of a clean one; null takes one away
 
 A session that is a tree (`@format pi`, `openclaw`) is given in the notation, and its reader takes its path. A chunk line may then say
@@ -64,7 +64,9 @@ def load_case(text: str, reader_name: str, taken_at: int | None = None) -> Case:
     program = program_or_default(format_name)
     whole = replace(whole, legacy=tuple(program.notation.legacy(lines_of["legacy"])))
     if lines_of["line"] or lines_of["session"]:
-        session_of = next(candidate.notation.session_of for candidate in programs() if candidate.notation.session_of is not None)
+        if program.notation.session_of is None:
+            raise notation.NotationError(1, f"the format {format_name} has no lines: name one that has with @format")
+        session_of = program.notation.session_of
         whole = session_of(lines_of["line"], lines_of["session"], whole)
     archive = archive_in(lines_of["archive"], whole.format)
     # Of a program with several versions: the one that the case names.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the published programs into a folder: sh tests/published_programs/install.sh [FOLDER]. Needs node 20 with npm, about 1 GB, and the npm registry.
+# Puts the published programs into a folder: sh tests/published_programs/install.sh [FOLDER]. Needs node 20 with npm, about 1.4 GB, and the npm registry.
 # None of their install scripts are run; nothing of them is kept in this repository.
 set -eu
 
@@ -17,6 +17,13 @@ with_npm() {
 with_npm pi-0.73.1 @mariozechner/pi-coding-agent@0.73.1
 with_npm pi-0.87.1 @earendil-works/pi-coding-agent@0.87.1
 with_npm openclaw-2026.9.6 openclaw@2026.9.6
+
+# Its program is an optional dependency, one for each kind of machine.
+if [ ! -e codex-0.169.0/installed ]; then
+    mkdir -p codex-0.169.0
+    (cd codex-0.169.0 && echo '{"private": true}' >package.json && npm install --ignore-scripts --no-audit --no-fund @openai/codex@0.169.0)
+    touch codex-0.169.0/installed
+fi
 
 # The pair that gbrain's own folders are served with: the two have to match.
 if [ ! -e pglite-0.4.3/installed ]; then

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.published_programs import codex
 from tests.published_programs.running import PROGRAMS, Program, goldens
 from tests.published_programs.sessions import kept
 
@@ -16,3 +17,9 @@ def test_the_program_reads_again_what_is_kept(program: Program) -> None:
     answer = program.ask(kept())
     assert answer["version"] == versions[program.name]
     assert answer["files"] == {name: read[name][program.name] for name in kept()}
+
+
+def test_codex_sends_again_what_is_kept() -> None:
+    if reason := codex.missing():
+        pytest.skip(reason)
+    assert codex.ask() == codex.kept()

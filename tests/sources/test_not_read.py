@@ -17,10 +17,6 @@ from tests.programs.pi_openclaw.session_files import a, header, lines, r, u
 SESSION = lines(header(), u("1", None), a("2", "1"), r("3", "2", "c"))
 CLAUDE = {"parentUuid": None, "isSidechain": False, "sessionId": "5f1c27d0", "version": "2.1.33", "type": "user", "uuid": "u1"}
 FILES = {
-    "a session of Codex": (
-        lines({"timestamp": "2026-08-01T10:01:00.000Z", "type": "session_meta", "payload": {"id": "0199"}}, {"type": "x"}),
-        lines({"timestamp": "2026-08-01T10:01:00.000Z", "ordinal": 0, "type": "event_msg", "payload": {"type": "task_started"}}),
-    ),
     "a runtime trace of OpenClaw": (lines({"traceSchema": "openclaw-trajectory", "schemaVersion": 1, "type": "session.started"}),),
 }
 OTLP_SPANS = {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {"name": "s"}, "spans": []}]}]}
@@ -199,7 +195,6 @@ def test_a_folder_with_copies_alone_says_how_to_read_them(tmp_path: Path) -> Non
 
 SHARED = Path(os.environ.get("INSPECTOR_SHARED", Path(__file__).parents[3] / "shared"))
 PROGRAMS = {
-    "corpus/codex": "Codex",
     "examples/stores/goose": "goose",
 }
 TRACES = {

@@ -31,7 +31,7 @@ RULE = Rule(
     summary="a message has an earlier time than the one before it",
     why="Times are local and name no zone, so this alone proves nothing; together with a repeated run or a displaced result it shows which process wrote what.",
     example=(
-        'line {"role":"user","content":"go","timestamp":"2025-12-23T15:22:05.000000"}\n'
+        '@format rollouts\nline {"role":"user","content":"go","timestamp":"2025-12-23T15:22:05.000000"}\n'
         'line {"role":"assistant","content":"done","timestamp":"2025-12-23T14:22:05.000000"}'
     ),
     check=check,

@@ -69,7 +69,7 @@ RULE = Rule(
         "rollouts checks the types of every record on loading, and one that it does not know is an exception for the session: it is listed, "
         "and cannot be resumed or shown. Nothing of the rest is damaged."
     ),
-    example='line {"role":"user","content":"go"}\nline {"role":"assistant","content":[{"type":"redacted_thinking","data":"x"}]}',
+    example='@format rollouts\nline {"role":"user","content":"go"}\nline {"role":"assistant","content":[{"type":"redacted_thinking","data":"x"}]}',
     check=check,
     references=("rollouts store.py and dtypes.py 0779491, run with dacite: the verdict table of its loader",),
     repaired_by=("make-blocks-loadable", "migrate-endpoint"),

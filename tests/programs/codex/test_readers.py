@@ -1,0 +1,66 @@
+"""What the next request holds, against what codex-cli 0.169.0 sent when it resumed the same threads (codex.json keeps it)."""
+
+from typing import Any
+
+import pytest
+
+from inspector.conversation.model import Reading
+from inspector.programs.codex.format import CODEX
+from inspector.programs.codex.readers import COMPACTED_AWAY, EVENTS, ORPHANED, ROLLED_BACK, UNREAD, read
+from inspector.programs.formats import Cell, Record
+from inspector.projections.catalogue import projection
+from tests.programs.codex.threads import NAME, THREADS, assistant, call, compacted, output, rolled_back, said, thread, user
+from tests.published_programs.codex import kept, plain
+
+SENT = kept()
+
+
+def reading(data: bytes) -> Reading:
+    return read(next(iter(CODEX.read([Record(NAME, Cell(data, "file"))]))).conversation)
+
+
+def as_sent(read_thread: Reading) -> list[Any]:
+    return [plain(each) for each in projection("openai-responses+as-sent").project(read_thread.messages).values]
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_the_next_request_is_what_codex_sends(name: str) -> None:
+    read_thread = reading(THREADS[name])
+    if SENT[name] is None:
+        assert read_thread.failure and not read_thread.messages
+    else:
+        assert not read_thread.failure
+        assert as_sent(read_thread) == SENT[name]
+
+
+def test_every_thread_was_tried() -> None:
+    assert SENT.keys() == THREADS.keys()
+
+
+def left_out(read_thread: Reading) -> dict[str, tuple[bool, list[str]]]:
+    return {each.why: (each.intentional, [chunk.text for chunk in each.chunks if chunk.role]) for each in read_thread.dropped}
+
+
+def test_what_a_compaction_and_a_rollback_took_away_was_meant() -> None:
+    data = thread(
+        *(user("q1"), assistant("a1"), compacted("s", said("user", "kept"))),
+        *(user("q2"), assistant("a2"), rolled_back(1), user("q3"), output("cX")),
+    )
+    found = left_out(reading(data))
+    assert found[COMPACTED_AWAY] == (True, ["q1", "a1"])
+    assert found[ROLLED_BACK] == (True, ["q2", "a2"])
+    assert found[EVENTS] == (True, [])
+    assert found[ORPHANED] == (False, ["done"])
+
+
+def test_what_codex_cannot_parse_was_not_meant() -> None:
+    data = THREADS["item: arguments an object"]
+    (dropped,) = [each for each in reading(data).dropped if each.why == UNREAD]
+    assert not dropped.intentional and [chunk.key for chunk in dropped.chunks] == ["line:3.0"]
+
+
+def test_a_call_without_output_is_answered_right_after_it() -> None:
+    messages = reading(thread(user("q1"), call("c1"), call("c2"), output("c2"))).messages
+    assert [(message.role, message.synthetic) for message in messages] == [
+        *(("user", False), ("assistant", False), ("tool", True), ("assistant", False), ("tool", False)),
+    ]
