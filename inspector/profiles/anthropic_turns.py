@@ -11,18 +11,27 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 
 @dataclass(frozen=True, slots=True)
 class TurnBlock:
-    """`n` and `m` are its indexes as error texts count them; a plain string as content is a text block with the path of the content."""
+    """`n` and `m` are its indexes as error texts count them; `call_id` is that of a call or of a result, "" where it is missing or no string."""
 
     n: int
     m: int
-    path: str
-    value: dict[str, Any]
     kind: str
+    call_id: str
+    messages: Sequence[Any] = field(repr=False, compare=False)
 
     @property
-    def call_id(self) -> str:
-        """Of a call or of a result; "" where it is missing or no string."""
-        return word(self.value.get("id" if self.kind == "tool_use" else "tool_use_id"))
+    def value(self) -> dict[str, Any]:
+        """Looked up in its message, which need not be in memory."""
+        content = entry(self.messages[self.n]).get("content")
+        return (
+            {"type": "text", "text": content} if isinstance(content, str) else entry(content[self.m]) if isinstance(content, list) else {}
+        )
+
+    @property
+    def path(self) -> str:
+        """A plain string as content is a text block with the path of the content."""
+        is_plain = isinstance(entry(self.messages[self.n]).get("content"), str)
+        return f"messages.{self.n}.content" if is_plain else f"messages.{self.n}.content.{self.m}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +47,13 @@ def turns(messages: Sequence[Any]) -> list[SpeakerTurn]:
         role = word(message.get("role"))
         if not grouped or grouped[-1].role != role:
             grouped.append(SpeakerTurn(role))
-        grouped[-1].blocks.extend(_blocks(n, message.get("content")))
+        grouped[-1].blocks.extend(_blocks(n, message.get("content"), messages))
     return grouped
 
 
-def _blocks(n: int, content: Any) -> Iterator[TurnBlock]:
+def _blocks(n: int, content: Any, messages: Sequence[Any]) -> Iterator[TurnBlock]:
     if isinstance(content, str) and content:
-        yield TurnBlock(n, 0, f"messages.{n}.content", {"type": "text", "text": content}, "text")
+        yield TurnBlock(n, 0, "text", "", messages)
     for m, value in enumerate(entries(content)):
-        yield TurnBlock(n, m, f"messages.{n}.content.{m}", value, word(value.get("type")))
+        kind = word(value.get("type"))
+        yield TurnBlock(n, m, kind, word(value.get("id" if kind == "tool_use" else "tool_use_id")), messages)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.projections.base import OPENAI_CHAT, Prompt
+from inspector.projections.base import OPENAI_CHAT, Prompt, PromptValues
 
 EVIDENCE = {
     "X": "seen when the provider's own published code was run",
@@ -168,7 +168,7 @@ class Profile:
 
     def judge(self, prompt: Prompt, model: str | None = None, thinking: bool | None = None, continued: bool = False) -> Judgement:
         """One pass over the prompt; seqs are filled in from its source map, of the message where a block has none of its own."""
-        request = Request(prompt.values, prompt.system, model, thinking, continued)
+        request = Request(PromptValues(prompt.messages), prompt.system, model, thinking, continued)
         violated = list(self.check(request))
         # Most requests violate nothing, and the source map is as long as the request.
         sources = prompt.sources() if violated else {}

@@ -20,6 +20,7 @@ from inspector.conversation.edits import MOVED
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.projections.base import Prompt, PromptPart, WireMessage
 from inspector.text import jsontext
+from inspector.text.shelf import Shelf, current
 
 EncodedBlock = dict[str, Any] | str
 """A block, or the sentence that says why its chunk is left out."""
@@ -71,13 +72,9 @@ class PromptDraft:
         real = [message for message in sources if not message.synthetic] or sources
         kept_messages = {id(message) for message in real}
         place = f"{self.root}.{len(self._messages)}"
-        parts = tuple(
-            PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk))
-            for path, message, chunk in placed
-            if id(message) in kept_messages
-        )
+        parts = tuple((path, chunk) for path, message, chunk in placed if id(message) in kept_messages)
         source = real[0] if len(real) == 1 else Message(real[0].role, tuple(chunk for message in real for chunk in message.chunks))
-        self._messages.append(WireMessage(value, parts, source))
+        self._messages.append(wire_message(value, place, parts, source))
 
     def outside(self, chunk: Chunk, index: int) -> None:
         """The chunk is in the system prompt that is kept outside the list."""
@@ -119,6 +116,39 @@ class PromptDraft:
     def prompt(self) -> Prompt:
         lost = tuple(Dropped(tuple(chunks), why) for why, chunks in self._lost.items())
         return Prompt(self.name, tuple(self._messages), lost, self.root, self.system, tuple(self._system_parts))
+
+
+def wire_message(value: dict[str, Any], place: str, placed: tuple[tuple[str, Chunk], ...], source: Message | None) -> WireMessage:
+    """`placed` are the chunks of its parts, each with its path inside the message. With a shelf at hand it is made again each time that it is looked at."""
+    shelf = current()
+    return WireMessage(value, _parts(place, placed), source) if shelf is None else _ShelvedMessage(shelf, value, place, placed, source)
+
+
+def _parts(place: str, placed: tuple[tuple[str, Chunk], ...]) -> tuple[PromptPart, ...]:
+    return tuple(PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk)) for path, chunk in placed)
+
+
+class _ShelvedMessage(WireMessage):
+    __slots__ = ("_place", "_placed", "_shelf", "_value", "source")
+    _shelf: Shelf
+    _value: int
+    _place: str
+    _placed: tuple[tuple[str, Chunk], ...]
+
+    def __init__(
+        self, shelf: Shelf, value: dict[str, Any], place: str, placed: tuple[tuple[str, Chunk], ...], source: Message | None
+    ) -> None:
+        for name, item in zip(self.__slots__, (place, placed, shelf, shelf.put(value), source), strict=True):
+            object.__setattr__(self, name, item)
+
+    @property
+    def value(self) -> dict[str, Any]:
+        value: dict[str, Any] = self._shelf.get(self._value)
+        return value
+
+    @property
+    def parts(self) -> tuple[PromptPart, ...]:
+        return _parts(self._place, self._placed)
 
 
 def words(chunk: Chunk) -> str:

@@ -1,9 +1,9 @@
 """What a projection yields: the prompt in a wire shape, with a source map back to chunks and everything lost on the way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 from inspector.conversation.model import Chunk, Dropped, Message
 
@@ -36,6 +36,26 @@ class WireMessage:
     value: dict[str, Any]
     parts: tuple[PromptPart, ...]
     source: Message | None
+
+
+class PromptValues(Sequence[dict[str, Any]]):
+    """The list of a request, each message looked up when it is asked for: those of a long conversation are not all in memory."""
+
+    def __init__(self, messages: Sequence[WireMessage]) -> None:
+        self._messages = messages
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (message.value for message in self._messages)
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        return [message.value for message in self._messages[place]] if isinstance(place, slice) else self._messages[place].value
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,10 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     """The whole file. Raises TooLarge when it holds more than `limit` bytes."""
     try:
         with opened(path) as file:
-            data = file.read(limit + 1)
+            # The limit itself would be reserved for it at once; what is written meanwhile still comes.
+            data = file.read(min(limit, os.fstat(file.fileno()).st_size) + 1)
+            while len(data) <= limit and (more := file.read(min(_WINDOW, limit + 1 - len(data)))):
+                data += more
     except OSError as error:
         raise problem(error, path) from error
     if len(data) > limit:

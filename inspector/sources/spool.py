@@ -1,11 +1,16 @@
 """What is written now and read later, in a file without a name: reports on ten thousand conversations, or the rows of a long one, need not fit into memory."""
 
+import marshal
+import os
 import pickle
 import tempfile
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+_LOADED = 1_000
+"""Values of a shelf that are in memory."""
 Place = tuple[int, int]
 """Where a text is: offset and length in bytes."""
 
@@ -52,3 +57,31 @@ class Parts:
         for start, size in self._places.get(name, ()):
             self._file.seek(start)
             yield from pickle.loads(self._file.read(size))  # noqa: S301 (of a process of our own)
+
+
+class FileShelf:
+    """Plain values in a file without a name; those that were asked for last are in memory."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (gone with this object)
+        self._places: array[int] = array("q", [0])
+        self._loaded: dict[int, Any] = {}
+        self._is_written = True
+
+    def put(self, value: Any) -> int:
+        data = marshal.dumps(value)
+        self._file.write(data)
+        self._places.append(self._places[-1] + len(data))
+        self._is_written = False
+        return len(self._places) - 2
+
+    def get(self, place: int) -> Any:
+        if place not in self._loaded:
+            if not self._is_written:
+                self._file.flush()
+                self._is_written = True
+            if len(self._loaded) >= _LOADED:
+                self._loaded.clear()
+            start, end = self._places[place], self._places[place + 1]
+            self._loaded[place] = marshal.loads(os.pread(self._file.fileno(), end - start, start))  # noqa: S302 (of this process)
+        return self._loaded[place]

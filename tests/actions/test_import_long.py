@@ -61,8 +61,9 @@ def test_a_long_session_is_written_and_grows_as_a_short_one(processes: int, tmp_
     monkeypatch.setattr(revisions, "_BYTES_AT_ONCE", 100_000)
     path = tmp_path / "2026-09-21T14-13-20-000Z_s0001.jsonl"
     written = []
-    for least in (1 << 40, 1):
+    for least, huge in ((1 << 40, 1 << 40), (1, 1 << 40), (1, 1)):
         monkeypatch.setattr(work, "LONG", least)
+        monkeypatch.setattr(work, "HUGE", huge)
         Source.objects.all().delete()
         path.write_bytes(session(1, 1_500))
         import_targets([str(path)], "test")
@@ -70,7 +71,7 @@ def test_a_long_session_is_written_and_grows_as_a_short_one(processes: int, tmp_
         path.write_bytes(session(1, 1_600))
         import_targets([str(path)], "test")
         written.append((first, rows()))
-    assert written[0] == written[1]
+    assert written[0] == written[1] == written[2]
     first, grown = written[1]
     assert len(first["chunks"]) == 3_000 and len(first["blocks"]) == 30 and len(first["texts"]) > 5
     assert len(grown["chunks"]) == 3_200 and len(grown["texts"]) < 2 * len(first["texts"])

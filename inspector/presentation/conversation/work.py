@@ -1,7 +1,7 @@
 """A conversation read and judged: the piece of work of an import or a scan that any process can do, from plain values to plain values."""
 
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,13 +20,17 @@ from inspector.sources import folders, reading
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.files import FileContent
 from inspector.sources.problems import SourceProblem
-from inspector.sources.spool import Parts
+from inspector.sources.spool import FileShelf, Parts
 from inspector.text.at_hand import at_work
+from inspector.text.shelf import shelving
 from inspector.traces.model import Problem
 from inspector.traces.tree import build
 
 LONG = 4 << 20
 """Bytes of a conversation from which on its rows are given a few at a time: whoever makes them and whoever writes them would hold them several times."""
+
+HUGE = 32 << 20
+"""Bytes of a conversation from which on what its chunks say is in a file and not in memory while it is judged: that takes more time, and a seventh of the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ def _long(task: Task, files: Mapping[str, Any]) -> Generator[tuple[str, Any], No
     is_same = task.known is not None and _is_as_known(task, task.known)
     if is_same and task.known is not None and task.known.is_judged:
         return Done(task.listed.native_id, None, None)
-    with at_work():
+    with at_work(), shelving(FileShelf()) if task.size >= HUGE else nullcontext():
         stored, content, whole = _read(task), None, None
         if not is_same:
             yield from revision_parts(stored)

@@ -14,11 +14,15 @@ from inspector.programs.pi_openclaw.blocks import message_blocks, plain_text
 from inspector.programs.pi_openclaw.lines import HEADER, NO_ID, Place, keeps_ids, scan
 from inspector.text.at_hand import AtHand
 from inspector.text.json_lines import BOM, NOT_UTF8, RecordPart, SessionLine
+from inspector.text.shelf import shelved
 
 _NEVER_ABOUT = ("content", "output", "command", "summary")
 _WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
 _REPEATED = frozenset(("type", "role", "api", "provider", "model", "stopReason", "toolName"))
 """Members with the same few words in most entries."""
+_IN_MEMORY_OF_ENTRIES = ("id", "parentId", "type", "role", "fused", "provider")
+_IN_MEMORY_OF_PAYLOADS = ("entry", "toolCallId", "toolName", "stepId", "isError", "wire")
+"""Members that are in memory even where a long file's others are not: the path is walked by them, and calls are compared by them."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _YEAR_3000 = 32_503_680_000_000
 
@@ -134,8 +138,9 @@ def _chunks(line: SessionLine, part: RecordPart, progress: _Progress, raw: bytes
         progress.places.append(_id(entry) or None)
     if NOT_UTF8 in line.states:
         entry["notUtf8"] = True
-    session.entries.append(entry)
-    return _of_entry(entry, value, _key(entry, place, part, progress), first, line, raw)
+    kept_entry = shelved(entry, _IN_MEMORY_OF_ENTRIES)
+    session.entries.append(kept_entry)
+    return _of_entry(kept_entry, value, _key(entry, place, part, progress), first, line, raw)
 
 
 def _unreadable(place: str, seq: int, line: SessionLine, part: RecordPart, raw: bytes) -> Chunk:
@@ -202,7 +207,7 @@ def _of_entry(entry: Mapping[str, Any], value: Mapping[str, Any], key: str, firs
         place: int, role: str, kind: Kind, payload: Mapping[str, Any], damage: str = "", reason: str = "", index: int | None = None
     ) -> Chunk:
         return Chunk(
-            *(f"{key}.{place}", first + place, role, kind, {**payload, "entry": entry}, line.index, index, raw),
+            *(f"{key}.{place}", first + place, role, kind, shelved(payload, _IN_MEMORY_OF_PAYLOADS, entry=entry), line.index, index, raw),
             *(damage, reason, at, parent if isinstance(parent, str) else None),
         )
 
