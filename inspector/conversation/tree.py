@@ -5,9 +5,10 @@ its `msg_idx` is the line of the entry, so that chunks of one line are one entry
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact
@@ -85,7 +86,9 @@ def last_by_id(entries_of_file: Sequence[Entry]) -> dict[str, Entry]:
     return {entry.id: entry for entry in entries_of_file if entry.id}
 
 
-def walk(by_id: Mapping[str, Entry], leaf: Entry | None) -> tuple[tuple[Entry, ...], str]:
+def walk(
+    by_id: Mapping[str, Entry], leaf: Entry | None, parent_of: Callable[[Entry], str | None] = attrgetter("parent")
+) -> tuple[tuple[Entry, ...], str]:
     """The entries from the root to `leaf`, and why the walk ended early: "" | "dangling" | "cycle". Every entry is visited once."""
     path: list[Entry] = []
     seen_indexes: set[int] = set()
@@ -96,8 +99,9 @@ def walk(by_id: Mapping[str, Entry], leaf: Entry | None) -> tuple[tuple[Entry, .
             break
         seen_indexes.add(entry.index)
         path.append(entry)
-        parent = by_id.get(entry.parent) if entry.parent is not None else None
-        if parent is None and entry.parent is not None:
+        name = parent_of(entry)
+        parent = by_id.get(name) if name is not None else None
+        if parent is None and name is not None:
             why = "dangling"
         entry = parent
     return tuple(reversed(path)), why

@@ -4,8 +4,9 @@ Results of parallel calls hang below their own call, so that all but one of them
 answer share `message.id` and need not be neighbors; versions since 2.1.47 put them together.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from inspector.conversation.model import Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, Entry, as_path, entries, walk
@@ -32,7 +33,7 @@ def path_as(loader: Loader) -> Callable[[Conversation], Conversation]:
 
 
 def live_path(tree: Conversation, loader: Loader) -> Conversation:
-    """The conversation that `loader` resumes, in the order in which it is sent."""
+    """What `loader` resumes, in the order in which it is sent, and above it what compactions took out of the context."""
     if tree.fact(LEAF) == "":
         return as_path(tree, ())
     loaded = loaded_entries(tree, loader.stops)
@@ -41,10 +42,7 @@ def live_path(tree: Conversation, loader: Loader) -> Conversation:
         # A compaction writes lines again under their ids: the first counts.
         by_id.setdefault(entry.id, entry)
     leaf = _chosen(tree, loaded) or last_message(loaded)
-    chain, why = walk(by_id, leaf)
-    start = next((at for at in range(len(chain) - 1, -1, -1) if chain[at].about.get("subtype") == BOUNDARY), 0)
-    # The boundary of a compaction names no parent; where a writer gave it one, resume goes no further up either.
-    chain, why = chain[start:], why if start == 0 else ""
+    chain, why = walk(by_id, leaf, lambda entry: _above(entry, by_id))
     if loader.fetches:
         chain = tuple(_with_branches(chain, loaded))
     path = as_path(tree, _joined(chain) if loader.joins else chain)
@@ -60,6 +58,19 @@ def loaded_entries(tree: Conversation, stops: bool = False) -> tuple[Entry, ...]
         bad = next((chunk.seq for chunk in tree.chunks if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload), None)
         whole = tuple(entry for entry in whole if bad is None or entry.chunks[0].seq < bad)
     return tuple(entry for entry in whole if entry.id)
+
+
+def is_boundary(about: Mapping[str, Any]) -> bool:
+    """Whether a line of these members is where a compaction begins the context again: nothing above it is sent."""
+    return about.get("subtype") == BOUNDARY
+
+
+def _above(entry: Entry, by_id: Mapping[str, Entry]) -> str | None:
+    """The parent of a line; of a compaction's boundary, which names none, the line that it was put after, as far as the file holds it."""
+    if not is_boundary(entry.about) or entry.parent is not None:
+        return entry.parent
+    before = entry.about.get("logicalParentUuid")
+    return before if isinstance(before, str) and before in by_id else None
 
 
 def last_message(loaded: Sequence[Entry]) -> Entry | None:

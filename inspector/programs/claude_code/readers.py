@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Message, Reading
-from inspector.programs.claude_code.path import ENDS, Loader, path_as
+from inspector.programs.claude_code.path import ENDS, Loader, is_boundary, path_as
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
 
@@ -21,6 +21,7 @@ LOADERS = (
     Loader("claude-code-1", "1.0 to 2.1.46", joins=False, fetches=False, stops=True),
 )
 _SHOWN = "for display only: the program shows it and sends it to no model"
+_COMPACTED = "before the compaction, whose summary takes its place in every request"
 _ERROR = "an error that the program shows as an answer and sends to no model"
 
 
@@ -44,7 +45,19 @@ def answer_id(message: Message) -> str:
 def read_as(loader: Loader, path: Conversation) -> Reading:
     messages: list[Message] = []
     dropped: dict[str, list[Chunk]] = {}
+    start = max((chunk.seq for chunk in path.chunks if is_boundary(about(chunk))), default=0)
+    is_below = not start
+    compacted: list[Chunk] = []
+    for chunk in path.chunks:
+        is_below = is_below or chunk.seq == start
+        if not is_below and chunk.role:
+            compacted.append(chunk)
+    if compacted:
+        dropped[_COMPACTED] = compacted
+    above = {chunk.key for chunk in compacted}
     for message in queries.true_messages(path.chunks):
+        if message.chunks[0].key in above:
+            continue
         if why := unsent(message.chunks[0]):
             dropped.setdefault(why, []).extend(message.chunks)
         elif messages and (id_ := answer_id(message)) and id_ == answer_id(messages[-1]):

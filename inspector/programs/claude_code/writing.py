@@ -13,7 +13,7 @@ from inspector.conversation.edits import MOVED, Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.tree import LEAF, Entry, entries
 from inspector.programs.claude_code.lines import ASSISTANT, START, USER, read_session
-from inspector.programs.claude_code.path import live_path
+from inspector.programs.claude_code.path import is_boundary, live_path
 from inspector.programs.claude_code.readers import LOADERS
 from inspector.programs.formats import Cell, Change, Stored, WriteMode, WriteRefused
 from inspector.projections.base import AS_SENT
@@ -141,6 +141,9 @@ def _chained(plan: Plan, steps: Sequence[Step], file: File, removed: Mapping[str
         is_linked = (is_put or was_put) if first is None else number >= first
         stored_parent = step.base.parent if step.base else None
         parent = (before or None) if is_linked or (step.base is None) else removed.get(stored_parent, stored_parent)
+        if step.base is not None and is_boundary(step.base.about):
+            # A compaction begins a chain of its own, and names the line before it elsewhere.
+            parent = stored_parent
         if step.base is not None and step.base.id and step.base.id not in used:
             own, near = step.base.id, step.base
         else:

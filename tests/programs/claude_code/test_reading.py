@@ -90,9 +90,10 @@ def test_a_compaction_begins_the_path() -> None:
         u("u2", "b1", "Summary", isCompactSummary=True),
         u("u3", "u2", "on"),
     )
-    assert said(found.conversation) == ["user:Summary", "user:on"]
-    # A writer that gave the boundary a parent is read the same way.
-    assert said(case(u("u1", None), boundary("b1", parentUuid="u1"), u("u2", "b1", "Summary")).conversation) == ["user:Summary"]
+    assert [chunk.text for message in found.reading.messages for chunk in message.chunks] == ["Summary", "on"]
+    # What it took the place of is shown, and nobody sends it.
+    assert said(found.conversation) == ["user:go", "assistant:long", "user:Summary", "user:on"]
+    assert [(dropped.seqs, dropped.intentional) for dropped in found.reading.dropped] == [((1, 2), True)]
 
 
 def test_a_line_of_an_agent_in_an_old_file_is_no_end_of_the_conversation() -> None:
