@@ -1,6 +1,6 @@
 """Which strategies to compose where a person names the goal and not the strategies."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import cast
@@ -32,7 +32,9 @@ _WIDE, _NARROW = 10, 2
 _OFF_THE_PATH = {
     "insert-interrupted-result": ("reparent-to-result", "fix-compaction-pointer", "drop-failed-turns"),
     "deduplicate-results": ("use-tool-call-id",),
-    "drop-orphaned-results": ("fix-compaction-pointer", "drop-failed-turns"),
+    "drop-orphaned-results": ("fix-compaction-pointer", "drop-failed-turns", "return-call", "quote-orphaned-results"),
+    "rename-repeated-ids": ("drop-repeated-lines",),
+    "thinking-to-text": ("unsigned-thinking-to-text",),
 }
 """What else may repair a session that is a tree, by the strategy of a provider's rule that would add or remove something."""
 
@@ -282,16 +284,27 @@ def _by_key(chunks: Iterable[Chunk]) -> dict[str, Chunk]:
 
 
 def _lost(base: Conversation, final: Conversation) -> list[Chunk]:
-    """What was really said and is gone. A result that another one repeats, a synthetic one and an empty block are no loss; a removed call takes its words along."""
+    """What was really said and is gone. A result that another one repeats, a block that its answer has again, a synthetic result and an empty block
+    are no loss; a removed call takes its words along."""
     kept_chunks = _by_key(final.chunks)
     repeated = {_result_content(chunk) for chunk in kept_chunks.values() if chunk.kind is Kind.TOOL_RESULT}
+    blocks = {block for chunk in kept_chunks.values() if (block := _block_of_answer(chunk)) is not None}
     return [
         chunk
         for key, chunk in _by_key(base.chunks).items()
         if not is_empty(chunk)
         and (key not in kept_chunks or is_empty(kept_chunks[key]))
         and not (chunk.kind is Kind.TOOL_RESULT and (is_synthetic(chunk) or _result_content(chunk) in repeated))
+        and _block_of_answer(chunk) not in blocks
     ]
+
+
+def _block_of_answer(chunk: Chunk) -> tuple[str, str, str, str] | None:
+    """What a block says, with the provider's id of its answer; None where the store keeps no such id."""
+    entry = chunk.payload.get("entry")
+    message = entry.get("message") if isinstance(entry, Mapping) else None
+    id_ = message.get("id") if isinstance(message, Mapping) else None
+    return (id_, chunk.kind.value, chunk.text, chunk.call_id) if isinstance(id_, str) and chunk.role == "assistant" else None
 
 
 def _result_content(chunk: Chunk) -> tuple[str, str, bool]:

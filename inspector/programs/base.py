@@ -1,6 +1,6 @@
 """What Inspector knows of one program that keeps conversations: the values that generic code asks for instead of naming a program."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -99,6 +99,8 @@ class Calls:
     """Keys of calls without a result of which the store keeps the outcome elsewhere."""
     unanswered: "Callable[[Case], list[tuple[int, Chunk]]] | None" = None
     """Calls without a result that TOOL101 and TOOL102 report, each with the index of its message, where rules of its own report the others."""
+    repeated: "Callable[[Case], Container[str]]" = lambda case: ()
+    """Keys of calls that a rule of its own reports as stored again."""
     settles_ids: bool = False
     """Rules of its own say which of several calls with one id has no result."""
     has_failed: Callable[[Message], bool] = lambda message: False
@@ -237,6 +239,8 @@ class Program:
     """By format, of those whose provider takes neighbors of the assistant as one turn: whether the second message continues the calls of the first."""
     single_items: frozenset[str] = frozenset()
     """Formats in which each item of an answer is a message of its own."""
+    same_answer: Callable[[Message, Message], bool] = lambda message, following: True
+    """Of these formats, whether two neighbors of the assistant are items of one answer."""
     places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Format -> what a place in a session is called, and what is added to the number of the model; a line counted from 1 elsewhere."""
     start_of: Callable[[Conversation, Record, Chunk], int | None] = lambda conversation, record, chunk: None

@@ -255,7 +255,7 @@ def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Me
         return tuple(messages)
     joined: list[Message] = []
     for message in messages:
-        if joined and message.role == joined[-1].role == "assistant":
+        if joined and message.role == joined[-1].role == "assistant" and program.same_answer(joined[-1], message):
             joined[-1] = Message(message.role, joined[-1].chunks + message.chunks)
         else:
             joined.append(message)

@@ -1,11 +1,16 @@
 """Claude Code: sessions as files of JSON lines, one content block each, linked by the ids of their parents."""
 
-from inspector.conversation.model import Chunk
+from collections.abc import Iterator
+
+from inspector.conversation.model import Chunk, Message
 from inspector.conversation.numbering import after_the_file
-from inspector.programs.base import Errors, Home, Numbering, Program, Providers, SyntheticResults, Trait
+from inspector.programs.base import Calls, Errors, Home, Numbering, Program, Providers, SyntheticResults, Trait
+from inspector.programs.claude_code.before_boundary import calls_off_the_path
 from inspector.programs.claude_code.format import CLAUDE_CODE
-from inspector.programs.claude_code.readers import READERS, about, unsent
+from inspector.programs.claude_code.readers import READERS, about, answer_id, unsent
+from inspector.programs.claude_code.repeated_lines import repeated_lines
 from inspector.programs.claude_code.requests import trace_of
+from inspector.rules.base import Case, orphaned
 
 _PLACEHOLDER = "[Tool result missing"
 """How the result begins that resume showed for a lost one before 2.1.80. New ones say in Inspector's words what is known."""
@@ -16,6 +21,16 @@ def _model_of(chunk: Chunk) -> object:
     return message.get("model") if isinstance(message, dict) else None
 
 
+def _same_answer(message: Message, following: Message) -> bool:
+    """By the id that Anthropic gave the answer; lines of writers that keep none are an answer each."""
+    return bool(answer_id(message)) and answer_id(message) == answer_id(following)
+
+
+def _explained_results(case: Case) -> Iterator[Chunk]:
+    calls = calls_off_the_path(case)
+    return (result for _, result in orphaned(case) if result.key in calls)
+
+
 PROGRAM = Program(
     name="claude-code",
     title="Claude Code",
@@ -24,16 +39,23 @@ PROGRAM = Program(
     readers=READERS,
     readers_of={CLAUDE_CODE.name: tuple(reader.name for reader in READERS)},
     traits={
-        CLAUDE_CODE.name: frozenset({Trait.SIGNED_THINKING, Trait.SIGNATURES, Trait.PLACEHOLDERS, Trait.EMPTY_MESSAGES, Trait.JSON_LINES})
+        CLAUDE_CODE.name: frozenset(
+            {Trait.SIGNED_THINKING, Trait.SIGNATURES, Trait.PLACEHOLDERS, Trait.EMPTY_MESSAGES, Trait.JSON_LINES, Trait.BLOCK_ORDER}
+        )
     },
     numbering=Numbering(after_the_file, by_place=True),
     homes=(Home(CLAUDE_CODE.name, "~/.claude", "projects", "CLAUDE_CONFIG_DIR"),),
-    # Every block of an answer is a line, and the lines of one answer are one message to the provider.
     own_trace=trace_of,
+    # Every block of an answer is a line, and the lines of one answer are one message to the provider.
     single_items=frozenset({CLAUDE_CODE.name}),
+    same_answer=_same_answer,
     never_sent=lambda chunk: bool(unsent(chunk)),
     synthetic=SyntheticResults(
         author=lambda result: "Claude Code" if result.text.strip().startswith(_PLACEHOLDER) else "",
+    ),
+    calls=Calls(
+        repeated=lambda case: {chunk.key for _, repeated in repeated_lines(case) for chunk in repeated},
+        explained_results=_explained_results,
     ),
     providers=Providers(model_of=_model_of),
     errors=Errors(

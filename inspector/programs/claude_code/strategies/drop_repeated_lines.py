@@ -1,0 +1,18 @@
+"""Removes the lines of an answer that repeat lines of it."""
+
+from inspector.conversation.edits import Remove
+from inspector.programs.claude_code.repeated_lines import repeated_lines
+from inspector.strategies.base import Strategy
+
+STRATEGY = Strategy(
+    name="drop-repeated-lines",
+    safety=frozenset(),
+    summary="keeps the lines of each answer once, by its `message.id` and their content: the copy that results name as their call's line, else the first",
+    cost="Nothing that was said is lost. Children of a removed line get its parent.",
+    user_visible_effect="An answer that was shown twice is shown once.",
+    pros="Only lines of one answer with equal content go, and the copy stays that the rest of the session refers to. Ids and results stay as they are.",
+    cons="The second copy is evidence of what wrote it, such as a synchronized folder; undo and the audit page keep it.",
+    write_kind="W2",
+    propose=lambda case: (Remove(chunk) for _, repeated in repeated_lines(case) for chunk in repeated),
+    order=225,
+)

@@ -1,0 +1,80 @@
+"""Families F1 to F9 and F16 of damage in Claude Code's sessions: each is found, explained from its error text, repaired in both write modes so that
+Anthropic's rules accept it, and undone byte for byte."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from inspector.rules.base import case_of
+from inspector.rules.catalogue import all_findings
+from tests.commands.running import run
+from tests.programs.claude_code.families import FAMILIES, Family
+from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, lines, said, stored, text, u, write
+
+pytestmark = pytest.mark.django_db
+PROFILE = "anthropic-2026-07"
+CLEAN = (u("o1", None, sessionId=OTHER), a("o2", "o1", "msg_9", text("Hi."), sessionId=OTHER))
+LONG_AGO = 1_785_000_000
+
+each_family = pytest.mark.parametrize("name", FAMILIES)
+with_error = pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.error])
+each_mode = pytest.mark.parametrize(("name", "mode"), [(name, mode) for name, family in FAMILIES.items() for mode in family.modes])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, name: str) -> Path:
+    """A project with the session of the family and one that nothing is wrong with."""
+    files = {f"{PROJECT}/{ID}.jsonl": lines(*FAMILIES[name].lines), f"{PROJECT}/{OTHER}.jsonl": lines(*CLEAN)}
+    write(tmp_path / "claude", files)
+    for path in (tmp_path / "claude").rglob("*.jsonl"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    return tmp_path / "claude"
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*.jsonl")}
+
+
+def findings_of(family: Family) -> dict[str, str]:
+    found = all_findings(case_of(stored(*family.lines).conversation, "claude-code"))
+    return {finding.code: finding.severity.value for finding in found}
+
+
+@each_family
+def test_it_is_found(folder: Path, name: str) -> None:
+    report = {found["native_id"]: found for found in run("scan", folder, "--json").json["conversations"]}
+    assert {found["code"]: found["severity"] for found in report[ID]["findings"]} == FAMILIES[name].findings
+    assert report[OTHER]["findings"] == []
+
+
+@with_error
+def test_the_error_text_leads_to_the_session_and_the_line(folder: Path, name: str) -> None:
+    family = FAMILIES[name]
+    alone = run("explain", family.error, "--target", folder, "--json").json
+    # A text that names a call leads to its session; of others the sessions are listed that break the rule.
+    suspects = alone.get("conversations") or [alone["conversation"]]
+    assert [suspect["native_id"] for suspect in suspects] == [ID]
+    report = run("explain", family.error, "--target", folder, "--conversation", ID, "--json").json
+    seqs = {seq for rule in report["recognised"] for fired in rule["fires"] for seq in fired["seqs"]}
+    keys = {chunk.key.rpartition(".")[0] for chunk in stored(*family.lines).conversation.chunks if chunk.seq in seqs}
+    assert keys & set(family.at)
+    assert tuple(report["recommended"]["strategies"]) == family.recommended
+
+
+@each_mode
+def test_it_is_repaired_and_undone_byte_for_byte(folder: Path, name: str, mode: str) -> None:
+    family, before = FAMILIES[name], contents(folder)
+    how = ("--strategy", *family.strategies) if family.strategies else ("--for", PROFILE)
+    applied = run("repair", folder, "--conversation", ID, *how, "--mode", mode, "--apply", "--json")
+    assert applied.status == 0 and applied.json["state"] == "verified", applied
+    after = contents(folder)
+    written = next(name for name in after if after[name] != before.get(name))
+    assert (written in before) is (mode == "same-file") and len(after) == len(before) + (mode == "new-session")
+    native_id = written.rpartition("/")[2].removesuffix(".jsonl")
+    scanned = run("scan", folder, "--conversation", native_id, "--profile", PROFILE, "--json").json["conversations"][0]
+    assert scanned["profiles"][PROFILE]["sendable"] and not [found for found in scanned["findings"] if found["severity"] != "note"]
+    values = after[written][0].removesuffix(b"\n")
+    assert tuple(said(case_of(stored(values, key=written).conversation, "claude-code").conversation)) == family.after
+    assert run("undo", applied.json["repair"]).status == 0
+    assert {name: data for name, (data, _) in contents(folder).items()} == {name: data for name, (data, _) in before.items()}
