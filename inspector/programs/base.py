@@ -165,6 +165,8 @@ class Panels:
     """How a session came to its present end, by what the store itself says; with the time at which that was read (epoch ms)."""
     job_lines: "Callable[[Conversation, int | None], tuple[JobLine, ...]]" = lambda conversation, taken_at: ()
     """What is known of the job that a conversation belongs to."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Facts of a session that are shown next to its tree, each with what it is called."""
     ledger_lane: "Callable[[Case], LedgerLane | None]" = lambda case: None
     ledger_cells: "Callable[[LedgerLane, Chunk], Iterable[LedgerCell]]" = lambda lane, chunk: ()
     """The runs of the ledger that are shown next to a chunk."""
@@ -261,6 +263,8 @@ class Program:
     """There are traces of it that Inspector reads."""
     crash_prefix: str = ""
     """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""
+    apart: Callable[[Conversation], frozenset[str]] = lambda tree: frozenset()
+    """Lines of a file, by their keys, that are no part of the tree in it: settings, and records of the program itself."""
     never_sent: Callable[[Chunk], bool] = lambda chunk: False
     """Whether a chunk of a path is for display only, whichever reader reads it."""
     read_only: Mapping[str, str] = field(default_factory=dict)

@@ -86,17 +86,16 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     """What a compaction, an edit of the context or another branch leaves out of a tree on purpose."""
     if case.tree is None:
         return ""
-    # A line without an id, such as a setting, is on no branch.
-    chunks = [chunk for chunk in case.tree.chunks if "entry" in chunk.payload and chunk.payload["entry"].get("id")]
+    apart = case.program.apart(case.tree)
+    chunks = [chunk for chunk in case.tree.chunks if "entry" in chunk.payload and chunk.key.rpartition(".")[0] not in apart]
     # Once each, though an entry may be named twice.
     intentional = {chunk.key: dropped.why for dropped in case.reading.dropped if dropped.intentional for chunk in dropped.chunks}
     bound = next(
         (word for word in ("compaction", "reset") if any(why.startswith(f"before the {word}") for why in intentional.values())), ""
     )
     before = sum(why.startswith("before the ") for why in intentional.values())
-    on_path = sum(bool(chunk.payload.get("entry", {}).get("id")) for chunk in case.conversation.chunks)
     # Where a parent is damaged, what is off the path is a loss, and its finding says so.
-    off = 0 if any(finding.code.startswith(("TREE", "STORE")) for finding in serious) else len(chunks) - on_path
+    off = 0 if any(finding.code.startswith(("TREE", "STORE")) for finding in serious) else len(chunks) - len(case.conversation.chunks)
     edited = len(intentional) - before
     parts = [
         *([f"{before:,} {'is' if before == 1 else 'are'} before the {bound}"] if before else []),

@@ -30,6 +30,7 @@ from inspector.presentation.tree.model import (
     short,
 )
 from inspector.presentation.visible import visible
+from inspector.programs.registry import program_or_default
 from inspector.rules.base import Case
 
 _LINKS_WALKED = 32
@@ -72,8 +73,9 @@ def _is_entry(chunk: Chunk) -> bool:
 
 def _nodes(tree: Conversation) -> Iterator[Node]:
     _, first = counted(tree.format)
-    for index, (key, group) in enumerate(groupby(tree.chunks, key=_key)):
-        chunks = tuple(group)
+    apart = program_or_default(tree.format).apart(tree)
+    lines = ((key, tuple(group)) for key, group in groupby(tree.chunks, key=_key) if key not in apart)
+    for index, (key, chunks) in enumerate(lines):
         line = (chunks[0].msg_idx or 0) + first
         about = chunks[0].payload.get("entry")
         if isinstance(about, Mapping):

@@ -27,7 +27,7 @@ def session_facts(tree: Conversation) -> tuple[tuple[str, str], ...]:
 
 
 def _rows(tree: Conversation) -> Iterator[tuple[str, str]]:
-    for name, label in _LABELS.items():
+    for name, label in {**_LABELS, **program_or_default(tree.format).panels.facts}.items():
         if value := tree.fact(name):
             more = f". {_COPY}" if name.startswith("recovery") else ""
             yield label, f"{value}{more}"

@@ -73,6 +73,19 @@ def _above(entry: Entry, by_id: Mapping[str, Entry]) -> str | None:
     return before if isinstance(before, str) and before in by_id else None
 
 
+def apart(tree: Conversation) -> frozenset[str]:
+    """Keys of lines that hold no message and lead to none: settings, snapshots, progress, records of requests."""
+    leading: set[object] = set()
+    others: set[str] = set()
+    # A line comes after its parent, so that who leads to a message is known before it is met.
+    for entry in reversed(entries(tree)):
+        if is_message(entry) or entry.chunks[0].kind is not Kind.CONTROL or (entry.id and entry.id in leading):
+            leading |= {entry.parent, entry.about.get("logicalParentUuid")}
+        else:
+            others.add(entry.chunks[0].key.rpartition(".")[0])
+    return frozenset(others)
+
+
 def last_message(loaded: Sequence[Entry]) -> Entry | None:
     """The last message: of the main conversation, or of the agent where the file is an agent's."""
     spoken_lines = [entry for entry in loaded if is_message(entry)]

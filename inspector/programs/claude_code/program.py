@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Message
 from inspector.conversation.numbering import after_the_file
-from inspector.programs.base import Calls, Errors, Home, Numbering, Program, Providers, SyntheticResults, Trait
+from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, SyntheticResults, Trait
 from inspector.programs.claude_code.before_boundary import calls_off_the_path
 from inspector.programs.claude_code.format import CLAUDE_CODE
+from inspector.programs.claude_code.path import apart
 from inspector.programs.claude_code.readers import READERS, about, answer_id, unsent
 from inspector.programs.claude_code.repeated_lines import repeated_lines
 from inspector.programs.claude_code.requests import trace_of
@@ -45,6 +46,12 @@ PROGRAM = Program(
     },
     numbering=Numbering(after_the_file, by_place=True),
     homes=(Home(CLAUDE_CODE.name, "~/.claude", "projects", "CLAUDE_CONFIG_DIR"),),
+from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, SyntheticResults, Trait
+from inspector.programs.claude_code.before_boundary import calls_off_the_path
+from inspector.programs.claude_code.format import CLAUDE_CODE
+from inspector.programs.claude_code.path import apart
+from inspector.programs.claude_code.readers import READERS, about, answer_id, unsent
+from inspector.programs.claude_code.repeated_lines import repeated_lines
     own_trace=trace_of,
     # Every block of an answer is a line, and the lines of one answer are one message to the provider.
     single_items=frozenset({CLAUDE_CODE.name}),
@@ -58,6 +65,17 @@ PROGRAM = Program(
         explained_results=_explained_results,
     ),
     providers=Providers(model_of=_model_of),
+    panels=Panels(
+        facts={
+            "agentOf": "agent of the session",
+            "versions": "written by the versions",
+            "version": "last written by the version",
+            "gitBranch": "git branch",
+            "models": "models",
+            "requests": "requests that it recorded",
+            "lastRequest": "the newest of them",
+        }
+    ),
     errors=Errors(
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",

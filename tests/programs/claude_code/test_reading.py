@@ -3,6 +3,7 @@
 import pytest
 
 from inspector.programs.claude_code.format import CLAUDE_CODE
+from inspector.programs.claude_code.path import apart
 from inspector.programs.formats import Cell, Record, Shape
 from inspector.rules.catalogue import all_findings
 from tests.programs.claude_code.session_lines import (
@@ -173,3 +174,14 @@ def test_a_folder_is_read_whole_and_two_copies_of_a_session_have_two_ids() -> No
     keys = (f"{PROJECT}/{ID}.jsonl", f"projects/-other/{ID}.jsonl")
     ids = [session.conversation.native_id for session in CLAUDE_CODE.read([Record(key, Cell(data, "file")) for key in keys])]
     assert len(set(ids)) == 2 and all(ID in id_ for id_ in ids)
+
+
+def test_lines_that_lead_to_no_message_are_no_part_of_the_tree() -> None:
+    settings = (
+        {"type": "file-history-snapshot", "messageId": "u1", "snapshot": {}},
+        line("progress", "p1", "u1", None),
+        line("progress", "p2", "p1", None),
+        line("progress", "p3", "u1", None),
+    )
+    conversation = stored(u("u1", None), *settings, a("a1", "p3", "m1", text("hi")), b"{torn").conversation
+    assert apart(conversation) == {"line:1", "p1", "p2"}
