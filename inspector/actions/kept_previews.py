@@ -7,9 +7,12 @@ from collections.abc import Hashable
 
 from inspector.actions.planning import RepairRequest, preview_on
 from inspector.actions.problems import Refused
-from inspector.models import Conversation, loading
+from inspector.conversation.tree import LEAF
+from inspector.models import Conversation, analyses, loading
 from inspector.models.cached import MEGABYTE, bounded_cache
-from inspector.planning.preview import Preview
+from inspector.planning.preview import KnownSide, Preview
+from inspector.presentation.packed import Unreadable
+from inspector.profiles.base import Judgement
 from inspector.readers.catalogue import UnknownReader
 from inspector.rules.base import Case
 
@@ -68,4 +71,19 @@ def _kept_preview(pk: int, revision: int, read: tuple[Hashable, ...], key: Reque
         case = base_case(conversation, request.reader, revision)
     except UnknownReader as problem:
         raise Refused(str(problem)) from None
-    return preview_on(conversation, revision, request, case)
+    return preview_on(conversation, revision, request, case, known_side(conversation, revision, request))
+
+
+def known_side(conversation: Conversation, revision: int, request: RepairRequest) -> KnownSide | None:
+    """What the import of a large conversation kept of it, where it still holds and is asked by the same reader and judges."""
+    ways = analyses.Ways(revision, request.reader, request.projection, request.profile)
+    kept = analyses.stored(conversation, ways) if LEAF not in request.options and ways == analyses.own_ways(conversation) else None
+    if kept is None or kept.is_stale:
+        return None
+    try:
+        overview = kept.headline().overview
+    except Unreadable:
+        return None
+    judged = overview.judged
+    violations = () if judged.first is None else (judged.first,)
+    return KnownSide(dict(overview.kinds), Judgement(judged.profile, violations, judged.notes))

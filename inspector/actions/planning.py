@@ -13,7 +13,7 @@ from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, Source, loading
-from inspector.planning.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
+from inspector.planning.preview import KnownSide, NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.presentation.tree.branches import with_leaf
 from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
@@ -127,13 +127,12 @@ def at_leaf(case: Case, leaf: str) -> Case:
     return leaf_case
 
 
-def preview_of(case: Case, stored: Stored, format_: Format, source_path: str, request: RepairRequest) -> Preview:
-    """The plan on exactly these records; `case` is theirs, as `request.reader` has it. Raises Refused where there is nothing to do or the format cannot write it."""
-    with at_work():
-        return _preview_of(case, stored, format_, source_path, request)
-
-
-def _preview_of(case: Case, stored: Stored, format_: Format, source_path: str, request: RepairRequest) -> Preview:
+@at_work()
+def preview_of(
+    case: Case, stored: Stored, format_: Format, source_path: str, request: RepairRequest, known: KnownSide | None = None
+) -> Preview:
+    """The plan on exactly these records; `case` is theirs, as `request.reader` has it, and `known` what is known of it. Raises Refused where there is
+    nothing to do or the format cannot write it."""
     if not request.strategies:
         raise NothingToRepair("Choose at least one strategy: without one there is nothing to do.")
     case = at_leaf(case, request.options.get(LEAF, ""))
@@ -156,7 +155,7 @@ def _preview_of(case: Case, stored: Stored, format_: Format, source_path: str, r
         request.options,
     )
     try:
-        return preview(case, stored, format_, plan, effective, request.projection, request.profile)
+        return preview(case, stored, format_, plan, effective, request.projection, request.profile, known)
     except NothingToDo:
         raise NothingToRepair(f"Nothing to do: {', '.join(request.strategies)} would change nothing in this conversation.") from None
     except (WriteRefused, EditMismatch) as problem:
@@ -195,10 +194,10 @@ def preview_repair(repair: Repair) -> Preview:
     return preview_on(repair.conversation, repair.revision, request_of(repair), case)
 
 
-def preview_on(conversation: Conversation, revision: int, request: RepairRequest, case: Case) -> Preview:
-    """The plan on a revision in our database, whose case `case` is, as `request.reader` has it. Raises Refused."""
+def preview_on(conversation: Conversation, revision: int, request: RepairRequest, case: Case, known: KnownSide | None = None) -> Preview:
+    """The plan on a revision in our database, whose case `case` is, as `request.reader` has it, and `known` what is known of it. Raises Refused."""
     stored = loading.stored(conversation, revision)
-    return preview_of(case, stored, loading.format_of(conversation.source), conversation.source.path, request)
+    return preview_of(case, stored, loading.format_of(conversation.source), conversation.source.path, request, known)
 
 
 def current(conversation: Conversation, native_id: str | None = None) -> Stored | None:

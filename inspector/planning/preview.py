@@ -2,9 +2,11 @@
 
 import difflib
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from inspector.conversation import notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
@@ -13,7 +15,7 @@ from inspector.conversation.tree import LEAF, spoken
 from inspector.profiles import templates
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES, profile
-from inspector.profiles.judging import judged_case, judgement_of
+from inspector.profiles.judging import judged_case, judgement_of, projected_case
 from inspector.programs.formats import Change, DetectedByContent, Format, Lists, Record, Stored, WriteRefused, after
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import Projection, Prompt
@@ -75,6 +77,25 @@ def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple
     return between(case.conversation, final), tuple(effective)
 
 
+class FindingKind(NamedTuple):
+    code: str
+    rule: str
+    severity: Severity
+
+
+def kinds_of(findings: Iterable[Finding]) -> Counter[FindingKind]:
+    """How many there are of each kind."""
+    return Counter(FindingKind(finding.code, finding.rule, finding.severity) for finding in findings)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSide:
+    """What was worked out of a stored conversation when it was imported: how many findings there are of each kind, and the verdict, with the first of its violations."""
+
+    counts: Mapping[FindingKind, int]
+    judgement: Judgement
+
+
 @dataclass(frozen=True)
 class PreviewSide:
     """One side of a preview: the case with what rules and provider say of it, worked out when it is asked for. Who only writes a plan asks for neither."""
@@ -84,24 +105,33 @@ class PreviewSide:
     profile: str
     own_projection: str
     """The one deployed for the source; `shape` is that by which the profile judges."""
+    known: KnownSide | None = None
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         return all_findings(self.case)
 
+    @cached_property
+    def counts(self) -> Mapping[FindingKind, int]:
+        """How many findings there are of each kind."""
+        if self.known is not None:
+            return self.known.counts
+        return kinds_of(self.findings)
+
     @property
     def prompt(self) -> Prompt:
-        return judged_case(self.case, self.profile, self.own_projection)[0]
+        return projected_case(self.case, self.profile, self.own_projection)
 
     @property
     def judgement(self) -> Judgement:
-        return judged_case(self.case, self.profile, self.own_projection)[1]
+        """Of what is known of a stored conversation, the violations are the first one."""
+        return judged_case(self.case, self.profile, self.own_projection)[1] if self.known is None else self.known.judgement
 
 
-def look(case: Case, projection_name: str, profile_name: str) -> PreviewSide:
+def look(case: Case, projection_name: str, profile_name: str, known: KnownSide | None = None) -> PreviewSide:
     """Raises UnknownProfile, UnknownProjection."""
     judge = profile(profile_name)
-    return PreviewSide(case, for_wire(judge.wire, projection_name, judge.projection), profile_name, projection_name)
+    return PreviewSide(case, for_wire(judge.wire, projection_name, judge.projection), profile_name, projection_name, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +208,19 @@ def _folded_chunk(chunk: Chunk) -> str:
 
 
 def preview(
-    case: Case, stored: Stored, format_: Format, plan: Plan, strategies: Sequence[Strategy], projection_name: str, profile_name: str
+    case: Case,
+    stored: Stored,
+    format_: Format,
+    plan: Plan,
+    strategies: Sequence[Strategy],
+    projection_name: str,
+    profile_name: str,
+    known: KnownSide | None = None,
 ) -> Preview:
-    """`case` is that of `stored`, as the chosen reader has it; `strategies` those of the plan that change something. Raises NothingToDo, WriteRefused, EditMismatch."""
+    """`case` is that of `stored`, as the chosen reader has it, `known` what is known of it; `strategies` those of the plan that change something.
+
+    Raises NothingToDo, WriteRefused, EditMismatch.
+    """
     if not plan.edits:
         raise NothingToDo
     changes = tuple(format_.write(plan, stored))
@@ -196,7 +236,7 @@ def preview(
     written = conversations[0] if conversations else replace(stored.conversation, chunks=(), facts={})
     if target == stored.conversation.native_id:
         written = replace(written, facts={**written.facts, **_shared_facts(stored)})
-    before = look(case, projection_name, profile_name)
+    before = look(case, projection_name, profile_name, known)
     later = look(case.with_conversation(written), projection_name, profile_name)
     final = apply(stored.conversation, plan.edits)
     if len(final.chunks) != len(later.case.conversation.chunks):
@@ -356,16 +396,13 @@ def _remaining(before: PreviewSide, later: PreviewSide, plan: Plan, reader: str)
             continue
         seqs = ", ".join(f"{seq}" for seq in dropped.seqs[:8])
         warnings.append(f"After the repair {reader} still leaves out seq {seqs}: {dropped.why}.")
-    counts = [
-        {
-            code: len([finding for finding in side.findings if finding.code == code and at_least(finding.severity, Severity.WARNING)])
-            for code in {finding.code for finding in side.findings}
-        }
-        for side in (before, later)
-    ]
+    counts = [Counter[str](), Counter[str]()]
+    for of_side, side in zip(counts, (before, later), strict=True):
+        for kind, count in side.counts.items():
+            of_side[kind.code] += count if at_least(kind.severity, Severity.WARNING) else 0
     for code, count in sorted(counts[1].items()):
-        if count > counts[0].get(code, 0):
-            warnings.append(f"{code} is found {count} times after the repair, {counts[0].get(code, 0)} times before.")
+        if count > counts[0][code]:
+            warnings.append(f"{code} is found {count} times after the repair, {counts[0][code]} times before.")
     if later.judgement.violations and not before.judgement.violations:
         warnings.append(f"{later.judgement.profile} would refuse the result: {later.judgement.violations[0].text}")
     return warnings

@@ -21,9 +21,13 @@ THINKING = {"enabled": True, "disabled": False}
 
 def judged(reading: Reading, conversation: Conversation, profile_name: str, own_projection: str) -> tuple[Prompt, Judgement]:
     """The prompt that was judged and the verdict; `own_projection` is the one deployed for the source. Raises UnknownProfile, UnknownProjection."""
-    judge = profile(profile_name)
-    prompt = for_wire(judge.wire, own_projection, judge.projection).project(reading.messages)
+    prompt = _projected(reading, profile_name, own_projection)
     return prompt, judgement_of(prompt, conversation, profile_name)
+
+
+def _projected(reading: Reading, profile_name: str, own_projection: str) -> Prompt:
+    judge = profile(profile_name)
+    return for_wire(judge.wire, own_projection, judge.projection).project(reading.messages)
 
 
 class Judgeable(Protocol):
@@ -37,13 +41,22 @@ class Judgeable(Protocol):
     def cached(self) -> dict[Hashable, Any]: ...
 
 
+def projected_case(case: Judgeable, profile_name: str, own_projection: str) -> Prompt:
+    """The prompt that `judged_case` judges, once for a case however often it is asked. Raises UnknownProfile, UnknownProjection."""
+    key = (projected_case, profile_name, own_projection)
+    if key not in case.cached:
+        case.cached[key] = _projected(case.reading, profile_name, own_projection)
+    prompt: Prompt = case.cached[key]
+    return prompt
+
+
 def judged_case(case: Judgeable, profile_name: str, own_projection: str) -> tuple[Prompt, Judgement]:
     """As `judged`, once for a case however often it is asked. Raises UnknownProfile, UnknownProjection."""
-    key = (judged_case, profile_name, own_projection)
+    prompt, key = projected_case(case, profile_name, own_projection), (judged_case, profile_name, own_projection)
     if key not in case.cached:
-        case.cached[key] = judged(case.reading, case.conversation, profile_name, own_projection)
-    verdict: tuple[Prompt, Judgement] = case.cached[key]
-    return verdict
+        case.cached[key] = judgement_of(prompt, case.conversation, profile_name)
+    judgement: Judgement = case.cached[key]
+    return prompt, judgement
 
 
 def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) -> Judgement:

@@ -50,14 +50,22 @@ def members(text: str) -> dict[str, tuple[int, int, int]]:
 
 def member_spans(text: str) -> list[tuple[str, int, int, int]]:
     """As `members`, of equal names each one: name, start of the name, start and end of the value."""
-    spans: list[tuple[str, int, int, int]] = []
+    return [(name, start, at, end) for name, start, at, end, _ in member_values(text)]
+
+
+MemberValue = tuple[str, int, int, int, Any]
+
+
+def member_values(text: str) -> list[MemberValue]:
+    """As `member_spans`, each with its value at the end."""
+    spans: list[MemberValue] = []
     at = skip(text, skip(text, 0) + 1)
     while text[at] != "}":
         start = at
         name, at = _DECODER.raw_decode(text, at)
         at = skip(text, skip(text, at) + 1)
-        _, end = _DECODER.raw_decode(text, at)
-        spans.append((name, start, at, end))
+        value, end = _DECODER.raw_decode(text, at)
+        spans.append((name, start, at, end, value))
         at = skip(text, end)
         if text[at] == ",":
             at = skip(text, at + 1)
@@ -93,12 +101,14 @@ def rearranged(text: str, spans: Sequence[Span], pieces: Sequence[Piece]) -> str
     return text[: spans[0][0]] + "".join(parts) + text[spans[-1][1] :]
 
 
-def amended(text: str, values: dict[str, str], removed_names: frozenset[str] = frozenset()) -> str:
-    """The object `text` with members set to other texts or left out; new ones follow the others."""
-    spans = member_spans(text)
+def amended(
+    text: str, values: dict[str, str], removed_names: frozenset[str] = frozenset(), known_members: Sequence[MemberValue] | None = None
+) -> str:
+    """The object `text` with members set to other texts or left out; new ones follow the others. `known_members` are its `member_values`, where they are known."""
+    spans = member_values(text) if known_members is None else known_members
     last = {name: number for number, (name, *_) in enumerate(spans)}
     pieces: list[Piece] = []
-    for number, (name, start, at, end) in enumerate(spans):
+    for number, (name, start, at, end, _) in enumerate(spans):
         if name in removed_names:
             continue
         is_set = name in values and last[name] == number
@@ -107,7 +117,7 @@ def amended(text: str, values: dict[str, str], removed_names: frozenset[str] = f
     pieces += [
         (f"{jsontext.compact(name)}{colon if ':' in colon else ':'}{value}", None) for name, value in values.items() if name not in last
     ]
-    return rearranged(text, [(start, end) for _, start, _, end in spans], pieces)
+    return rearranged(text, [(start, end) for _, start, _, end, _ in spans], pieces)
 
 
 def encoded(value: Any) -> str:

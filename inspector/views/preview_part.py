@@ -4,12 +4,13 @@ A `PreviewPart` holds what is shown and nothing of the whole conversation, so th
 large for a hundred thousand chunks as for a hundred.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from inspector.conversation.edits import Plan
-from inspector.planning.preview import Cost, DiffRow, Preview, PreviewSide
+from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
@@ -21,7 +22,6 @@ from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import Prompt, WireMessage
-from inspector.rules.base import Finding
 
 EDGE = 3
 """Rows whose content is equal that are shown next to a change; the others between two changes are folded."""
@@ -139,12 +139,13 @@ def _first_runs(runs: Sequence[DiffRun]) -> tuple[DiffRun, ...]:
     return tuple(runs)
 
 
-def _counts(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[RuleCount, ...]:
-    named = {finding.code: finding.rule for finding in (*before, *after)}
-    return tuple(
-        RuleCount(code, name, sum(finding.code == code for finding in before), sum(finding.code == code for finding in after))
-        for code, name in sorted(named.items())
-    )
+def _counts(before: Mapping[FindingKind, int], after: Mapping[FindingKind, int]) -> tuple[RuleCount, ...]:
+    named = {kind.code: kind.rule for kind in (*before, *after)}
+    sides = [Counter[str](), Counter[str]()]
+    for of_side, counts in zip(sides, (before, after), strict=True):
+        for kind, count in counts.items():
+            of_side[kind.code] += count
+    return tuple(RuleCount(code, name, sides[0][code], sides[1][code]) for code, name in sorted(named.items()))
 
 
 _MESSAGES = (
@@ -206,7 +207,7 @@ def preview_part(preview: Preview) -> PreviewPart:
         remains=program_or_default(later.format).repairs.follow_up(later),
         runs=shown_runs,
         rows_left=sum(run.count + run.left_out for run in runs[len(shown_runs) :]),
-        counts=_counts(preview.before.findings, preview.after.findings),
+        counts=_counts(preview.before.counts, preview.after.counts),
         summary=summary(preview),
         chunks=chunks_summary(preview.rows),
         changes=tuple(_shown_change(change) for change in preview.changes[:CHANGES]),

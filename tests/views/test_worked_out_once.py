@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from cProfile import Profile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,17 @@ from django.http import HttpResponse
 from django.test import Client
 
 from inspector.actions.apply_repair import apply_repair
+from inspector.actions.kept_previews import known_side
+from inspector.actions.planning import request_for
 from inspector.models import Conversation, Repair, Source, loading
-from inspector.planning.preview import preview
+from inspector.models.analysis import StoredAnalysis
+from inspector.planning.preview import look, preview
 from inspector.programs.pi_openclaw.entries import _read_on as parsed
 from inspector.programs.pi_openclaw.writing import write
 from inspector.rules.base import _read_case as read_case
 from inspector.rules.base import findings
 from inspector.views.preview_part import preview_part
-from tests.actions.building import WHO, approved, bring, imported, merged
+from tests.actions.building import WHO, A, U, approved, bring, broken, imported, merged
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 
 pytestmark = pytest.mark.django_db
@@ -125,3 +129,39 @@ def test_a_command_reads_and_judges_a_store_no_more_often_than_a_page(tmp_path: 
         apply_repair(repair, WHO, interactive=True)
     # As above, and whether a turn seems to run.
     assert counts == {"preview": 1, "_read_case": 4, "findings": 1}
+
+
+def test_of_a_large_conversation_only_what_is_after_the_repair_is_examined_and_judged(client: Client, tmp_path: Path) -> None:
+    """What is before it was examined and judged at the import, and that is what the page says."""
+    store = broken()
+    for number in range(1000):
+        store.append(U(f"number {number:06}")), store.append(A(f"answer {number:06}"))
+    row = imported(tmp_path / "a.db", store)
+    loading.forget()
+    chosen = {"strategy": "insert-interrupted-result", "mode": "in-place"}
+    with counted(preview, findings) as counts:
+        page = client.get(f"/conversations/{row.oid}/repairs/new/", chosen).content.decode()
+    assert counts["preview"] == 1 and counts["findings"] == 1 and "insert-interrupted-result" in page
+    request = request_for(row.source, loading.stored(row), ["insert-interrupted-result"], "in-place")
+    known = known_side(row, row.revision, request)
+    computed = look(loading.case(row, request.reader), request.projection, request.profile)
+    assert known is not None and known.counts == computed.counts and len(known.counts) > 1
+    verdict = computed.judgement
+    assert known.judgement == replace(verdict, violations=verdict.violations[:1]) and not verdict.sendable
+
+
+@pytest.mark.parametrize("change", ["another reader", "another profile", "an older revision", "other rules"])
+def test_what_an_import_worked_out_is_known_only_of_the_same_question(tmp_path: Path, change: str) -> None:
+    store = broken()
+    for number in range(1000):
+        store.append(U(f"number {number:06}")), store.append(A(f"answer {number:06}"))
+    row = imported(tmp_path / "a.db", store)
+    request = request_for(row.source, loading.stored(row), ["insert-interrupted-result"], "in-place")
+    assert known_side(row, row.revision, request) is not None
+    if change == "another reader":
+        request = replace(request, reader="exact")
+    elif change == "another profile":
+        request = replace(request, profile="mistral-2026-07")
+    elif change == "other rules":
+        StoredAnalysis.objects.update(basis="another")
+    assert known_side(row, row.revision - (change == "an older revision"), request) is None

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.model import Chunk, Conversation, Span, kept_raw
+from inspector.planning.preview import FindingKind, kinds_of
 from inspector.presentation.conversation.columns import Columns, reads_otherwise
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.minimap import Minimap, minimap
@@ -15,7 +16,7 @@ from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.tree.session_facts import session_facts
 from inspector.presentation.tree.view import TreeView, tree_view
 from inspector.presentation.visible import visible
-from inspector.profiles.base import Judgement
+from inspector.profiles.base import Judgement, Violation
 from inspector.projections.base import Prompt
 from inspector.projections.observed import NO_PROMPT, ObservedStep
 from inspector.rules.base import Case, Finding, Severity, observed_trace
@@ -23,13 +24,14 @@ from inspector.rules.base import Case, Finding, Severity, observed_trace
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A verdict without its violations, which are next to the rows that they are about."""
+    """A verdict without its violations but the first: they are next to the rows that they are about."""
 
     profile: str
     sendable: bool
     verdict: str
     first_bad: int | None
     notes: tuple[str, ...]
+    first: Violation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class Overview:
     crashes: tuple[str, ...]
     """Ids of the crash files that belong to it."""
     findings: int
+    kinds: tuple[tuple[FindingKind, int], ...]
+    """How many findings there are of each kind."""
     steps: tuple[RecordedStep, ...]
     prompt_body: str
     request_body: str
@@ -142,7 +146,14 @@ def overview(
         verdict=verdict,
         failure=case.reading.failure,
         is_running=case.running,
-        judged=Judged(judgement.profile, judgement.sendable, judgement.verdict, judgement.first_bad, judgement.notes),
+        judged=Judged(
+            judgement.profile,
+            judgement.sendable,
+            judgement.verdict,
+            judgement.first_bad,
+            judgement.notes,
+            judgement.violations[0] if judgement.violations else None,
+        ),
         observed=_observed(observed),
         counts=message_counts(case, prompt),
         minimap=minimap(all_columns),
@@ -159,6 +170,7 @@ def overview(
         ending=case.program.panels.ending(case.conversation, case.taken_at) if case.program.panels.ending else None,
         crashes=crashes_of(case.conversation),
         findings=len(findings),
+        kinds=tuple(kinds_of(findings).items()),
         steps=recorded_steps(case),
         prompt_body=(step.prompt.body or "") if step and step.prompt else "",
         request_body=(step.request.body or "") if step and step.request else "",

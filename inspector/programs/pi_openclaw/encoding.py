@@ -43,13 +43,14 @@ def stored_line(file: File, step: PathStep, place: EntryPlace) -> str:
     if base is None:
         raise ValueError("the step has no stored entry")
     text = file.text(base)
-    stored = jsontext.parse(text)
+    spans = json_pieces.member_values(text)
+    stored = {name: value for name, *_, value in spans}
     members: dict[str, Any] = {"id": place.id, "parentId": place.parent} | dict(place.references)
     if place.timestamp is not None and stored.get("timestamp") != place.timestamp:
         members["timestamp"] = place.timestamp
     values = {name: stringify(value) for name, value in members.items() if name not in stored or stored[name] != value}
-    message = json_pieces.value_of(text, "message") if base.type == "message" else None
     if not step.same:
+        message = json_pieces.value_of(text, "message") if base.type == "message" else None
         changed = _controls(base, step.chunks[0])
         values |= {name: stringify(value) for name, value in changed.items() if name in stored and name not in values}
         inner = {name: value for name, value in changed.items() if name not in stored}
@@ -62,7 +63,7 @@ def stored_line(file: File, step: PathStep, place: EntryPlace) -> str:
     dropped = (
         frozenset(("appendMode", "appendParentId")) & stored.keys() if place.on_its_own and stored.get("type") != "leaf" else frozenset()
     )
-    return json_pieces.amended(text, values, dropped) if values or dropped else text
+    return json_pieces.amended(text, values, dropped, spans) if values or dropped else text
 
 
 def _controls(base: StoredEntry, chunk: Chunk) -> dict[str, Any]:

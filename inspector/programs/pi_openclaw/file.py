@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
+from operator import is_
 from typing import Any
 
 from inspector.conversation.model import Chunk
@@ -78,17 +80,18 @@ def _piece(text: str, entry: StoredEntry) -> str:
     raise WriteRefused(f"The record {spoken(entry.key, entry.line)} cannot be found again in its line; repair that line by hand.")
 
 
-def opened(data: bytes) -> File:
+def opened(data: bytes, before: File | None = None) -> File:
+    """`before` is a file that these bytes may go on from: what they share with it is taken from there."""
     session = read_session(data)
-    by_key: dict[str, StoredEntry] = {}
-    origin: dict[str, tuple[StoredEntry, int]] = {}
+    known = before if before is not None and _goes_on(data, session, before) else _NOTHING
+    entries, origin, ids = dict(known.entries), dict(known.origin), known.ids.copy()
     chunks_of: dict[str, list[Chunk]] = {}
-    for chunk in session.chunks:
+    for chunk in islice(session.chunks, len(known.session.chunks), None):
         if isinstance(chunk.payload.get("entry"), Mapping):
             chunks_of.setdefault(entry_key(chunk), []).append(chunk)
     for key, chunks in chunks_of.items():
         entry = chunks[0].payload["entry"]
-        id_, parent, type_, number = (entry.get(name) for name in ("id", "parentId", "type", "fused"))
+        id_, parent, type_, number = entry.get("id"), entry.get("parentId"), entry.get("type"), entry.get("fused")
         stored_entry = StoredEntry(
             key,
             id_ if isinstance(id_, str) else "",
@@ -99,10 +102,23 @@ def opened(data: bytes) -> File:
             entry,
             tuple(chunks),
         )
-        by_key[key] = stored_entry
-        origin |= {chunk.key: (stored_entry, index) for index, chunk in enumerate(chunks)}
-    ids = Counter(item.id for item in by_key.values() if item.id and not item.number)
-    return File(data, session, tuple(data.split(b"\n")), by_key, origin, ids)
+        entries[key] = stored_entry
+        for index, chunk in enumerate(chunks):
+            origin[chunk.key] = stored_entry, index
+        if stored_entry.id and not stored_entry.number:
+            ids[stored_entry.id] += 1
+    lines = (*known.lines[:-1], *data[len(known.data) :].split(b"\n"))
+    return File(data, session, lines, entries, origin, ids)
+
+
+_NOTHING = File(b"", ParsedSession(), (), {}, {}, Counter())
+
+
+def _goes_on(data: bytes, session: ParsedSession, before: File) -> bool:
+    """Whether the file begins with `before`, whose chunks are the very ones that were read of this one."""
+    chunks = before.session.chunks
+    is_longer = len(chunks) <= len(session.chunks) and before.data.endswith(b"\n") and data.startswith(before.data)
+    return is_longer and all(map(is_, chunks, session.chunks))
 
 
 def entry_key(chunk: Chunk) -> str:
