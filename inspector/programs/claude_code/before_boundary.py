@@ -1,21 +1,19 @@
-"""Results on the path whose calls are in lines of the file that the path does not have, as a rule before a compaction."""
+"""Results that are sent, whose calls are in lines of the file that are not: as a rule before a compaction."""
 
 from collections.abc import Mapping
 
 from inspector.conversation.model import Chunk, Kind
-from inspector.conversation.tree import entries
-from inspector.programs.claude_code.lines import BOUNDARY
+from inspector.programs.claude_code.path import is_boundary
+from inspector.programs.claude_code.readers import about
 from inspector.rules.base import Case, cached_per_case, orphaned
 
 
 @cached_per_case
-def calls_off_the_path(case: Case) -> Mapping[str, Chunk]:
-    """Key of a result without its call -> the call, where exactly one line of the file off the path has it before the result."""
-    if case.tree is None:
-        return {}
-    ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL}
+def calls_not_sent(case: Case) -> Mapping[str, Chunk]:
+    """Key of a result without its call -> the call, where exactly one line of the file has it, before the result, and no request."""
+    ids = sent_ids(case)
     elsewhere: dict[str, list[Chunk]] = {}
-    for chunk in case.tree.chunks:
+    for chunk in (case.tree or case.conversation).chunks:
         if chunk.kind is Kind.TOOL_CALL and chunk.call_id and chunk.call_id not in ids:
             elsewhere.setdefault(chunk.call_id, []).append(chunk)
     return {
@@ -25,7 +23,11 @@ def calls_off_the_path(case: Case) -> Mapping[str, Chunk]:
     }
 
 
+def sent_ids(case: Case) -> frozenset[str]:
+    """Ids of the calls that a request has."""
+    return frozenset(chunk.call_id for message in case.messages for chunk in message.chunks if chunk.kind is Kind.TOOL_CALL)
+
+
 def boundary_line(case: Case) -> int | None:
-    """The line of the compaction that the path begins with, counted from 0."""
-    first = next(iter(entries(case.conversation)), None)
-    return first.chunks[0].msg_idx if first is not None and first.about.get("subtype") == BOUNDARY else None
+    """The line of the compaction that the context begins with, counted from 0."""
+    return max((chunk.msg_idx or 0 for chunk in case.conversation.chunks if is_boundary(about(chunk))), default=None)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Chunk, Message
 from inspector.conversation.numbering import after_the_file
 from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, SyntheticResults, Trait
-from inspector.programs.claude_code.before_boundary import calls_off_the_path
+from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.path import apart
 from inspector.programs.claude_code.readers import READERS, about, answer_id, unsent
@@ -28,7 +28,7 @@ def _same_answer(message: Message, following: Message) -> bool:
 
 
 def _explained_results(case: Case) -> Iterator[Chunk]:
-    calls = calls_off_the_path(case)
+    calls = calls_not_sent(case)
     return (result for _, result in orphaned(case) if result.key in calls)
 
 

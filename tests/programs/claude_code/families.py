@@ -143,6 +143,25 @@ FAMILIES: dict[str, Family] = {
             *("user:This session is being continued.", "assistant:Done.", "user:more"),
         ),
     ),
+    "F4 result first after a compaction, its call before it": Family(
+        lines=(
+            u("u1", None),
+            a("a1", "u1", "msg_1", call("toolu_1"), 1),
+            boundary("b1", logicalParentUuid="a1"),
+            r("r1", "b1", "toolu_1", "late", 2),
+            u("u2", "r1", "This session is being continued.", 2, isCompactSummary=True),
+            a("a2", "u2", "msg_2", text("Done."), 3),
+            u("u3", "a2", "more", 4),
+        ),
+        findings={"TOOL211": "error"},
+        error=_UNCALLED.format(n=0, m=0, id="toolu_1"),
+        at=("r1",),
+        recommended=("quote-orphaned-results",),
+        after=(
+            "user:Result of an earlier tool call, which is no longer part of this conversation:\n\nlate",
+            *("user:This session is being continued.", "assistant:Done.", "user:more"),
+        ),
+    ),
     "F5 second result": Family(
         lines=(
             u("u1", None),

@@ -10,7 +10,7 @@ from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings
 from tests.commands.running import run
 from tests.programs.claude_code.families import FAMILIES, Family
-from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, lines, said, stored, text, u, write
+from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, lines, stored, text, u, write
 
 pytestmark = pytest.mark.django_db
 PROFILE = "anthropic-2026-07"
@@ -75,6 +75,7 @@ def test_it_is_repaired_and_undone_byte_for_byte(folder: Path, name: str, mode: 
     scanned = run("scan", folder, "--conversation", native_id, "--profile", PROFILE, "--json").json["conversations"][0]
     assert scanned["profiles"][PROFILE]["sendable"] and not [found for found in scanned["findings"] if found["severity"] != "note"]
     values = after[written][0].removesuffix(b"\n")
-    assert tuple(said(case_of(stored(values, key=written).conversation, "claude-code").conversation)) == family.after
+    sent = case_of(stored(values, key=written).conversation, "claude-code").reading.messages
+    assert tuple(f"{chunk.role}:{chunk.text or chunk.call_id}" for message in sent for chunk in message.chunks) == family.after
     assert run("undo", applied.json["repair"]).status == 0
     assert {name: data for name, (data, _) in contents(folder).items()} == {name: data for name, (data, _) in before.items()}

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from inspector.programs.claude_code.before_boundary import boundary_line, calls_off_the_path
+from inspector.programs.claude_code.before_boundary import boundary_line, calls_not_sent
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, orphaned
 
 
 def check(case: Case) -> Iterator[Match]:
-    calls = calls_off_the_path(case)
+    calls = calls_not_sent(case)
     boundary = boundary_line(case)
     for _, result in orphaned(case):
         call = calls.get(result.key)

@@ -6,11 +6,10 @@ from dataclasses import replace
 from inspector.conversation.edits import Edit
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.base import FROM_LEDGER
-from inspector.programs.claude_code.before_boundary import calls_off_the_path
-from inspector.rules.base import Case
+from inspector.programs.claude_code.before_boundary import calls_not_sent, sent_ids
+from inspector.rules.base import Case, orphaned
 from inspector.strategies.arrangement import arranged, entry_of
 from inspector.strategies.base import Strategy
-from inspector.strategies.drop_orphaned_results import without_call
 from inspector.strategies.insertion import before, inserted
 
 QUOTED = "Result of an earlier tool call, which is no longer part of this conversation:"
@@ -18,7 +17,7 @@ QUOTED = "Result of an earlier tool call, which is no longer part of this conver
 
 def _with_calls(case: Case) -> Iterator[Edit]:
     """A call has to follow words of the user: where the result is the first message, it is left to the other strategy."""
-    calls, placed = calls_off_the_path(case), []
+    calls, placed = calls_not_sent(case), []
     has_begun = False
     for message in case.messages:
         for result in message.chunks:
@@ -32,7 +31,8 @@ def _with_calls(case: Case) -> Iterator[Edit]:
 
 def _quoted(case: Case) -> Iterator[Edit]:
     """After the results that it is between: these have to come first."""
-    orphans = {chunk.key for chunk in without_call(case)}
+    ids = sent_ids(case)
+    orphans = {result.key for _, result in orphaned(case) if result.call_id not in ids}
     if not orphans:
         return
     chunks: list[Chunk] = []
