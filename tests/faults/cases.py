@@ -13,6 +13,7 @@ from inspector.demo.rollouts_incident import SESSION, incident_files
 from tests.actions.building import broken, merged
 from tests.postgres.making import dangling
 from tests.programs.claude_code import session_lines as claude_code
+from tests.programs.codex import threads as codex
 from tests.programs.pi_openclaw import session_files as rows
 from tests.programs.rollouts.session_files import write as write_rollouts
 from tests.programs.rollouts.strategies.repaired_sessions import CHILD, ERA_B, PARENT
@@ -163,6 +164,21 @@ def _claude_code(folder: Path) -> str:
     return str(claude_code.write(folder, dict.fromkeys(names, lines)) / "projects")
 
 
+# Codex -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _codex(make_thread: Callable[..., bytes]) -> Callable[[Path], str]:
+    def make_store(folder: Path) -> str:
+        day = folder / "sessions" / "2026" / "11" / "22"
+        day.mkdir(parents=True)
+        for thread_id, records in ((codex.ID, codex.TURNS[:3]), (codex.OTHER, codex.TURNS)):
+            name = codex.NAME.replace(codex.ID, thread_id)
+            (day / name).write_bytes(make_thread(*records, id=thread_id))
+        return str(folder / "sessions")
+
+    return make_store
+
+
 # Request bodies -------------------------------------------------------------------------------------------------------------------
 
 
@@ -205,6 +221,8 @@ def _all() -> tuple[Case, ...]:
         Case("pi 1", "files", _pi(1), rows.ID, tree[1], "new-session"),
         *(Case("openclaw", "files", _openclaw, rows.ID, tree[2], mode) for mode in tree[0]),
         *(Case("claude-code", "files", _claude_code, claude_code.ID, INTERRUPTED, mode) for mode in ("same-file", "new-session")),
+        *(Case("codex", "files", _codex(codex.thread), codex.ID, INTERRUPTED, mode) for mode in ("new-thread", "same-file")),
+        *(Case("codex paginated", "files", _codex(codex.paginated), codex.ID, INTERRUPTED, mode) for mode in ("new-thread", "same-file")),
         Case("request body", "files", _body, "", ("insert-plain-result",), "same-file"),
         Case("gbrain", "postgres", _gbrain, "1", ("insert-ledger-results",), "fill-rows"),
     )  # fmt: skip

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from threading import Thread
 from typing import Any
 
 from tests.programs.codex.threads import ID, NAME, THREADS
+from tests.programs.codex.writing_threads import repaired_threads
 from tests.published_programs.running import FOLDER, HERE
 
 KEPT = HERE / "codex.json"
@@ -81,13 +83,19 @@ def endpoint() -> Iterator[tuple[int, list[bytes]]]:
         thread.join()
 
 
-def sent(data: bytes, name: str = NAME, id_: str = ID) -> list[Any] | None:
+def files() -> dict[str, bytes]:
+    """Threads of ours, and what our writer makes of damaged ones."""
+    return {**THREADS, **repaired_threads()}
+
+
+def sent(data: bytes) -> list[Any] | None:
     """The items of its history in the request that it sends when it resumes the thread; None where it refuses to."""
     with tempfile.TemporaryDirectory(prefix="codex-") as folder, endpoint() as (port, bodies):
         home = Path(folder)
         day = home / "sessions/2026/11/22"
         day.mkdir(parents=True)
-        (day / name).write_bytes(data)
+        id_ = _id_of(data)
+        (day / NAME.replace(ID, id_)).write_bytes(data)
         (home / "work").mkdir()
         (home / "config.toml").write_text(_CONFIG.format(port=port))
         command = [str(PROGRAM), "exec", "resume", "--skip-git-repo-check", id_, PROMPT]
@@ -96,6 +104,12 @@ def sent(data: bytes, name: str = NAME, id_: str = ID) -> list[Any] | None:
             command, cwd=home / "work", env=surroundings, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False
         )
         return [plain(each) for each in json.loads(bodies[0])["input"] if not _is_own(each, folder)] if bodies else None
+
+
+def _id_of(data: bytes) -> str:
+    """That of the first line, where it is a session_meta with one."""
+    match = re.match(rb'[^\n]*"id":"([0-9a-f-]{36})"', data)
+    return match[1].decode() if match else ID
 
 
 def _is_own(each: Mapping[str, Any], folder: str) -> bool:
@@ -123,7 +137,7 @@ def kept() -> dict[str, list[Any] | None]:
 
 def ask() -> dict[str, list[Any] | None]:
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(THREADS, pool.map(sent, THREADS.values()), strict=True))
+        return dict(zip(files(), pool.map(sent, files().values()), strict=True))
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ class Codex(Format):
 
     def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
         (record,) = records
-        data, problem = content_of(record.value.data)
+        data, problem = writing.content_of(record.value.data)
         rollout = read_rollout(data)
         chunks, facts = rollout.chunks, facts_of(rollout, record.key)
         if problem:
@@ -101,17 +101,6 @@ class Codex(Format):
 
     def target(self, plan: Plan) -> str:
         return plan.options["fork_id"] if plan.mode == writing.FORK else plan.conversation
-
-
-def content_of(data: bytes) -> tuple[bytes, str]:
-    """The lines of a file, plain or packed; and what is wrong with an archive."""
-    if not archives.is_packed(data):
-        return data, ""
-    try:
-        return archives.unpacked(data), ""
-    except archives.Packed as problem:
-        # As far as it goes: a file that was cut off holds the beginning of its thread.
-        return archives.start_of(data, archives.MOST)[0], problem.reason
 
 
 def _is_head(head: bytes) -> bool:

@@ -1,7 +1,6 @@
 """Codex CLI: a rollout file for each thread, which a resume replays."""
 
 from inspector.programs.base import CaseLines, Errors, Program, SyntheticResult, SyntheticResults, Trait
-from inspector.programs.codex import writing
 from inspector.programs.codex.entries import entry_of
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.items import ITEM
@@ -15,9 +14,8 @@ PROGRAM = Program(
     formats=(CODEX,),
     readers=(READER,),
     readers_of={CODEX.name: (READER.name,)},
-    traits={CODEX.name: frozenset({Trait.EMPTY_MESSAGES, Trait.REPEATED_RUNS, Trait.PLACEHOLDERS})},
+    traits={CODEX.name: frozenset({Trait.EMPTY_MESSAGES, Trait.REPEATED_RUNS, Trait.PLACEHOLDERS, Trait.JSON_LINES})},
     single_items=frozenset({CODEX.name}),
-    read_only={CODEX.name: writing.READ_ONLY},
     synthetic=SyntheticResults(
         words={CODEX.name: SyntheticResult(ABORTED)},
         # Another program's tool may answer with that word.
@@ -26,6 +24,7 @@ PROGRAM = Program(
     errors=Errors(
         facts=(("error", "the last error event of the rollout file"),),
         consequences={
+            "unreadable-line": "Codex skips it without an error.",
             "unanswered-tail-call": f"the turn was interrupted, or still runs. Codex since 0.50 puts `{ABORTED}` in for it in each request.",
             "unanswered-call": f"Codex since 0.50 puts `{ABORTED}` in for it in each request; versions before sent the history as it is, and every request was refused.",
         },

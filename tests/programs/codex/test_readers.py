@@ -10,7 +10,7 @@ from inspector.programs.codex.readers import COMPACTED_AWAY, EVENTS, ORPHANED, R
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
 from tests.programs.codex.threads import NAME, THREADS, assistant, call, compacted, output, rolled_back, said, thread, user
-from tests.published_programs.codex import kept, plain
+from tests.published_programs.codex import files, kept, plain
 
 SENT = kept()
 
@@ -23,9 +23,12 @@ def as_sent(read_thread: Reading) -> list[Any]:
     return [plain(each) for each in projection("openai-responses+as-sent").project(read_thread.messages).values]
 
 
-@pytest.mark.parametrize("name", THREADS)
+FILES = files()
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_the_next_request_is_what_codex_sends(name: str) -> None:
-    read_thread = reading(THREADS[name])
+    read_thread = reading(FILES[name])
     if SENT[name] is None:
         assert read_thread.failure and not read_thread.messages
     else:
@@ -34,7 +37,7 @@ def test_the_next_request_is_what_codex_sends(name: str) -> None:
 
 
 def test_every_thread_was_tried() -> None:
-    assert SENT.keys() == THREADS.keys()
+    assert SENT.keys() == FILES.keys()
 
 
 def left_out(read_thread: Reading) -> dict[str, tuple[bool, list[str]]]:
