@@ -46,12 +46,7 @@ PROGRAM = Program(
     },
     numbering=Numbering(after_the_file, by_place=True),
     homes=(Home(CLAUDE_CODE.name, "~/.claude", "projects", "CLAUDE_CONFIG_DIR"),),
-from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, SyntheticResults, Trait
-from inspector.programs.claude_code.before_boundary import calls_off_the_path
-from inspector.programs.claude_code.format import CLAUDE_CODE
-from inspector.programs.claude_code.path import apart
-from inspector.programs.claude_code.readers import READERS, about, answer_id, unsent
-from inspector.programs.claude_code.repeated_lines import repeated_lines
+    apart=apart,
     own_trace=trace_of,
     # Every block of an answer is a line, and the lines of one answer are one message to the provider.
     single_items=frozenset({CLAUDE_CODE.name}),
