@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import time
@@ -155,15 +156,37 @@ class Around:
 
 def around(store: OpenStore) -> Iterator[Around]:
     """The conversations of a store that is open, each read when it is asked for. Raises SourceProblem."""
+    return (unread.read() for unread in unread_in(store))
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A conversation of a store that is open, before it is read. `basis` is what is known around it, as one text.
+
+    `files` are those that it consists of, () where it is no file. `read` raises SourceProblem.
+    """
+
+    basis: str
+    files: tuple[Path, ...]
+    read: Callable[[], Around]
+
+
+def unread_in(store: OpenStore) -> Iterator[Unread]:
     by_native_id = {listed.native_id: listed for listed in store.listed}
-    bleeding = store.format.bleeding_among(list(by_native_id))
+    bleeding_of = store.format.bleeding_among(list(by_native_id))
 
     def archive(conversation: Conversation) -> Conversation | None:
         compacted: Listed | None = by_native_id.get(conversation.fact("compactedFrom") or "")
         return store.read(compacted).conversation if compacted else None
 
+    def read(listed: Listed, bleeding: tuple[str, ...]) -> Around:
+        return _around(store.read(listed), judges_of(store.format), archive, bleeding)
+
     for listed in store.listed:
-        yield _around(store.read(listed), judges_of(store.format), archive, bleeding(listed.native_id))
+        bleeding = bleeding_of(listed.native_id)
+        facts = sorted((fact.name, fact.value, fact.key) for fact in listed.facts.values())
+        basis = repr((store.format.name, listed.native_id, listed.group, facts, bleeding))
+        yield Unread(basis, tuple(path for _, path, _ in store.places(listed)), partial(read, listed, bleeding))
 
 
 def _around_read(store: Store) -> Iterator[Around]:

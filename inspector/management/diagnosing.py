@@ -1,6 +1,5 @@
 """Which session of a store cannot be resumed, why, and the command that repairs it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
@@ -9,6 +8,7 @@ from inspector.actions.problems import Refused
 from inspector.conversation.edits import EditMismatch
 from inspector.conversation.queries import span_text
 from inspector.installation import program
+from inspector.management.diagnosis import BROKEN, DAMAGED, RESUMED, UNASKED, Diagnosis
 from inspector.management.requesting import request_of
 from inspector.management.target import Chosen
 from inspector.models import Source
@@ -17,37 +17,24 @@ from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS, NEW_FILE_ONLY, READ_ONLY
 from inspector.programs.formats import FILE, Scripted, WriteRefused
-from inspector.programs.registry import crash_prefix_of, program_or_default
+from inspector.programs.registry import program_or_default
 from inspector.rules.base import Case, Finding, Severity, findings
 from inspector.rules.catalogue import RULES, rule
 from inspector.sources import folders, stores
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
 
-RESUMED, DAMAGED, BROKEN, REPAIRED = "resumable", "damaged", "broken", "repaired"
-"""What a session is: fine; with an error that its next request survives; one that nobody can resume; one of which a repaired copy is in the store."""
 _LONGEST = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """Of one session. `why` and `command` are those of a broken one; where no repair is proven, `command` is "" and `no_command` says why."""
-
-    state: str
-    conversation: str
-    title: str = ""
-    file: str = ""
-    why: str = ""
-    command: str = ""
-    no_command: str = ""
 
 
 def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
     """`path` is the store as it was named."""
     case, native_id = chosen.case(), visible(chosen.conversation.native_id)
-    # A name in a list without a session is nothing that anybody resumes, nor is a crash file; and what a running turn has not written yet is no damage.
-    is_session = (case.tree or case.conversation).chunks and not crash_prefix_of(chosen.format.name, chosen.conversation.native_id)
-    if not is_session or case.running:
+    # A name in a list without a session, or evidence of a request.
+    if not (case.tree or case.conversation).chunks or not case.program.is_resumed(chosen.conversation):
+        return Diagnosis(UNASKED, native_id)
+    # What a running turn has not written yet is no damage.
+    if case.running:
         return Diagnosis(RESUMED, native_id)
     results = findings(case, RULES)
     judgement = judged(case.reading, case.conversation, chosen.profile, chosen.projection)[1]
@@ -58,11 +45,11 @@ def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
     file = _own_file(chosen, path)
     title = visible(chosen.conversation.title)
     try:
-        command, is_repaired = _command(chosen, path, file)
+        command, new_id = _command(chosen, path, file)
     except (Refused, WriteRefused, EditMismatch, SourceProblem) as problem:
         by_hand = next((finding.no_repair_reason for finding in results if _hides(finding)), "")
         return Diagnosis(BROKEN, native_id, title, file or path, why, "", by_hand or shown(str(problem), 600))
-    return Diagnosis(REPAIRED if is_repaired else BROKEN, native_id, title, file or path, why, command)
+    return Diagnosis(BROKEN, native_id, title, file or path, why, command, "", new_id)
 
 
 def _why(case: Case, results: list[Finding], judgement: Judgement) -> str:
@@ -98,8 +85,8 @@ def _own_file(chosen: Chosen, path: str) -> str:
     return str(Path(path) / records[0].key.partition("/")[2])
 
 
-def _command(chosen: Chosen, path: str, file: str) -> tuple[str, bool]:
-    """The command, after its plan was made and judged, and whether the session that it writes is there already. Raises Refused and what a plan raises."""
+def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
+    """The command, after its plan was made and judged, and the id of the session that it writes, "" for its own. Raises Refused and what a plan raises."""
     options = {"reader": None, "strategy": None, "goal": chosen.profile, "leaf": "", "out": None, "mode": None}
     request = request_of(chosen, options)
     unsaved = Source(format=chosen.format.name, reader=chosen.reader, projection=chosen.projection, profile=chosen.profile)
@@ -115,7 +102,7 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, bool]:
         words += ["--format", chosen.format.name]
     words += ["--for", chosen.profile]
     words += _target(chosen, first or "")
-    return " ".join(words), first in chosen.native_ids
+    return " ".join(words), first or ""
 
 
 def _target(chosen: Chosen, new_id: str) -> list[str]:

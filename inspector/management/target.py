@@ -1,8 +1,9 @@
 """What TARGET names: a store by its path, or an imported conversation by its id, with the traces that belong to it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from inspector import bundle, models
 from inspector.actions.own_database import refuse_own_database
-from inspector.checking import around, judges_of
+from inspector.checking import Unread, judges_of, unread_in
 from inspector.conversation.model import Conversation
 from inspector.management.observed import PIPE, read_observed, read_traces, trace_of
 from inspector.management.piped import read_body
@@ -152,19 +153,43 @@ def _refuse_one_pipe_for_both(options: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A conversation that is read when `read` is called, which raises as `load` does.
+
+    `files` are those that it consists of and nothing else, () where an answer about it must not outlive the command; `basis` is all else that it depends on.
+    """
+
+    read: Callable[[], Chosen]
+    files: tuple[Path, ...] = ()
+    basis: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LazyTarget:
-    """A target whose conversations are read one after the other and need not be held together: `conversations` can be used once.
+    """A target whose conversations are read one after the other and need not be held together: `waiting` and `conversations` can be used once.
 
     `captures` are the streams that were named with it.
     """
 
     path: str
     format: str
-    conversations: Iterator[Chosen]
+    waiting: Iterator[Waiting]
     problems: tuple[tuple[str, str], ...] = ()
     total: int | None = None
     """None: not known before the last."""
     captures: tuple[Captures, ...] = ()
+
+    @property
+    def conversations(self) -> Iterator[Chosen]:
+        return (waiting.read() for waiting in self.waiting)
+
+
+def _at_hand(conversations: Iterable[Chosen]) -> Iterator[Waiting]:
+    return (Waiting(partial(_itself, chosen)) for chosen in conversations)
+
+
+def _itself(chosen: Chosen) -> Chosen:
+    return chosen
 
 
 def load_lazily(options: Mapping[str, Any]) -> LazyTarget:
@@ -179,10 +204,10 @@ def load_lazily(options: Mapping[str, Any]) -> LazyTarget:
         return _passing_store(name, options["format"], traces, captures)
     if not isinstance(where, Dsn) or options["conversation"] is not None:
         target = load(options, traces)
-        return LazyTarget(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations), captures)
+        return LazyTarget(target.path, target.format, _at_hand(target.conversations), target.problems, len(target.conversations), captures)
     refuse_own_database(where)
     content = reading.format_of(where, options["format"])
-    return LazyTarget(where.name, content.name, _passing(where, content, traces), captures=captures)
+    return LazyTarget(where.name, content.name, _at_hand(_passing(where, content, traces)), captures=captures)
 
 
 def _passing_store(name: str, format_name: str | None, traces: Sequence[Traces], captures: tuple[Captures, ...]) -> LazyTarget:
@@ -195,32 +220,39 @@ def _passing_store(name: str, format_name: str | None, traces: Sequence[Traces],
         if not isinstance(content, OpenStore):
             assert isinstance(content, Store)
             target = _chosen(str(path), visible(places.real(path)), content, None, traces)
-            return LazyTarget(target.path, target.format, iter(target.conversations), target.problems, len(target.conversations), captures)
+            return LazyTarget(
+                target.path, target.format, _at_hand(target.conversations), target.problems, len(target.conversations), captures
+            )
         problems = tuple((problem.where, problem.reason) for problem in (*reading.damage(path), *content.problems))
         conversations = _chosen_one_by_one(content, traces, stack.pop_all())
         return LazyTarget(str(path), content.format.name, conversations, problems, len(content.listed), captures)
 
 
-def _chosen_one_by_one(store: OpenStore, traces: Sequence[Traces], opened: ExitStack) -> Iterator[Chosen]:
+def _chosen_one_by_one(store: OpenStore, traces: Sequence[Traces], opened: ExitStack) -> Iterator[Waiting]:
     format_, real = store.format, visible(places.real(store.path))
     native_ids = frozenset(listed.native_id for listed in store.listed)
     now = int(timezone.now().timestamp() * 1000)
+
+    def read(unread: Unread) -> Chosen:
+        one = unread.read()
+        native_id = one.stored.conversation.native_id
+        return Chosen(
+            oid=short_id(real, format_.name, native_id),
+            stored=one.stored,
+            format=format_,
+            trace=trace_of(traces, native_id),
+            taken_at=now,
+            reader=one.reader,
+            projection=one.projection,
+            profile=one.profile,
+            archive=one.archive,
+            bleeding=one.bleeding,
+            native_ids=native_ids,
+        )
+
     with opened:
-        for one in around(store):
-            native_id = one.stored.conversation.native_id
-            yield Chosen(
-                oid=short_id(real, format_.name, native_id),
-                stored=one.stored,
-                format=format_,
-                trace=trace_of(traces, native_id),
-                taken_at=now,
-                reader=one.reader,
-                projection=one.projection,
-                profile=one.profile,
-                archive=one.archive,
-                bleeding=one.bleeding,
-                native_ids=native_ids,
-            )
+        for unread in unread_in(store):
+            yield Waiting(partial(read, unread), () if traces else unread.files, f"{real} {unread.basis}")
 
 
 def _passing(where: Dsn, format_: Format, traces: Sequence[Traces]) -> Iterator[Chosen]:

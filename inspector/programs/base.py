@@ -265,6 +265,8 @@ class Program:
     """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""
     apart: Callable[[Conversation], frozenset[str]] = lambda tree: frozenset()
     """Lines of a file, by their keys, that are no part of the tree in it: settings, and records of the program itself."""
+    is_resumed: Callable[[Conversation], bool] = lambda conversation: True
+    """Whether somebody may resume such a conversation: not a crash file, nor what an agent did that another one started."""
     never_sent: Callable[[Chunk], bool] = lambda chunk: False
     """Whether a chunk of a path is for display only, whichever reader reads it."""
     read_only: Mapping[str, str] = field(default_factory=dict)

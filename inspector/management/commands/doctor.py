@@ -1,14 +1,19 @@
 """Every session of the supported programs on this machine: which cannot be resumed, why, and the command that repairs it."""
 
+import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from inspector.installation import program
 from inspector.management.answering import AnsweringCommand
+from inspector.management.caching import add_cache_argument, opened_cache, question
+from inspector.management.diagnosis import BROKEN, DAMAGED, UNASKED, Diagnosis
 from inspector.management.progress import ProgressLine
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import size
@@ -17,7 +22,7 @@ from inspector.sources.homes import Extent, StorePlace, default_places, extent
 from inspector.sources.problems import Missing, SourceProblem, shown
 
 if TYPE_CHECKING:
-    from inspector.management.diagnosing import Diagnosis
+    from inspector.management.target import Waiting
 
 SHOWN = 12
 """Broken sessions that are printed for people, three lines each: one screen."""
@@ -25,12 +30,14 @@ SHOWN = 12
 
 @dataclass
 class Survey:
-    """What was seen of one place; `problem` says why nothing or not all of it was read."""
+    """What was seen of one place; `problem` says why nothing or not all of it was read. `repaired` are broken sessions with a repaired one next to them."""
 
     place: StorePlace
     extent: Extent
-    diagnoses: "list[Diagnosis]" = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
+    broken: list[Diagnosis] = field(default_factory=list)
+    sessions: int = 0
+    damaged: int = 0
+    repaired: int = 0
     problem: str = ""
 
 
@@ -44,6 +51,7 @@ class Command(AnsweringCommand):
 
     def declare(self, parser: CommandParser) -> None:
         parser.add_argument("folders", metavar="FOLDER", nargs="*", help="look here instead of at the default folders of the programs")
+        add_cache_argument(parser)
 
     def answer(self, options: dict[str, Any]) -> None:
         surveys: list[Survey] = []
@@ -55,19 +63,19 @@ class Command(AnsweringCommand):
                 # Before anything is read: who reads this may stop it.
                 self.stdout.flush()
         if not surveys and is_text:
-            names = ", ".join(program.title for program in programs() if program.homes)
+            names = ", ".join(known.title for known in programs() if known.homes)
             self.say(f"No sessions are in the default folders of {names}: name another folder, as in `inspector doctor FOLDER`.")
         with ProgressLine() as line:
             total = 0
             for survey in surveys:
-                for _ in _examine(survey):
+                for _ in _examine(survey, not options["no_cache"]):
                     total += 1
                     line.show(total, None)
         if is_text:
             self._say(surveys)
         else:
             self.say_json(_report(surveys))
-        if any(survey.counts.get("broken") for survey in surveys):
+        if any(survey.broken for survey in surveys):
             sys.exit(1)
 
     def _say_place(self, survey: Survey) -> None:
@@ -79,16 +87,16 @@ class Command(AnsweringCommand):
         for survey in surveys:
             if survey.problem:
                 self.say(f"Not read: {survey.problem}")
-        sessions, broken, damaged, repaired = (_total(surveys, *states) for states in _STATES)
+        sessions, damaged, repaired = (sum(getattr(survey, name) for survey in surveys) for name in ("sessions", "damaged", "repaired"))
+        broken = [one for survey in surveys for one in survey.broken]
         if not sessions:
             return
         self.say()
         if not broken:
             self.say(f"All {sessions:,} sessions can be resumed." if sessions > 1 else "The one session can be resumed.")
         else:
-            self.say(f"{broken:,} of {sessions:,} sessions cannot be resumed:")
-        listed = [(survey, one) for survey in surveys for one in survey.diagnoses if one.state == "broken"]
-        for _, one in listed[:SHOWN]:
+            self.say(f"{len(broken):,} of {sessions:,} sessions cannot be resumed:")
+        for one in broken[:SHOWN]:
             title = f' "{shown(one.title, 60)}"' if one.title else ""
             self.say()
             self.say(f"{shown(one.file, 4096)}{title} ({shown(one.conversation)})")
@@ -96,9 +104,9 @@ class Command(AnsweringCommand):
             self.say(f"  {one.command or f'No command repairs it. {one.no_command}'}")
         if broken:
             self.say()
-        if len(listed) > SHOWN:
-            self.say(f"{len(listed) - SHOWN:,} more are not shown: --json lists all.")
-        if any(one.command for _, one in listed):
+        if len(broken) > SHOWN:
+            self.say(f"{len(broken) - SHOWN:,} more are not shown: --json lists all.")
+        if any(one.command for one in broken):
             self.say("A command writes with an undo; --plan in place of --apply shows the change first.")
         if repaired:
             self.say(f"{_count(repaired)} repaired as a new session already.")
@@ -108,13 +116,6 @@ class Command(AnsweringCommand):
 
 def _count(count: int) -> str:
     return "1 session is" if count == 1 else f"{count:,} sessions are"
-
-
-_STATES = (("resumable", "damaged", "broken", "repaired"), ("broken",), ("damaged",), ("repaired",))
-
-
-def _total(surveys: list[Survey], *states: str) -> int:
-    return sum(survey.counts.get(state, 0) for survey in surveys for state in states)
 
 
 def _places(folders: list[str]) -> Iterator[Survey]:
@@ -133,27 +134,42 @@ def _places(folders: list[str]) -> Iterator[Survey]:
         yield Survey(place, extent(place))
 
 
-def _examine(survey: Survey) -> "Iterator[Diagnosis]":
-    """Each session of the place, as it is looked at."""
-    from inspector.management.diagnosing import diagnosis
-    from inspector.management.target import load_lazily
-
+def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
+    """One step for each session of the place. Raises CommandError for a place that a person named."""
     place = survey.place
     if not survey.extent.files:
         return
+    from inspector.management.target import load_lazily
+
     options: dict[str, Any] = {"target": str(place.path), "format": place.format or None, "conversation": None, "traces": []}
+    diagnoses: list[Diagnosis] = []
     try:
         target = load_lazily(options)
-        for chosen in target.conversations:
-            one = diagnosis(chosen, str(place.path))
-            survey.counts[one.state] = survey.counts.get(one.state, 0) + 1
-            if one.state in ("broken", "repaired"):
-                survey.diagnoses.append(one)
-            yield one
+        with opened_cache(is_cached) as cache:
+            asked = question("doctor", str(place.path), program()) if is_cached else ""
+            for waiting in target.waiting:
+                answer = cache.answer(f"{asked} {waiting.basis}", waiting.files, partial(_answer, waiting, str(place.path)))
+                diagnoses.append(Diagnosis(**json.loads(answer)))
+                yield
     except SourceProblem as problem:
         if not place.program:
             raise CommandError(str(problem)) from None
         survey.problem = str(problem)
+    names = {one.conversation for one in diagnoses}
+    broken = [one for one in diagnoses if one.state == BROKEN]
+    survey.broken = [one for one in broken if one.new_id not in names]
+    survey.sessions = sum(one.state != UNASKED for one in diagnoses)
+    survey.damaged = sum(one.state == DAMAGED for one in diagnoses)
+    survey.repaired = len(broken) - len(survey.broken)
+
+
+def _answer(waiting: "Waiting", path: str) -> tuple[str, list[bytes] | None]:
+    """A Diagnosis as JSON; the contents of the files where it stays true as long as they do."""
+    from inspector.management.diagnosing import diagnosis
+
+    chosen = waiting.read()
+    contents = None if chosen.case().is_timed else [record.value.data for record in chosen.stored.records]
+    return json.dumps(asdict(diagnosis(chosen, path))), contents
 
 
 def _report(surveys: list[Survey]) -> dict[str, Any]:
@@ -163,17 +179,14 @@ def _report(surveys: list[Survey]) -> dict[str, Any]:
                 "program": survey.place.program,
                 "format": survey.place.format,
                 "path": str(survey.place.path),
-                **json_fields(survey.extent, "files size"),
-                "sessions": _total([survey], *_STATES[0]),
-                **{state: survey.counts.get(state, 0) for state in ("broken", "damaged", "repaired")},
-                "problem": survey.problem,
+                **json_fields(survey, "files=extent.files bytes=extent.size sessions damaged repaired problem"),
+                "broken": len(survey.broken),
             }
             for survey in surveys
         ],
         "broken": [
             {"program": survey.place.program, **json_fields(one, "file conversation title why command no_command")}
             for survey in surveys
-            for one in survey.diagnoses
-            if one.state == "broken"
+            for one in survey.broken
         ],
     }

@@ -1,7 +1,9 @@
 """Looks for damage in a store, without changing or importing it."""
 
+import json
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -11,8 +13,9 @@ from django.core.management.base import CommandParser
 from inspector.conversation.queries import span_text
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
+from inspector.management.caching import add_cache_argument, opened_cache, question
 from inspector.management.progress import ProgressLine
-from inspector.management.target import Chosen, add_target_arguments, load_lazily
+from inspector.management.target import Chosen, Waiting, add_target_arguments, load_lazily
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.message_counts import counted, message_counts
 from inspector.presentation.conversation.recorded_errors import recorded_errors
@@ -92,6 +95,7 @@ class Command(AnsweringCommand):
             default="error",
             help="exit with 1 when a finding is at least this severe (default: error)",
         )
+        add_cache_argument(parser)
 
     def answer(self, options: dict[str, Any]) -> None:
         names = list(dict.fromkeys(_profile_names(options["profile"])))
@@ -104,12 +108,16 @@ class Command(AnsweringCommand):
             captured.scan_folder(self, Path(str(capture.path)), options)
             return
         streams = captured.Streams.of(target.captures)
+        # A stream is compared with what the store holds of it, so that each conversation has to be read.
+        is_cached = not (options["no_cache"] or target.captures)
         with spooling.spool() as spool:
             reports: list[SpooledReport] = []
-            with ProgressLine() as line:
-                for number, chosen in enumerate(target.conversations, start=1):
-                    streams.hold_against(chosen)
-                    reports.append(_spooled(_examine(chosen, options["reader"], names), options["json"], options["fail_on"], spool))
+            with ProgressLine() as line, opened_cache(is_cached) as cache:
+                asked = question("scan", options["reader"], names, options["json"], options["fail_on"]) if is_cached else ""
+                for number, waiting in enumerate(target.waiting, start=1):
+                    answer = cache.answer(f"{asked} {waiting.basis}", waiting.files, partial(_answer, waiting, streams, options, names))
+                    danger, healthy, count, fails, text = json.loads(answer)
+                    reports.append(SpooledReport(tuple(danger), healthy, count, fails, spool.put(text)))
                     line.show(number, target.total)
             # Nothing is printed before the last one was read: a connection that is lost in the middle leaves one sentence.
             if options["json"]:
@@ -193,13 +201,18 @@ class _Lines:
         return tuple(self.lines)
 
 
-def _spooled(examined: Examined, as_json: bool, fail_on: str, spool: spooling.Spool) -> SpooledReport:
-    if as_json:
+def _answer(waiting: Waiting, streams: captured.Streams, options: dict[str, Any], names: list[str]) -> tuple[str, list[bytes] | None]:
+    """The members of a SpooledReport and its text, as JSON; the contents of the files where it stays true as long as they do."""
+    chosen = waiting.read()
+    streams.hold_against(chosen)
+    examined = _examine(chosen, options["reader"], names)
+    if options["json"]:
         details = (examined.findings, examined.judgements, examined.verdict, examined.prompt, examined.usual)
         text = json_text(conversation_report(examined.oid, examined.case, *details))
     else:
         text = "\n".join(visible(line) for line in _Lines().of(examined)) + "\n"
-    return SpooledReport(examined.danger, examined.healthy, len(examined.findings), _fails(examined, fail_on), spool.put(text))
+    answer = json.dumps([examined.danger, examined.healthy, len(examined.findings), _fails(examined, options["fail_on"]), text])
+    return answer, None if examined.case.is_timed else [record.value.data for record in chosen.stored.records]
 
 
 def _with_safety(name: str) -> str:

@@ -48,6 +48,7 @@ PROGRAM = Program(
     homes=(Home(CLAUDE_CODE.name, "~/.claude", "projects", "CLAUDE_CONFIG_DIR"),),
     apart=apart,
     own_trace=trace_of,
+    is_resumed=lambda conversation: not (conversation.fact("agentId") or conversation.fact("agentOf")),
     # Every block of an answer is a line, and the lines of one answer are one message to the provider.
     single_items=frozenset({CLAUDE_CODE.name}),
     same_answer=_same_answer,

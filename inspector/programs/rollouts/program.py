@@ -22,6 +22,7 @@ PROGRAM = Program(
     liveness=Liveness(running="pending", unknown_ms=12 * 60 * 60 * 1000),
     homes=(Home(ROLLOUTS.name, "~/.rollouts"),),
     crash_prefix=PREFIX,
+    is_resumed=lambda conversation: not conversation.native_id.startswith(PREFIX),
     projections=(projection.PROJECTION,),
     synthetic=SyntheticResults(
         words={ROLLOUTS.name: SyntheticResult(readers.INTERRUPTED)},

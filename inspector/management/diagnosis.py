@@ -1,0 +1,21 @@
+"""What `doctor` says of one session; plain, so that an answer from an earlier run is read without what works it out."""
+
+from dataclasses import dataclass
+
+RESUMED, DAMAGED, BROKEN, UNASKED = "resumable", "damaged", "broken", "unasked"
+"""What a session is: fine; with an error that its next request survives; one that nobody can resume; one that nobody resumes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Of one session. `why` and `command` are those of a broken one; where no repair is proven, `command` is "" and `no_command` says why."""
+
+    state: str
+    conversation: str
+    title: str = ""
+    file: str = ""
+    why: str = ""
+    command: str = ""
+    no_command: str = ""
+    new_id: str = ""
+    """The id of the session that the command writes, where it writes a new one."""
