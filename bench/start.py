@@ -38,7 +38,7 @@ def commands(store: Path) -> dict[str, list[str]]:
         "django.setup(), ours": ["-c", _SETUP],
         "rules": [manage, "rules"],
         "verify --help": [manage, "verify", "--help"],
-        "scan": [manage, "scan", str(store)],
+        "scan": [manage, "scan", str(store), "--no-cache"],
     }
 
 

@@ -119,7 +119,7 @@ def scan_progress(ground: Ground) -> Measured:
 def _first_progress(environ: dict[str, str], folder: str) -> float:
     ours, theirs = pty.openpty()
     begun = time.perf_counter()
-    process = subprocess.Popen(manage("scan", folder), env=environ, stdout=subprocess.DEVNULL, stderr=theirs, text=True)
+    process = subprocess.Popen(manage("scan", folder, "--no-cache"), env=environ, stdout=subprocess.DEVNULL, stderr=theirs, text=True)
     try:
         ready, _, _ = select.select([ours], [], [], 60)
         seconds = time.perf_counter() - begun

@@ -47,7 +47,7 @@ def record(output: Path, folders: list[Path]) -> None:
 
 
 def answers(target: str) -> Iterator[dict[str, Any]]:
-    scanned = ask("scan", target, "--json")
+    scanned = ask("scan", target, "--json", "--no-cache")
     yield scanned
     report = scanned["answer"]
     for conversation in report.get("conversations", ()) if isinstance(report, dict) else ():

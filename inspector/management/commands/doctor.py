@@ -146,9 +146,9 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     try:
         target = load_lazily(options)
         with opened_cache(is_cached) as cache:
-            asked = question("doctor", str(place.path), program()) if is_cached else ""
+            subject = question("doctor", str(place.path), program()) if is_cached else ""
             for waiting in target.waiting:
-                answer = cache.answer(f"{asked} {waiting.basis}", waiting.files, partial(_answer, waiting, str(place.path)))
+                answer = cache.answer(f"{subject} {waiting.basis}", waiting.files, partial(_answer, waiting, str(place.path)))
                 diagnoses.append(Diagnosis(**json.loads(answer)))
                 yield
     except SourceProblem as problem:

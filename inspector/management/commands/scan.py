@@ -113,9 +113,9 @@ class Command(AnsweringCommand):
         with spooling.spool() as spool:
             reports: list[SpooledReport] = []
             with ProgressLine() as line, opened_cache(is_cached) as cache:
-                asked = question("scan", options["reader"], names, options["json"], options["fail_on"]) if is_cached else ""
+                subject = question("scan", options["reader"], names, options["json"], options["fail_on"]) if is_cached else ""
                 for number, waiting in enumerate(target.waiting, start=1):
-                    answer = cache.answer(f"{asked} {waiting.basis}", waiting.files, partial(_answer, waiting, streams, options, names))
+                    answer = cache.answer(f"{subject} {waiting.basis}", waiting.files, partial(_answer, waiting, streams, options, names))
                     danger, healthy, count, fails, text = json.loads(answer)
                     reports.append(SpooledReport(tuple(danger), healthy, count, fails, spool.put(text)))
                     line.show(number, target.total)

@@ -1,6 +1,6 @@
 """Codex CLI: a rollout file for each thread, which a resume replays."""
 
-from inspector.programs.base import CaseLines, Errors, Program, SyntheticResult, SyntheticResults, Trait
+from inspector.programs.base import CaseLines, Errors, Home, Program, SyntheticResult, SyntheticResults, Trait
 from inspector.programs.codex.entries import entry_of
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.items import ITEM
@@ -14,6 +14,8 @@ PROGRAM = Program(
     formats=(CODEX,),
     readers=(READER,),
     readers_of={CODEX.name: (READER.name,)},
+    # Not archived_sessions: nobody resumes a thread there before it is taken out.
+    homes=(Home(CODEX.name, "~/.codex", "sessions", "CODEX_HOME"),),
     traits={CODEX.name: frozenset({Trait.EMPTY_MESSAGES, Trait.REPEATED_RUNS, Trait.PLACEHOLDERS, Trait.JSON_LINES})},
     single_items=frozenset({CODEX.name}),
     synthetic=SyntheticResults(

@@ -1,6 +1,6 @@
 """Gemini CLI: chats that are files of records, replayed at each resume."""
 
-from inspector.programs.base import Calls, Errors, Program, Repairs, SyntheticResult, SyntheticResults
+from inspector.programs.base import Calls, Errors, Home, Program, Repairs, SyntheticResult, SyntheticResults
 from inspector.programs.gemini_cli import reader
 from inspector.programs.gemini_cli.format import GEMINI_CLI
 from inspector.programs.gemini_cli.rules.doubled_responses import doubled_results
@@ -12,6 +12,7 @@ PROGRAM = Program(
     formats=(GEMINI_CLI,),
     readers=(reader.READER,),
     readers_of={GEMINI_CLI.name: (reader.NAME,)},
+    homes=(Home(GEMINI_CLI.name, "~", ".gemini/tmp", "GEMINI_CLI_HOME"),),
     projections=(reader.PROJECTION,),
     synthetic=SyntheticResults(
         words={GEMINI_CLI.name: SyntheticResult("[Operation Cancelled] Reason: the session ended before the tool returned a result.")},
