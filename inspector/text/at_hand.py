@@ -24,6 +24,17 @@ def at_work() -> Iterator[None]:
         _WORK.reset(token)
 
 
+@contextmanager
+def apart() -> Iterator[None]:
+    """What is put at hand until this ends is not at hand after it."""
+    work = _WORK.get()
+    token = _WORK.set(None if work is None else dict(work))
+    try:
+        yield
+    finally:
+        _WORK.reset(token)
+
+
 class AtHand(Generic[T]):
     """The last `most` values, with what each was made of; outside of `at_work` the last `alone`, which all threads share."""
 

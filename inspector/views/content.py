@@ -14,7 +14,7 @@ from inspector.models.transactions import one_writer
 from inspector.presentation.conversation.columns import merged_seqs
 from inspector.presentation.conversation.overview import Overview, RecordedStep, overview
 from inspector.presentation.conversation.profile_verdicts import Profiles, profile_verdicts, profiles_of
-from inspector.presentation.conversation.whole import LARGE, Headline, blocks_of, packed_whole
+from inspector.presentation.conversation.whole import LARGE, Headline, blocks_of, packed_whole, tried
 from inspector.presentation.conversation.windows import Blocks, InMemory
 from inspector.presentation.packed import Unreadable
 from inspector.projections.observed import NO_PROMPT
@@ -144,7 +144,9 @@ def keep(row: Conversation, choice: Choice) -> None:
     analysis = analysed(row, choice, choice.step)
     findings = [finding for _, finding in analysis.findings]
     stored = loading.stored(row, choice.revision)
-    whole = packed_whole(_headline(row, choice, analysis), analysis.case, findings, analysis.columns, analysis.branches, stored)
+    whole = packed_whole(
+        _headline(row, choice, analysis), analysis.case, tried(analysis.case, findings, stored), analysis.columns, analysis.branches
+    )
     with one_writer():
         now = Conversation.objects.select_related("source").filter(pk=row.pk, revision=row.revision).first()
         if now is not None and (now.source.read_at, *judged_with(now.source)) == before:

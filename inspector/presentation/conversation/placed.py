@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import islice
 
 from inspector.conversation.model import Chunk, Kind
@@ -18,6 +19,7 @@ WORDS_SHOWN, ARGUMENTS_SHOWN, SENT_SHOWN = 900, 600, 400
 """Characters of a chunk in a row; its own page has the rest."""
 ROLE_SHOWN, _TOOL_SHOWN = 40, 81
 SYNTHETIC_SHOWN = 200
+_MESSAGES_AT_HAND = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,8 @@ def blocks(
 def _placed(all_columns: Columns, tree: TreePlaces, ledger: Callable[[Chunk], Iterable[LedgerCell]]) -> Iterator[PlacedChunk]:
     badges, notes = _badges(all_columns.findings)
     marked = {seq for finding in all_columns.findings for seq in finding.seqs}
-    parts = _sent_parts(all_columns)
+    # A message of the request at a time: all their words together are as long as the conversation.
+    parts_of = lru_cache(_MESSAGES_AT_HAND)(partial(_sent_parts, all_columns))
     for place, chunk in enumerate(all_columns.conversation.chunks):
         key, read, sent = chunk.key, all_columns.read[chunk.key], all_columns.sent[chunk.key]
         stored, shown, called = all_columns.stored.get(key), words(chunk), arguments(chunk)
@@ -234,7 +237,7 @@ def _placed(all_columns: Columns, tree: TreePlaces, ledger: Callable[[Chunk], It
             read_note=notes.get(key, ""),
             sent=sent.index,
             sent_why="" if sent.index is not None else sent.why or read.why,
-            sent_parts=parts.get(key, ()),
+            sent_parts=() if sent.index is None else parts_of(sent.index).get(key, ()),
             sent_lost=all_columns.calls_lost.get(key, ""),
             is_marked=chunk.seq in marked,
             elsewhere=tree.elsewhere.get(key),
@@ -257,16 +260,14 @@ def _badges(findings: Sequence[Finding]) -> tuple[dict[tuple[Origin, str], tuple
     return codes, notes
 
 
-def _sent_parts(all_columns: Columns) -> dict[str, tuple[SentPart, ...]]:
-    """The text of each chunk in the message of the request where the chunk is."""
+def _sent_parts(all_columns: Columns, index: int) -> dict[str, tuple[SentPart, ...]]:
+    """The text of each chunk that is in this message of the request."""
+    if index == SYSTEM:
+        return {part.chunk.key: (_sent_part(0, part.text),) for part in all_columns.prompt.system_parts}
     parts: dict[str, tuple[SentPart, ...]] = {}
-    for part in all_columns.prompt.system_parts:
-        if all_columns.sent[part.chunk.key].index == SYSTEM:
-            parts[part.chunk.key] = (_sent_part(0, part.text),)
-    for index, wire in enumerate(all_columns.prompt.messages):
-        for place, part in enumerate(wire.parts):
-            if all_columns.sent[part.chunk.key].index == index:
-                parts[part.chunk.key] = (*parts.get(part.chunk.key, ()), _sent_part(place, part.text))
+    for place, part in enumerate(all_columns.prompt.messages[index].parts):
+        if all_columns.sent[part.chunk.key].index == index:
+            parts[part.chunk.key] = (*parts.get(part.chunk.key, ()), _sent_part(place, part.text))
     return parts
 
 

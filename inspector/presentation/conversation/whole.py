@@ -18,6 +18,7 @@ from inspector.profiles.base import Judgement
 from inspector.programs.formats import Stored
 from inspector.projections.base import Prompt
 from inspector.rules.base import Case, Finding
+from inspector.text.at_hand import apart
 
 LARGE = 2_000
 """Chunks from which on this is kept: of fewer it is made faster than a person sees."""
@@ -55,27 +56,29 @@ def whole(
     case: Case, findings: Sequence[Finding], prompt: Prompt, judgement: Judgement, verdict: str, projection: str, stored: Stored
 ) -> Whole:
     """Of the next request."""
+    # First, since a trial needs as much memory again: what it leaves at hand is gone before the columns are made.
+    with apart():
+        recommended = without_waiting(case, findings, judgement, projection).candidate.strategies
+        tried_findings = tried(case, findings, stored)
     all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, findings)
     branches = branches_of(case)
     own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
-    recommended = without_waiting(case, findings, judgement, projection).candidate.strategies
     about = overview(case, findings, prompt, judgement, verdict, all_columns, None, branches, own)
     headline = Headline(about, tuple(strategy.name for strategy in recommended))
-    return packed_whole(headline, case, findings, all_columns, branches, stored)
+    return packed_whole(headline, case, tried_findings, all_columns, branches)
 
 
-def packed_whole(
-    headline: Headline, case: Case, findings: Sequence[Finding], all_columns: Columns, branches: Branches | None, stored: Stored
-) -> Whole:
+def packed_whole(headline: Headline, case: Case, findings: Iterable[Finding], all_columns: Columns, branches: Branches | None) -> Whole:
+    """`findings` as `tried` gives them."""
     return Whole(
         packed(headline),
         ((summary(number, block), packed(block)) for number, block in enumerate(blocks_of(case, all_columns, branches))),
-        tuple((finding.code, finding.key, packed(finding)) for finding in _tried(case, findings, stored)),
+        tuple((finding.code, finding.key, packed(finding)) for finding in findings),
         case.is_timed,
     )
 
 
-def _tried(case: Case, findings: Sequence[Finding], stored: Stored) -> list[Finding]:
+def tried(case: Case, findings: Sequence[Finding], stored: Stored) -> list[Finding]:
     """The first finding of each rule with the strategies that repair it here; the others name those of their rule."""
     first: dict[str, int] = {}
     for number, finding in enumerate(findings):

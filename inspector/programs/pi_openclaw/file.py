@@ -1,12 +1,13 @@
 """A session file as a plan is written into it: its lines, its entries, and whose block each chunk is."""
 
 import json
+from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import is_
-from typing import Any
+from typing import Any, overload
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import spoken
@@ -35,13 +36,37 @@ class StoredEntry:
     chunks: tuple[Chunk, ...]
 
 
+class FileLines(Sequence[bytes]):
+    """The bytes between the line ends, cut out when they are asked for: a repair compares two files of any size line by line."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._starts = array("q", [0])
+        while end := data.find(b"\n", self._starts[-1]) + 1:
+            self._starts.append(end)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[bytes]: ...
+    def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
+        numbers = range(len(self._starts))[place]
+        if isinstance(numbers, range):
+            return [self[number] for number in numbers]
+        is_last = numbers + 1 == len(self._starts)
+        return self._data[self._starts[numbers] : len(self._data) if is_last else self._starts[numbers + 1] - 1]
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """One session file: `entries` by key in file order, `origin` is the entry and the index of the block that a chunk's key names."""
 
     data: bytes
     session: ParsedSession
-    lines: tuple[bytes, ...]
+    lines: "FileLines"
     entries: Mapping[str, StoredEntry]
     origin: Mapping[str, tuple[StoredEntry, int]]
     ids: Counter[str]
@@ -107,11 +132,10 @@ def opened(data: bytes, before: File | None = None) -> File:
             origin[chunk.key] = stored_entry, index
         if stored_entry.id and not stored_entry.number:
             ids[stored_entry.id] += 1
-    lines = (*known.lines[:-1], *data[len(known.data) :].split(b"\n"))
-    return File(data, session, lines, entries, origin, ids)
+    return File(data, session, FileLines(data), entries, origin, ids)
 
 
-_NOTHING = File(b"", ParsedSession(), (), {}, {}, Counter())
+_NOTHING = File(b"", ParsedSession(), FileLines(b""), {}, {}, Counter())
 
 
 def _goes_on(data: bytes, session: ParsedSession, before: File) -> bool:
