@@ -139,7 +139,7 @@ def _without_thinking(all_turns: list[SpeakerTurn]) -> Iterator[Violation]:
 ANTHROPIC_PROFILE = Profile(
     "anthropic-2026-07",
     "Anthropic Messages, July 2026",
-    "Whether signatures are genuine and thinking is as it was received, tokens, bytes and sizes of images are not judged. "
+    "Whether signatures are genuine and thinking is as it was received, and tokens are not judged; of images only their header is looked at. "
     "Whether the last message may be the assistant's depends on the model (AN-10): it is not claimed where the model is not known.",
     RULES,
     check,
@@ -160,7 +160,12 @@ _ANTHROPICS_ALONE = frozenset(
         "AN-18",
         "AN-19",
         "AN-20",
+        "AN-20b",
+        "AN-20e",
         "AN-20m",
+        "AN-20p",
+        "AN-20t",
+        "AN-20y",
         "AN-20n",
         "AN-24",
         "AN-25",

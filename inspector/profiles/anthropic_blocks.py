@@ -9,10 +9,20 @@ from inspector.profiles.anthropic_models import most_images
 from inspector.profiles.anthropic_rules import violation
 from inspector.profiles.anthropic_turns import SpeakerTurn, TurnBlock
 from inspector.profiles.base import Request, Violation
-from inspector.profiles.bodies import entries, word
+from inspector.profiles.bodies import entries, entry, word
+from inspector.text.images import LARGEST, problem
 
 MOST_MARKED = 4
 LONGEST_NAME = 200
+_OF_IMAGES = {
+    "empty": "AN-20e",
+    "media-type": "AN-20y",
+    "bytes": "AN-20b",
+    "unreadable": "AN-20p",
+    "mismatch": "AN-20t",
+    "pixels": "AN-20",
+    "pixels-of-many": "AN-20m",
+}
 _WORD = re.compile(r"[a-zA-Z0-9_-]+")
 _HALF = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 
@@ -24,6 +34,7 @@ def in_blocks(request: Request, turns: Iterable[SpeakerTurn]) -> Iterator[Violat
     fifth = "system" if marked > MOST_MARKED else ""
     images = documents = 0
     over = ""
+    pictures: list[tuple[str, TurnBlock, dict[str, Any]]] = []
     most = most_images(request.model)
     served: set[str] = set()
     if _broken(request.system):
@@ -46,9 +57,14 @@ def in_blocks(request: Request, turns: Iterable[SpeakerTurn]) -> Iterator[Violat
             served.add(word(block.value.get("id")))
         elif kind.endswith("_tool_result") and block.call_id not in served:
             yield violation("AN-2s", block.path, n=block.n, m=block.m, kind=kind, id=block.call_id)
-        for inner in (block.value, *(entries(block.value.get("content")) if kind == "tool_result" else ())):
+        inner_paths = [(block.path, block.value)]
+        if kind == "tool_result":
+            inner_paths += ((f"{block.path}.content.{number}", inner) for number, inner in enumerate(entries(block.value.get("content"))))
+        for path, inner in inner_paths:
             total += inner.get("cache_control") is not None
-            images += inner.get("type") == "image"
+            if inner.get("type") == "image":
+                images += 1
+                pictures.append((path, block, inner))
             documents += inner.get("type") == "document"
         fifth = fifth or (block.path if total > MOST_MARKED else "")
         over = over or (block.path if images + documents > most else "")
@@ -58,6 +74,17 @@ def in_blocks(request: Request, turns: Iterable[SpeakerTurn]) -> Iterator[Violat
         yield violation("AN-25", fifth, limit=MOST_MARKED, count=total)
     if over:
         yield violation("AN-20n", over, limit=most, count=images, documents=documents)
+    for path, block, image in pictures:
+        yield from _image(path, block, entry(image.get("source")), images)
+
+
+def _image(path: str, block: TurnBlock, source: dict[str, Any], images: int) -> Iterator[Violation]:
+    data, media_type = source.get("data"), word(source.get("media_type"))
+    if source.get("type") != "base64" or not isinstance(data, str) or mask(data):
+        return
+    rejected = problem(media_type, data, images)
+    if rejected is not None:
+        yield violation(_OF_IMAGES[rejected.kind], path, n=block.n, m=block.m, type=media_type, count=len(data), limit=LARGEST)
 
 
 def _in_turns(turns: Iterable[SpeakerTurn]) -> Iterator[tuple[TurnBlock, set[str], bool]]:

@@ -11,8 +11,10 @@ _UNANSWERED = (
 _CLIENT = "API Error: 400 due to tool use concurrency issues."
 _INDEX = "the number may name the message with the call or the one after it: look one message to each side"
 _PATTERN = "String should match pattern '^[a-zA-Z0-9_-]+$'"
-_IMAGE = "messages.{n}.content.{m}.image.source.base64.data: At least one of the image dimensions exceed max allowed size"
-_DECODED = "the size is inside of the image, which is not decoded here"
+_AT, _AT_RESULT = "messages.{n}.content.{m}.", "messages.{n}.content.{m}.tool_result.content.{k}."
+_BASE64 = "image.source.base64"
+_IMAGE = _BASE64 + ".data: At least one of the image dimensions exceed max allowed size"
+_IN_RESULT = "images in results of tools count too"
 _NO_INVENTION = "there is no placeholder for thinking and its signature"
 
 RULES = (
@@ -263,18 +265,69 @@ RULES = (
     ProviderRule(
         "AN-20",
         "an image of more than 8000 pixels a side",
-        _IMAGE + ": 8000 pixels",
+        _AT + _IMAGE + ": 8000 pixels",
         "I",
         ("anthropics/claude-code #4778", "anthropics/claude-code #14412", "charmbracelet/crush #3810"),
-        unjudged=_DECODED + '; "exceeds 5 MB maximum" was not confirmed',
+        also=(_AT_RESULT + _IMAGE + ": 8000 pixels",),
+        advice=f"judged by the header of the image, where the request has its bytes; {_IN_RESULT}",
+        repaired_by=("replace-rejected-images",),
     ),
     ProviderRule(
         "AN-20m",
         "an image of more than 2000 pixels a side in a request with more than 20 images",
-        _IMAGE + " for many-image requests: 2000 pixels",
+        _AT + _IMAGE + " for many-image requests: 2000 pixels",
         "I",
         ("anthropics/claude-code #24630", "pi #401"),
-        unjudged=_DECODED + "; images of earlier turns and of tool results count",
+        also=(_AT_RESULT + _IMAGE + " for many-image requests: 2000 pixels",),
+        advice=f"judged by the header of the image, where the request has its bytes; {_IN_RESULT}",
+        repaired_by=("replace-rejected-images",),
+    ),
+    ProviderRule(
+        "AN-20b",
+        "an image of more than 5 MB in base64",
+        _AT + _BASE64 + ": image exceeds 5 MB maximum: {count} bytes > {limit} bytes",
+        "I",
+        ("anthropics/claude-code #11181", "anthropics/claude-code #14201", "pi #824"),
+        also=(_AT_RESULT + _BASE64 + ": image exceeds 5 MB maximum: {count} bytes > {limit} bytes", "image exceeds 5 MB maximum"),
+        advice="the bytes that the text counts are those of the base64, a third more than the image has",
+        repaired_by=("replace-rejected-images",),
+    ),
+    ProviderRule(
+        "AN-20e",
+        "an image without bytes",
+        _AT + _BASE64 + ": image cannot be empty",
+        "I",
+        ("anthropics/claude-code #12750",),
+        also=(_AT_RESULT + _BASE64 + ": image cannot be empty",),
+        repaired_by=("replace-rejected-images",),
+    ),
+    ProviderRule(
+        "AN-20p",
+        "an image whose bytes are no image",
+        "Could not process image",
+        "I",
+        ("anthropics/claude-code #60920",),
+        also=(_AT + _BASE64 + ": invalid base64 data",),
+        advice="judged only where the bytes are no base64, or begin as no format that is taken; whether a whole image can be drawn is known to the provider alone",
+        repaired_by=("replace-rejected-images",),
+    ),
+    ProviderRule(
+        "AN-20t",
+        "an image of another format than its media type says",
+        _AT + _BASE64 + ".data: Image does not match the provided media type {type}",
+        "I",
+        ("anthropics/claude-code #15746", "anthropics/claude-code #12699", "anthropics/claude-code #6300"),
+        also=(_AT_RESULT + _BASE64 + ".data: Image does not match the provided media type {type}",),
+        repaired_by=("replace-rejected-images",),
+    ),
+    ProviderRule(
+        "AN-20y",
+        "an image of a media type that is not taken",
+        _AT + _BASE64 + ".media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
+        "I",
+        ("anthropics/claude-code #8184", "anthropics/claude-code #3073"),
+        also=(_AT_RESULT + _BASE64 + ".media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",),
+        repaired_by=("replace-rejected-images",),
     ),
     ProviderRule(
         "AN-20n",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.programs.claude_code.session_lines import a, boundary, call, r, text, thinking, u
+from tests.programs.claude_code.session_lines import a, boundary, call, image, png, r, result_of, text, thinking, u
 
 MODES = ("new-session", "same-file")
 _UNANSWERED = "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {id}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
@@ -263,6 +263,62 @@ FAMILIES: dict[str, Family] = {
         at=("a1",),
         recommended=("drop-empty-blocks",),
         after=("user:go", "assistant:Done.", "user:more"),
+    ),
+    "F9 an image of 9000 pixels in a result": Family(
+        lines=(
+            u("u1", None),
+            a("a1", "u1", "msg_1", call("toolu_1"), 1),
+            u("r1", "a1", [result_of("toolu_1", text("a picture"), png(9000, 10))], 2, toolUseResult={"type": "image"}),
+            a("a2", "r1", "msg_2", text("Done."), 3),
+            u("u2", "a2", "more", 4),
+        ),
+        findings={"MSG407": "error"},
+        error="messages.2.content.0.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels",
+        at=("r1",),
+        recommended=("replace-rejected-images",),
+        after=(
+            "user:go",
+            "assistant:toolu_1",
+            "tool:a picture\n[Image removed (image/png, 44 characters of base64): it is 9,000 × 10 pixels, more than 8000 on a side.]",
+            *("assistant:Done.", "user:more"),
+        ),
+    ),
+    "F9 an image that is no base64": Family(
+        lines=(u("u1", None, [image("iVBORw0KGgo$"), text("look")]), a("a1", "u1", "msg_1", text("Done."), 1), u("u2", "a1", "more", 2)),
+        findings={"MSG407": "error"},
+        error="Could not process image",
+        at=("u1",),
+        recommended=("replace-rejected-images",),
+        after=(
+            "user:[Image removed (image/png, 12 characters of base64): it is no base64.]",
+            *("user:look", "assistant:Done.", "user:more"),
+        ),
+    ),
+    "F9 a JPEG by its media type that is a PNG": Family(
+        lines=(
+            u("u1", None, [{**png(10, 10), "source": {**png(10, 10)["source"], "media_type": "image/jpeg"}}, text("look")]),
+            a("a1", "u1", "msg_1", text("Done."), 1),
+            u("u2", "a1", "more", 2),
+        ),
+        findings={"MSG407": "error"},
+        error="messages.0.content.0.image.source.base64.data: Image does not match the provided media type image/jpeg",
+        at=("u1",),
+        recommended=("replace-rejected-images",),
+        after=(
+            "user:[Image removed (image/jpeg, 44 characters of base64): it is declared as image/jpeg, and its bytes are image/png.]",
+            *("user:look", "assistant:Done.", "user:more"),
+        ),
+    ),
+    "F9 an image of more than 5 MB": Family(
+        lines=(u("u1", None, [png(10, 10, 4_000_000), text("look")]), a("a1", "u1", "msg_1", text("Done."), 1), u("u2", "a1", "more", 2)),
+        findings={"MSG407": "error"},
+        error="messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5333336 bytes > 5242880 bytes",
+        at=("u1",),
+        recommended=("replace-rejected-images",),
+        after=(
+            "user:[Image removed (image/png, 5,333,336 characters of base64): it has 5,333,336 bytes in base64, more than the 5,242,880 (5 MB) that are taken.]",
+            *("user:look", "assistant:Done.", "user:more"),
+        ),
     ),
     "F16 call as text": Family(
         lines=(u("u1", None), a("a1", "u1", "msg_1", text(f"I look.\n{CALL_LINES}"), 1)),

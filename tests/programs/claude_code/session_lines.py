@@ -1,6 +1,7 @@
 """Sessions in the spelling of Claude Code's writer: one content block a line, linked by parentUuid."""
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,20 @@ def thinking(words: str = "well", signature: str = "EqQB") -> dict[str, Any]:
 
 def call(id_: str, **given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Bash", "input": given}
+
+
+def image(data: str, media_type: str = "image/png") -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+def png(width: int, height: int, size: int = 33) -> dict[str, Any]:
+    """An image of `size` bytes, of which only the header is one of PNG."""
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    return image(b64encode(head.ljust(size, b"\0")).decode())
+
+
+def result_of(call_id: str, *blocks: Mapping[str, Any]) -> dict[str, Any]:
+    return {"tool_use_id": call_id, "type": "tool_result", "content": [dict(block) for block in blocks]}
 
 
 def boundary(id_: str, **more: Any) -> dict[str, Any]:
