@@ -157,7 +157,7 @@ class StoreImport:
             if not self._is_of_part(Conversation.oid_of(self.source, listed.native_id)):
                 continue
             # Within a limit only this process knows what may be opened.
-            files = () if reach.is_limited() else store.places(listed)
+            files = () if reach.is_limited() else store.files(listed)
             yield Task(
                 format=store.format.name,
                 listed=listed,

@@ -3,6 +3,7 @@
 A record's key is its path below the folder that holds the source, with slashes: `request.json`, `.rollouts/sessions/ID/session.json`.
 """
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 from inspector.programs.formats import Cell, Change, InFiles, Record, Shape
 from inspector.sources import elements, files, lock_files, reach
@@ -113,8 +115,29 @@ def wanted(path: Path, format_: InFiles) -> dict[str, Path]:
     return {_key(name): base / name for name in names(path) if format_.wants(name)}
 
 
-def record(path: Path, key: str, place: Path) -> Record:
-    """One file, whole; read again while it changes. Raises Changing, also where it is gone, TooLarge, NotReadable."""
+class Start(NamedTuple):
+    """How a file began when the store was listed: so many bytes, with this SHA-256 (hex)."""
+
+    size: int
+    digest: str
+
+    @classmethod
+    def of(cls, data: bytes) -> "Start":
+        return cls(len(data), hashlib.sha256(data).hexdigest())
+
+
+class WholeFile(NamedTuple):
+    """A record that is a file, as any process can read it. `start`: None where nobody looked at it; another one is another session of that name."""
+
+    key: str
+    place: Path
+    size: int
+    start: Start | None = None
+
+
+def record(path: Path, file: WholeFile) -> Record:
+    """One file, whole; read again while it changes. Raises Changing, also where it is gone or another one, TooLarge, NotReadable."""
+    key, place, _, start = file
     for _ in range(TRIES):
         before = _stamp(place)
         if before is None:
@@ -124,6 +147,8 @@ def record(path: Path, key: str, place: Path) -> Record:
         except Missing:
             break
         if _stamp(place) == before:
+            if start is not None and Start.of(data[: start.size]) != start:
+                break
             return Record(key, Cell(data, "file"))
     raise Changing(path)
 

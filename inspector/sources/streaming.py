@@ -7,6 +7,7 @@ from pathlib import Path
 
 from inspector.programs.formats import Cell, Exported, Format, Grouped, InFiles, InRows, KnowsKeys, Listed, Record, Stored, Table
 from inspector.sources import files, folders, sqlite
+from inspector.sources.folders import Start, WholeFile
 from inspector.sources.problems import Changing, TooLarge
 from inspector.traces.model import Problem
 
@@ -24,8 +25,8 @@ class OpenStore:
     size: int
     problems: tuple[Problem, ...]
     records: Callable[[Listed], Sequence[Record]]
-    places: Callable[[Listed], tuple[tuple[str, Path, int], ...]] = lambda listed: ()
-    """(key, file, bytes) of the records of one that are whole files, which any process can read with `folders.record`."""
+    files: Callable[[Listed], tuple[WholeFile, ...]] = lambda listed: ()
+    """The records of one that are whole files."""
 
     def read(self, listed: Listed) -> Stored:
         """One conversation. Raises SourceProblem."""
@@ -106,19 +107,24 @@ def _files(path: Path, format_: Format) -> OpenStore:
     for key, place in places.items():
         name = format_.group_of(key)
         if name is None:
-            shared.append(folders.record(path, key, place))
+            shared.append(folders.record(path, WholeFile(key, place, 0)))
         elif name:
             groups.setdefault(name, []).append(key)
             sizes[key] = _size(path, place)
 
-    def of(listed: Listed) -> tuple[tuple[str, Path, int], ...]:
-        return tuple((key, places[key], sizes[key]) for key in groups.get(listed.group, ()))
+    starts: dict[str, Start] = {}
+
+    def of(listed: Listed) -> tuple[WholeFile, ...]:
+        return tuple(WholeFile(key, places[key], sizes[key], starts.get(key)) for key in groups.get(listed.group, ()))
 
     def records(listed: Listed) -> Sequence[Record]:
-        return tuple(folders.record(path, key, place) for key, place, _ in of(listed))
+        return tuple(folders.record(path, file) for file in of(listed))
 
     def head(name: str, size: int) -> bytes:
-        return folders.head(places[groups[name][0]], size)
+        key = groups[name][0]
+        data = folders.head(places[key], size)
+        starts[key] = Start.of(data)
+        return data
 
     return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), sum(sizes.values()), (), records, of)
 

@@ -1,12 +1,13 @@
 """What the page of a conversation shows: of a small one computed when it is opened, of a large one what was kept."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from inspector.actions.examining import judged_with
+from inspector.actions.kept_previews import read_at
 from inspector.conversation.queries import span_text
 from inspector.models import Conversation, analyses, loading
 from inspector.models.cached import MEGABYTE, bounded_cache
@@ -102,11 +103,12 @@ def _all_profiles(row: Conversation, choice: Choice) -> Profiles | None:
     """Each profile judges the whole conversation: that is done when somebody asks."""
     if not choice.all_profiles or choice.step:
         return None
-    return _profiles(row.pk, row.source.projection, choice.reader, choice.revision, choice.leaf)
+    return _profiles(row.pk, row.source.projection, choice.reader, choice.revision, choice.leaf, read_at(row))
 
 
 @bounded_cache(MEGABYTE, lambda profiles: 1_000)
-def _profiles(pk: int, projection: str, reader: str, revision: int, leaf: str) -> Profiles:
+def _profiles(pk: int, projection: str, reader: str, revision: int, leaf: str, read: tuple[Hashable, ...]) -> Profiles:
+    """`read`: when the store and its traces were read, since a case says both."""
     case = loading.case(Conversation.objects.select_related("source").get(pk=pk), reader, revision, leaf)
     return profiles_of(case.conversation, () if case.reading.failure else profile_verdicts(case, projection))
 

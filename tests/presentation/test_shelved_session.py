@@ -23,7 +23,7 @@ def judged(path: Path) -> Done:
     with reading.opened(path, None) as store, Workers(work.answer, 1) as pool:
         assert isinstance(store, OpenStore)
         (listed,) = store.listed
-        task = Task("pi", listed, (), JUDGES, 1_790_000_000_000, store=path, files=store.places(listed))
+        task = Task("pi", listed, (), JUDGES, 1_790_000_000_000, store=path, files=store.files(listed))
         done: Done = pool.submit(task).result()
     return done
 

@@ -59,12 +59,12 @@ class Task:
     is_traced: bool = False
     is_judged_later: bool = False
     store: Place | None = None
-    files: tuple[tuple[str, Any, int], ...] = ()
+    files: tuple[folders.WholeFile, ...] = ()
 
     @property
     def size(self) -> int:
         """Bytes, about."""
-        return sum(len(record.value.data) for record in self.records) + sum(size for _, _, size in self.files)
+        return sum(len(record.value.data) for record in self.records) + sum(file.size for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def answer(piece: Task | Check) -> Done | Generator[tuple[str, Any], None, Done]
     """The work of a worker. None where a check could not be made here and now. Raises Changing."""
     if isinstance(piece, Task):
         task = replace(piece, records=_records(piece), files=())
-        return done(task) if piece.size < LONG else _long(task, {key: place for key, place, _ in piece.files})
+        return done(task) if piece.size < LONG else _long(task, {file.key: file.place for file in piece.files})
     with suppress(SourceProblem):
         return reading.damage(piece.path)
     return None
@@ -115,7 +115,7 @@ def answer(piece: Task | Check) -> Done | Generator[tuple[str, Any], None, Done]
 def _records(task: Task) -> tuple[Record, ...]:
     if task.store is None or isinstance(task.store, Dsn):
         return task.records
-    return task.records + tuple(folders.record(task.store, key, place) for key, place, _ in task.files)
+    return task.records + tuple(folders.record(task.store, file) for file in task.files)
 
 
 def done(task: Task) -> Done:
