@@ -65,7 +65,7 @@ def _refuse_other_lines(before: File | None, file: File, changed: frozenset[int]
     """Every line that the plan does not name must still be there, byte for byte and in its order; no id may have become a double."""
     if before is None:
         return
-    kept_lines = [line for number, line in enumerate(before.lines) if number not in changed and line]
+    kept_lines = (line for number, line in enumerate(before.lines) if number not in changed and line)
     new = iter(file.lines)
     if not all(any(line == new_line for new_line in new) for line in kept_lines):
         _refuse("a line that no strategy names would be gone or changed")
