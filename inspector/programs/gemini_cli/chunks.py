@@ -30,8 +30,8 @@ class _Block(NamedTuple):
     reason: str = ""
 
 
-def chunks_of(key: str, chat: Chat) -> tuple[Chunk, ...]:
-    """All chunks of the chat. Keys are of the file `key`, the record and the number of the part; messages count from 0, and so does a line that is not read."""
+def chunks_of(chat: Chat) -> tuple[Chunk, ...]:
+    """All chunks of the chat. Keys are the id of the record and the number of the part; messages count from 0, and so does a line that is not read."""
     live = {id_ for record in chat.live.values() for id_ in _response_ids(record.value)}
     of_ended = live | {id_ for record in chat.ended.values() for id_ in _response_ids(record.value)}
     chunks: list[Chunk] = []
@@ -40,7 +40,7 @@ def chunks_of(key: str, chat: Chat) -> tuple[Chunk, ...]:
     for item in chat.ordered():
         if isinstance(item, SessionLine):
             number += 1
-            chunks.append(_unread(_unused(f"{key}#line {item.index + 1}", used), len(chunks) + 1, item))
+            chunks.append(_unread(_unused(f"line:{item.index}.0", used), len(chunks) + 1, item))
             continue
         raw, at = jsontext.encode(jsontext.compact(item.value)), milliseconds(item.value.get("timestamp"))
         parts: dict[str, int] = {}
@@ -52,7 +52,7 @@ def chunks_of(key: str, chat: Chat) -> tuple[Chunk, ...]:
             state = _state(item) if not parts else {"why": item.why} if item.why else {}
             parts[block.record] = part + 1
             payload = _about(block.payload, **state)
-            own_key = _unused(f"{key}#{block.record}.{part}", used)
+            own_key = _unused(f"{block.record}.{part}", used)
             chunks.append(
                 Chunk(own_key, len(chunks) + 1, block.role, block.kind, payload, number, place, raw, block.damage, block.reason, at)
             )
@@ -60,9 +60,9 @@ def chunks_of(key: str, chat: Chat) -> tuple[Chunk, ...]:
     return tuple(with_names(tied(chunks)))
 
 
-def record_of(key: str, chunk: Chunk) -> str:
-    """The id of the record of the file `key` that the chunk is in, or will be in after a repair."""
-    return chunk.key.removeprefix(f"{key}#").rpartition(".")[0]
+def record_of(chunk: Chunk) -> str:
+    """The id of the record that the chunk is in, or will be in after a repair."""
+    return chunk.key.rpartition(".")[0]
 
 
 def about(chunk: Chunk) -> Mapping[str, Any]:
@@ -185,7 +185,7 @@ def _about(payload: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def _unused(key: str, used: set[str]) -> str:
     while key in used:
-        key += "'"
+        key = f"'{key}"
     used.add(key)
     return key
 
@@ -193,4 +193,4 @@ def _unused(key: str, used: set[str]) -> str:
 def _unread(key: str, seq: int, line: SessionLine) -> Chunk:
     reason = line.parts[0].reason or f"{len(line.parts)} records without a line end between them"
     text = f"{reason}; line {line.index + 1} of the file" + ("" if line.ended else ", which ends in it without a line end")
-    return Chunk(f"{key}.0", seq, "", Kind.UNREADABLE, {}, raw=line.raw, damage=line.states[-1], reason=text)
+    return Chunk(key, seq, "", Kind.UNREADABLE, {}, raw=line.raw, damage=line.states[-1], reason=text)

@@ -64,7 +64,7 @@ class GeminiCli(Format):
     def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
         (record,) = records
         chat = replay(record.value.data)
-        chunks = chunks_of(record.key, chat)
+        chunks = chunks_of(chat)
         facts = {**_facts(chat, chunks, record.key), **listed.facts}
         return Stored(Conversation(listed.native_id, NAME, chunks, facts, _title(chat, chunks)), (record,))
 

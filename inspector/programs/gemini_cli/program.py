@@ -1,6 +1,6 @@
 """Gemini CLI: chats that are files of records, replayed at each resume."""
 
-from inspector.programs.base import Calls, Errors, Home, Program, Repairs, SyntheticResult, SyntheticResults
+from inspector.programs.base import Calls, Errors, Home, Program, Repairs, SyntheticResult, SyntheticResults, Trait
 from inspector.programs.gemini_cli import reader
 from inspector.programs.gemini_cli.format import GEMINI_CLI
 from inspector.programs.gemini_cli.rules.doubled_responses import doubled_results
@@ -13,6 +13,7 @@ PROGRAM = Program(
     readers=(reader.READER,),
     readers_of={GEMINI_CLI.name: (reader.NAME,)},
     homes=(Home(GEMINI_CLI.name, "~", ".gemini/tmp", "GEMINI_CLI_HOME"),),
+    traits={GEMINI_CLI.name: frozenset({Trait.JSON_LINES})},
     projections=(reader.PROJECTION,),
     synthetic=SyntheticResults(
         words={GEMINI_CLI.name: SyntheticResult("[Operation Cancelled] Reason: the session ended before the tool returned a result.")},
@@ -25,6 +26,7 @@ PROGRAM = Program(
     ),
     errors=Errors(
         consequences={
+            "unreadable-line": "Gemini CLI skips it without an error, and its message is missing.",
             "unanswered-tail-call": "the turn was interrupted. Gemini CLI sends the call as it is, and Gemini refuses it.",
             "unanswered-call": "Gemini CLI sends the call as it is, and Gemini refuses it: the numbers of responses and calls must be equal.",
         },

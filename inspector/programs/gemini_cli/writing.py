@@ -32,26 +32,26 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
     chat = replay(data)
     if chat.problem:
         raise WriteRefused(f"Nothing is written to this file: {chat.problem}.")
-    messages = _messages(record.key, stored.conversation, final, chat.live | chat.ended)
+    messages = _messages(stored.conversation, final, chat.live | chat.ended)
     if chat.legacy:
         text = jsontext.decode(data)
         after = jsontext.encode(jsontext.amended(text, {"messages": messages}))
     else:
         line = jsontext.encode(jsontext.compact({"$set": {"messages": messages, MARK: "inspector"}}) + "\n")
         after = data + (b"" if data.endswith(b"\n") else b"\n") + line
-    _refuse_unless_as_planned(final, chunks_of(record.key, replay(after)))
+    _refuse_unless_as_planned(final, chunks_of(replay(after)))
     return [Change(record.key, record.value, Cell(after, record.value.type))]
 
 
-def _messages(key: str, base: Conversation, final: Conversation, records: dict[str, ChatRecord]) -> list[dict[str, Any]]:
+def _messages(base: Conversation, final: Conversation, records: dict[str, ChatRecord]) -> list[dict[str, Any]]:
     """The records of the new list. Those of which no chunk changed are as they were, but that calls are in the content."""
     before: dict[str, list[Chunk]] = {}
     for chunk in base.chunks:
-        before.setdefault(record_of(key, chunk), []).append(chunk)
+        before.setdefault(record_of(chunk), []).append(chunk)
     live = [chunk for chunk in final.chunks if chunk.msg_idx is not None and not about(chunk).get("why")]
     values: list[dict[str, Any]] = []
     used: set[str] = set()
-    for (name, _), run in groupby(live, key=lambda chunk: (_group(key, chunk, before), _TYPES.get(chunk.role, ""))):
+    for (name, _), run in groupby(live, key=lambda chunk: (_group(chunk, before), _TYPES.get(chunk.role, ""))):
         chunks = list(run)
         stored = records.get(name)
         same = _bare(chunks) == _bare(before.get(name, ()))
@@ -64,9 +64,9 @@ def _messages(key: str, base: Conversation, final: Conversation, records: dict[s
     return values
 
 
-def _group(key: str, chunk: Chunk, before: dict[str, list[Chunk]]) -> str:
+def _group(chunk: Chunk, before: dict[str, list[Chunk]]) -> str:
     """The record that the chunk is written in: its own, or a new one for each message that a strategy inserts."""
-    name = record_of(key, chunk)
+    name = record_of(chunk)
     return name if name in before else f"new {chunk.msg_idx}"
 
 

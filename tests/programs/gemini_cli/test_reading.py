@@ -129,19 +129,19 @@ def test_a_rewind_in_a_chat_without_records_clears_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "damage"),
+    ("line", "damage", "expected"),
     [
-        ('{"id":"m1","type":"gemini","content":"I lo', "torn"),
-        ('{"id":"m1","type":"gemini","content":"a"}{"id":"u2","type":"user","content":"b"}', "fused"),
-        ("\0\0\0\0", "nul"),
-        ("hello", "not-json"),
-        ("[1]", "not-object"),
+        ('{"id":"m1","type":"gemini","content":"I lo', "torn", "STORE801/error"),
+        ('{"id":"m1","type":"gemini","content":"a"}{"id":"u2","type":"user","content":"b"}', "fused", "STORE801/warning"),
+        ("\0\0\0\0", "nul", "STORE801/error"),
+        ("hello", "not-json", "STORE801/warning"),
+        ("[1]", "not-object", "STORE801/warning"),
     ],
 )
-def test_a_line_that_does_not_parse_is_skipped_and_shown(line: str, damage: str) -> None:
+def test_a_line_that_does_not_parse_is_skipped_and_shown(line: str, damage: str, expected: str) -> None:
     chat = stored(HEADER, user("u1", "one"), line, user("u3", "three"))
     assert [(chunk.kind, chunk.damage) for chunk in chat.conversation.chunks][1] == (Kind.UNREADABLE, damage)
-    assert contents(chat) == [("user", ["one", "three"])] and codes(chat) == ["STORE702/warning"]
+    assert contents(chat) == [("user", ["one", "three"])] and codes(chat) == [expected]
 
 
 def test_a_torn_last_line_says_so() -> None:
@@ -196,13 +196,13 @@ def test_an_answer_with_an_empty_text_is_left_out_with_its_neighbors() -> None:
 def test_two_processes_take_back_what_the_other_wrote() -> None:
     first = [HEADER, user("u1", "one"), answer("m1", "aye"), user("u2", "mine"), answer("m2", "yours"), user("u3", "last")]
     chat = stored(*first, listed(CONTEXT, first[1], first[2], first[5]))
-    assert codes(chat) == ["STORE704/warning"] * 2
+    assert codes(chat) == ["STORE703/warning"] * 2
 
 
 def test_an_answer_that_is_written_again_without_its_call_is_found() -> None:
     calls = [tool_call("a", response("a", "x")), tool_call("b", response("b", "y"))]
     chat = stored(HEADER, user("u1", "go"), answer("m1", toolCalls=calls), answer("m1", toolCalls=calls[:1]))
-    assert codes(chat) == ["STORE704/warning"]
+    assert codes(chat) == ["STORE703/warning"]
 
 
 def test_an_abort_and_a_compression_are_no_lost_update() -> None:
@@ -232,7 +232,7 @@ def test_two_files_with_one_id_are_two_conversations(tmp_path: Path) -> None:
         f"{ID} session-2026-11-22T17-33-4c59aa92.jsonl",
     ]
     # The finding is on the one that holds the conversation.
-    assert [codes(chat) for chat in store.conversations] == [["STORE703/warning", "TOOL701/note"], []]
+    assert [codes(chat) for chat in store.conversations] == [["STORE702/warning", "TOOL701/note"], []]
 
 
 def test_a_folder_of_chats_is_recognized_by_its_files() -> None:

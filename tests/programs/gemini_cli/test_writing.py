@@ -87,7 +87,7 @@ def test_a_call_without_a_result_is_answered() -> None:
 def test_a_line_that_cannot_be_read_stays_where_it_is() -> None:
     chat = stored(*CLEAN[:-1], '{"id":"m2","ty', CLEAN[-1])
     result = repaired(chat, "record-results-once")
-    assert codes(result) == ["STORE702/warning"]
+    assert codes(result) == ["STORE801/error"]
 
 
 def test_numbers_that_json_cannot_write_again_are_refused() -> None:

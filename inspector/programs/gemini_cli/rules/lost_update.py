@@ -1,4 +1,4 @@
-"""STORE704: a later state of a chat lacks what an earlier one had, and nobody took it back."""
+"""STORE703: a later state of a chat lacks what an earlier one had, and nobody took it back."""
 
 from collections.abc import Iterator
 
@@ -21,8 +21,8 @@ def check(case: Case) -> Iterator[Match]:
 
 
 RULE = Rule(
-    code="STORE704",
-    state="GC5",
+    code="STORE703",
+    state="GC4",
     name="lost-update",
     severity=Severity.WARNING,
     silent=True,

@@ -1,4 +1,4 @@
-"""STORE703: two files of one session id."""
+"""STORE702: two files of one session id."""
 
 from collections.abc import Iterator
 
@@ -15,8 +15,8 @@ def check(case: Case) -> Iterator[Match]:
 
 
 RULE = Rule(
-    code="STORE703",
-    state="GC4",
+    code="STORE702",
+    state="GC3",
     name="shared-session-id",
     severity=Severity.WARNING,
     silent=True,
