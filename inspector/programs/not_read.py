@@ -7,7 +7,6 @@ from inspector.programs.formats import Shape
 _TABLES: tuple[tuple[str, frozenset[str]], ...] = (
     ("checkpoints of LangGraph", frozenset({"checkpoints", "writes"})),
     ("sessions of the OpenAI Agents SDK", frozenset({"agent_sessions", "agent_messages"})),
-    ("sessions of opencode", frozenset({"session", "message", "part"})),
     ("sessions of opencode before its version 1, or of Crush", frozenset({"goose_db_version", "sessions", "messages", "files"})),
     ("sessions of goose", frozenset({"schema_version", "sessions", "messages"})),
 )

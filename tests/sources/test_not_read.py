@@ -43,7 +43,6 @@ FILES |= {
 TABLES = {
     "checkpoints of LangGraph": ("checkpoints", "writes"),
     "sessions of the OpenAI Agents SDK": ("agent_sessions", "agent_messages"),
-    "sessions of opencode": ("session", "message", "part"),
     "sessions of goose": ("schema_version", "sessions", "messages"),
 }
 

@@ -1,0 +1,163 @@
+"""opencode's stores: the database from 1.2 on, the tree of JSON files before it, and the file that its export writes and its import reads.
+
+Nothing is ever written into a store: the program keeps sessions, events and indexes together. A repair is a file for its own import, under new ids.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from inspector.conversation.edits import Plan
+from inspector.conversation.model import Chunk, Conversation, Fact
+from inspector.programs.formats import Change, Format, Record, RowTable, Shape, Stored, Table, WriteMode, WriteRefused
+from inspector.programs.opencode import reader, writing
+from inspector.programs.opencode.chunks import chunks_of
+from inspector.programs.opencode.sessions import Session, sessions_in
+from inspector.text import jsontext
+
+IMPORT = "import-file"
+NEVER_IN_PLACE = (
+    "Nothing is written into opencode's own store. Write the repaired session as a file for its import instead, with "
+    "`repair PATH --conversation ID --strategy NAME --out NEW.json`; the plan says how to import that, and how to take it back."
+)
+_EXPORT = re.compile(rb'\A\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_')
+_IN_TREE = re.compile(r"(?:.*/)?(?:session/[^/]+/ses_[^/]+|message/ses_[^/]+/msg_[^/]+|part/msg_[^/]+/prt_[^/]+)\.json")
+_TITLE = 80
+
+
+class OpencodeStore(Format):
+    default_reader = reader.NAME
+    default_projection = "openai-chat"
+    default_profile = "openai-chat"
+    modes: tuple[WriteMode, ...] = (
+        WriteMode(
+            IMPORT, "writes the repaired session under new ids as a file for `opencode import` (--out); the store stays as it is", "fork"
+        ),
+    )
+
+    def __init__(self, name: str, title: str) -> None:
+        self.name, self.title = name, title
+
+    def read(self, records: Iterable[Record]) -> Iterator[Stored]:
+        """Sessions in the order of their ids."""
+        sessions = sessions_in(records)
+        for id_ in sorted(sessions):
+            session = sessions[id_]
+            chunks = chunks_of(session)
+            facts = _facts(session)
+            yield Stored(Conversation(id_, self.name, chunks, facts, _title(session, chunks)), tuple(session.records))
+
+    def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
+        return {"fork_id": writing.new_id(stored.conversation.native_id, fresh_id)}
+
+    def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
+        """One new file for the import. Raises WriteRefused, EditMismatch."""
+        if plan.mode != IMPORT:
+            raise WriteRefused(NEVER_IN_PLACE)
+        return writing.written(plan, stored)
+
+    def listing(self, mode: str, stored: Stored, now: int) -> dict[str, str]:
+        return {}
+
+    def follow_up(self, plan: Plan, stored: Stored) -> tuple[str, ...]:
+        folder = stored.conversation.fact("directory") or "of the project"
+        return (
+            f"opencode does not see the file before you import it: in the folder {folder} run `opencode import FILE`, then continue with "
+            f"`opencode -s {plan.options['fork_id']}`. To take it back, run `opencode session delete {plan.options['fork_id']}`; the old session stays as it is.",
+        )
+
+
+class OpencodeDb(OpencodeStore):
+    # The same file holds credentials and accounts: no other table is ever read.
+    table = Table("message", "id", "data")
+    rows: tuple[RowTable, ...] = (
+        RowTable(
+            "session",
+            (
+                "id",
+                "project_id",
+                "parent_id",
+                "slug",
+                "directory",
+                "title",
+                "version",
+                "agent",
+                "time_created",
+                "time_updated",
+                "time_archived",
+            ),
+            "id",
+        ),
+        RowTable("message", ("id", "session_id", "time_created", "time_updated", "data"), "session_id", "id"),
+        RowTable("part", ("id", "message_id", "session_id", "data"), "message_id", "id"),
+    )
+
+    def sniff(self, shape: Shape) -> float:
+        is_message = {"id", "session_id", "data"} <= set(shape.tables.get("message", ()))
+        is_part = {"id", "message_id", "session_id", "data"} <= set(shape.tables.get("part", ()))
+        return 0.9 if is_message and is_part and "directory" in shape.tables.get("session", ()) else 0.0
+
+
+class OpencodeTree(OpencodeStore):
+    def sniff(self, shape: Shape) -> float:
+        return 0.9 if any(_IN_TREE.fullmatch(key) for key in shape.files) else 0.0
+
+    def wants(self, key: str) -> bool:
+        return _IN_TREE.fullmatch(key) is not None or "/" not in key
+
+
+class OpencodeExport(OpencodeStore):
+    def sniff(self, shape: Shape) -> float:
+        return 0.9 if not shape.files and not shape.tables and _EXPORT.match(shape.head) else 0.0
+
+    def wants(self, key: str) -> bool:
+        return key.endswith(".json")
+
+
+def _facts(session: Session) -> dict[str, Fact]:
+    info = session.info or {}
+    key = session.records[0].key if session.records else ""
+    facts: dict[str, Fact] = {}
+
+    def add(name: str, value: object) -> None:
+        if value not in (None, "", [], {}):
+            facts[name] = Fact(name, jsontext.shown(value), key)
+
+    time = info.get("time") if isinstance(info.get("time"), dict) else {}
+    for name, names in {"directory": ("directory",), "version": ("version",), "parent": ("parent_id", "parentID")}.items():
+        add(name, next((info[stored] for stored in names if isinstance(info.get(stored), str)), None))
+    created = info.get("time_created", (time or {}).get("created"))
+    updated = info.get("time_updated", (time or {}).get("updated"))
+    add("createdAt", _milliseconds(created))
+    times = [at for at in (_milliseconds(updated), _milliseconds(created), *(message.created for message in session.messages)) if at]
+    add("lastActivityAt", max(times, default=None))
+    last = session.messages[-1].info or {} if session.messages else {}
+    last_time = last.get("time") if isinstance(last.get("time"), dict) else {}
+    is_open = last.get("role") == "user" or (not (last_time or {}).get("completed") and not last.get("error"))
+    add("status", "active" if session.messages and is_open else "idle")
+    add("missingSession", "no row or file of the session itself" if session.info is None else "")
+    add("orphanParts", [_orphan(part.id, part.message, part.value or {}) for part in session.orphans])
+    ids = {message.id for message in session.messages}
+    parents = [(message.id, (message.info or {}).get("parentID")) for message in session.messages]
+    add("missingParents", sorted({parent for _, parent in parents if isinstance(parent, str) and parent not in ids}))
+    return facts
+
+
+def _orphan(id_: str, message: str, part: dict[str, object]) -> dict[str, object]:
+    text = part.get("text") if isinstance(part.get("text"), str) else part.get("tool")
+    return {"part": id_, "message": message, "type": part.get("type"), "begins": str(text)[:80] if text else ""}
+
+
+def _milliseconds(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 2**53 else None
+
+
+def _title(session: Session, chunks: Sequence[Chunk]) -> str:
+    title = (session.info or {}).get("title")
+    spoken = next((chunk.text for chunk in chunks if chunk.role == "user" and chunk.text.strip()), "")
+    line = " ".join((title if isinstance(title, str) and title else spoken).split())
+    return line if len(line) <= _TITLE else f"{line[:_TITLE]}…"
+
+
+OPENCODE = OpencodeDb("opencode", "opencode's database (opencode.db, from 1.2 on)")
+OPENCODE_TREE = OpencodeTree("opencode-storage", "opencode's tree of JSON files (storage, up to 1.1)")
+OPENCODE_EXPORT = OpencodeExport("opencode-export", "a session as opencode exports and imports it (JSON)")

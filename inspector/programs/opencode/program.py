@@ -1,0 +1,29 @@
+"""opencode: sessions in a database, in a tree of files before it, and as exported files."""
+
+from inspector.programs.base import Calls, Home, Program, Repairs, SyntheticResult, SyntheticResults
+from inspector.programs.opencode import reader
+from inspector.programs.opencode.format import NEVER_IN_PLACE, OPENCODE, OPENCODE_EXPORT, OPENCODE_TREE
+
+_FORMATS = (OPENCODE, OPENCODE_TREE, OPENCODE_EXPORT)
+
+PROGRAM = Program(
+    name="opencode",
+    title="opencode",
+    package=__name__.rpartition(".")[0],
+    formats=_FORMATS,
+    readers=(reader.READER,),
+    readers_of={format_.name: (reader.NAME,) for format_ in _FORMATS},
+    homes=(
+        Home(OPENCODE.name, "~/.local/share", "opencode/opencode.db", "XDG_DATA_HOME"),
+        Home(OPENCODE_TREE.name, "~/.local/share", "opencode/storage", "XDG_DATA_HOME"),
+    ),
+    read_only={format_.name: NEVER_IN_PLACE for format_ in _FORMATS},
+    new_file_as={format_.name: OPENCODE_EXPORT for format_ in _FORMATS},
+    synthetic=SyntheticResults(
+        words={format_.name: SyntheticResult(reader.INTERRUPTED) for format_ in _FORMATS},
+        author=lambda result: "opencode" if result.text == reader.INTERRUPTED else "",
+    ),
+    # A rule of its own says of a tool that never ended what opencode makes of it.
+    calls=Calls(unanswered=lambda case: []),
+    repairs=Repairs(view_after_write="The repaired session is one of its own, which opencode lists once it is imported."),
+)

@@ -1,0 +1,42 @@
+"""TOOL702: a tool that never ended."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.model import Kind
+from inspector.programs.opencode.chunks import about
+from inspector.rules.base import Case, Match, Origin, Rule, Severity
+
+
+def check(case: Case) -> Iterator[Match]:
+    answered = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_RESULT}
+    if case.running:
+        return
+    for chunk in case.conversation.chunks:
+        state = about(chunk).get("stale")
+        if chunk.kind is Kind.TOOL_CALL and state and chunk.call_id not in answered:
+            name = chunk.tool_name[:60]
+            yield Match(
+                (chunk,),
+                f"The call of {name} at seq {chunk.seq} is {state} in the store, where nothing was written for a quarter of an hour or more: opencode shows it "
+                "as running, and sends `[Tool execution was interrupted]` for it on each request.",
+            )
+
+
+RULE = Rule(
+    code="TOOL702",
+    state="OC1",
+    name="stale-tool-part",
+    severity=Severity.WARNING,
+    silent=True,
+    origin=Origin.STORE,
+    summary="a tool is pending or running in the store, and its process is gone",
+    why="opencode writes the end of a tool into the part of its call. After a crash nobody does, and no start of the program looks for such parts.",
+    example=(
+        '@format opencode\n1 user 0.0 text go\n2 assistant 1.0 tool-call payload={"type":"tool-call","toolCallId":"a","toolName":"bash","input":{},'
+        '"opencode":{"message":1,"role":"assistant","stale":"running"}}'
+    ),
+    check=check,
+    references=("opencode #19023", "opencode #28989", "opencode 1.18.33, run: killed in a tool"),
+    repaired_by=("insert-interrupted-result",),
+    fixed_in_code="Close parts that are pending or running when the program starts.",
+)

@@ -1,0 +1,167 @@
+"""A repaired session as the file that opencode's import reads: with new ids, since an import of ids that are known changes nothing and says it did."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from inspector.conversation.edits import Plan, Set, apply
+from inspector.conversation.model import Chunk, Kind
+from inspector.programs.formats import Cell, Change, Record, Stored, WriteRefused
+from inspector.programs.opencode.chunks import RESULT, about, chunks_of
+from inspector.programs.opencode.sessions import FILE, Session, StoredMessage, StoredPart, sessions_in
+from inspector.text import jsontext
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_RANDOM = 14
+"""Characters at the end of an id that are random; what is before them is the kind and the time."""
+
+
+def new_id(id_: str, seed: str) -> str:
+    """An id of the same length and time, of which the end follows from `seed`."""
+    number = int.from_bytes(hashlib.sha256(jsontext.encode(f"{seed} {id_}")).digest(), "big")
+    suffix = ""
+    for _ in range(_RANDOM):
+        number, digit = divmod(number, len(_DIGITS))
+        suffix += _DIGITS[digit]
+    return id_[: max(id_.find("_") + 1, len(id_) - _RANDOM)] + suffix
+
+
+def new_ids(ids: Iterable[str], seed: str) -> dict[str, str]:
+    """New ids in the same order: parts and messages of one moment are told apart by their ends."""
+    groups: dict[str, list[str]] = {}
+    for id_ in sorted(set(ids)):
+        groups.setdefault(id_[: max(id_.find("_") + 1, len(id_) - _RANDOM)], []).append(id_)
+    return {old: new for group in groups.values() for old, new in zip(group, sorted(new_id(id_, seed) for id_ in group), strict=True)}
+
+
+def written(plan: Plan, stored: Stored) -> list[Change]:
+    for edit in plan.edits:
+        if isinstance(edit, Set):
+            raise WriteRefused(f"A session of opencode has no place for {edit.field}: leave the strategy that sets it out of the plan.")
+    native_id = stored.conversation.native_id
+    session = sessions_in(stored.records).get(native_id, Session(native_id))
+    if session.info is None:
+        raise WriteRefused("The session itself is missing, and an import needs its title and folder: take them from a backup of the store.")
+    final = apply(stored.conversation, plan.edits)
+    base = {chunk.key: chunk for chunk in stored.conversation.chunks}
+    by_message, inserted = _sorted(final.chunks, base)
+    messages = [
+        entry
+        for place, message in enumerate(session.messages)
+        if (entry := _message(message, by_message.get(place, []), inserted, base)) is not None
+    ]
+    if inserted:
+        raise WriteRefused("The import file has no place for a message that a strategy adds; leave that strategy out of the plan.")
+    fork_id = plan.options["fork_id"]
+    value = {"info": _info(session.info), "messages": messages}
+    seed = f"{fork_id} {native_id}"
+    ids = new_ids([message.id for message in session.messages] + [part.id for message in session.messages for part in message.parts], seed)
+    text = jsontext.compact(_renamed(value, ids | {native_id: fork_id}))
+    change = Change(f"{fork_id}.json", None, Cell(jsontext.encode(text + "\n"), FILE))
+    back = sessions_in([Record(change.key, change.after)] if change.after else []).get(fork_id, Session(fork_id))
+    if [_comparable(chunk) for chunk in chunks_of(back)] != [_comparable(chunk) for chunk in final.chunks]:
+        raise WriteRefused("The import file would not read back as planned; leave out strategies one by one.")
+    return [change]
+
+
+def _sorted(chunks: Sequence[Chunk], base: Mapping[str, Chunk]) -> tuple[dict[int, list[Chunk]], dict[str, Chunk]]:
+    """The chunks of each message, and the results that a strategy inserted, by the ids of their calls."""
+    by_message: dict[int, list[Chunk]] = {}
+    inserted: dict[str, Chunk] = {}
+    for chunk in chunks:
+        message = about(chunk).get("message")
+        if chunk.key in base and isinstance(message, int):
+            by_message.setdefault(message, []).append(chunk)
+        elif chunk.kind is Kind.TOOL_RESULT:
+            inserted[chunk.call_id] = chunk
+        else:
+            raise WriteRefused("The import file has no place for a message that a strategy adds; leave that strategy out of the plan.")
+    return by_message, inserted
+
+
+def _message(
+    message: StoredMessage, chunks: Sequence[Chunk], inserted: dict[str, Chunk], base: Mapping[str, Chunk]
+) -> dict[str, Any] | None:
+    if not chunks:
+        return None
+    if message.info is None or any(part.value is None for part in message.parts):
+        raise WriteRefused(
+            "A part of the session cannot be read, and the import takes whole parts only: repair that part in a copy of the store first."
+        )
+    final = {chunk.key: chunk for chunk in chunks}
+    parts = [written for part in message.parts if (written := _part(message, part, final, inserted, base)) is not None]
+    # What an answer ended with goes where a strategy keeps the answer.
+    info = {name: value for name, value in message.info.items() if name != "error" or any("error" in about(chunk) for chunk in chunks)}
+    return {"info": {**info, "id": message.id, "sessionID": message.session}, "parts": parts}
+
+
+def _part(
+    message: StoredMessage, part: StoredPart, final: Mapping[str, Chunk], inserted: dict[str, Chunk], base: Mapping[str, Chunk]
+) -> dict[str, Any] | None:
+    value = {**(part.value or {}), "id": part.id, "sessionID": message.session, "messageID": message.id}
+    if part.id not in base:
+        return value
+    chunk = final.get(part.id)
+    if chunk is None:
+        return None
+    old = base[part.id]
+    if chunk.kind is Kind.TOOL_CALL:
+        return value | {"state": _state(value, chunk, final.get(f"{part.id}{RESULT}"), inserted, base)}
+    if chunk.text != old.text and chunk.kind in (Kind.TEXT, Kind.THINKING):
+        value["text"] = chunk.text
+    return value
+
+
+def _state(
+    value: dict[str, Any], call: Chunk, result: Chunk | None, inserted: dict[str, Chunk], base: Mapping[str, Chunk]
+) -> dict[str, Any]:
+    state = dict(value["state"]) if isinstance(value.get("state"), dict) else {}
+    if call.payload.get("input") != base[call.key].payload.get("input"):
+        state["input"] = call.payload.get("input")
+    if result is None and call.call_id in inserted:
+        result = inserted.pop(call.call_id)
+        time = state["time"] if isinstance(state.get("time"), dict) else {}
+        start = time.get("start", call.at or 0)
+        ended = {"time": {**time, "start": start, "end": time.get("end", start)}}
+        kept = {name: state[name] for name in ("input", "metadata") if name in state}
+        if result.is_error:
+            return {"status": "error", "input": {}, **kept, "error": result.text, **ended}
+        return {
+            "status": "completed",
+            "input": {},
+            **kept,
+            "output": result.text,
+            "title": "",
+            "metadata": kept.get("metadata", {}),
+            **ended,
+        }
+    if result is not None and result.text != base[result.key].text:
+        state["error" if state.get("status") == "error" else "output"] = result.text
+    return state
+
+
+def _info(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The session as the import takes it. A row has columns, whose names the export changes; what belongs to the old session alone is left out."""
+    left_out = ("share", "revert", "time_created", "time_updated", "time_archived", "project_id", "parent_id", "time_compacting")
+    value = {name: item for name, item in info.items() if name not in left_out and item is not None}
+    if "project_id" in info:
+        value |= {"projectID": info["project_id"], "time": {"created": info.get("time_created"), "updated": info.get("time_updated")}}
+    if isinstance(info.get("parent_id"), str):
+        value["parentID"] = info["parent_id"]
+    if isinstance(value.get("title"), str):
+        value["title"] += " (repaired)"
+    return value
+
+
+def _renamed(value: Any, ids: Mapping[str, str]) -> Any:
+    """The value with every text that is an id of the session exchanged, wherever it is."""
+    if isinstance(value, str):
+        return ids.get(value, value)
+    if isinstance(value, list):
+        return [_renamed(item, ids) for item in value]
+    return {name: _renamed(item, ids) for name, item in value.items()} if isinstance(value, dict) else value
+
+
+def _comparable(chunk: Chunk) -> tuple[Any, ...]:
+    input_ = chunk.payload.get("input") if chunk.kind is Kind.TOOL_CALL else None
+    return chunk.role, chunk.kind, chunk.text, chunk.call_id, chunk.tool_name, input_

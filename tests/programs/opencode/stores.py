@@ -1,0 +1,135 @@
+"""Stores of opencode in the shape of its own: one session as values, and as a database, a tree of files, or an exported file."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+ID = "ses_dfed6d02cffecFPLux7ppaK4sy"
+DIRECTORY = "/srv/demo/proj"
+MODEL = {"providerID": "fake", "modelID": "m1"}
+CREATED = 1_795_315_806_163
+SESSION = {
+    "id": ID,
+    "slug": "kind-river",
+    "projectID": "global",
+    "directory": DIRECTORY,
+    "title": "Read the notes",
+    "version": "1.18.33",
+    "time": {"created": CREATED, "updated": CREATED + 9000},
+}
+Message = tuple[dict[str, Any], list[dict[str, Any]]]
+
+
+def _id(prefix: str, number: int) -> str:
+    return f"{prefix}_2012{number:06x}001{'JuFreLjzAg0WSj'}"[:30]
+
+
+def user(number: int, *parts: dict[str, Any]) -> Message:
+    return {"id": _id("msg", number), "role": "user", "agent": "build", "model": MODEL, "time": {"created": CREATED + number}}, list(parts)
+
+
+def answer(number: int, *parts: dict[str, Any], parent: int = 1, **more: Any) -> Message:
+    time = {"created": CREATED + number, "completed": CREATED + number + 1}
+    info = {"id": _id("msg", number), "role": "assistant", "parentID": _id("msg", parent), **MODEL, "time": time, "finish": "stop"}
+    return {**info, **more}, list(parts)
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+def step() -> dict[str, Any]:
+    return {"type": "step-start"}
+
+
+def tool(call: str, status: str = "completed", name: str = "bash", **state: Any) -> dict[str, Any]:
+    ended = {"completed": {"output": "a\nb\n", "title": "", "metadata": {}}, "error": {"error": "it failed"}}.get(status, {})
+    time = {"start": CREATED, **({"end": CREATED + 1} if ended else {})}
+    return {
+        "type": "tool",
+        "tool": name,
+        "callID": call,
+        "state": {"status": status, "input": {"command": "ls"}, **ended, "time": time, **state},
+    }
+
+
+CLEAN: list[Message] = [
+    user(1, text("Read the notes.")),
+    answer(
+        2,
+        step(),
+        text("I look."),
+        tool("call_a"),
+        tool("call_b", name="read"),
+        {"type": "step-finish", "reason": "tool-calls"},
+        finish="tool-calls",
+    ),
+    answer(3, step(), text("Two lines."), {"type": "step-finish", "reason": "stop"}),
+]
+KILLED: list[Message] = [
+    *CLEAN,
+    user(4, text("And now?")),
+    answer(5, step(), text("I look."), tool("call_c"), tool("call_d", "running"), parent=4, finish=None, time={"created": CREATED + 5}),
+]
+
+
+def whole(messages: list[Message]) -> dict[str, Any]:
+    """As an export has it: every message and part names what it belongs to."""
+    entries = []
+    for info, parts in messages:
+        own = [
+            {"id": part.get("id", f"{info['id'].replace('msg', 'prt')[:-2]}{place:02}"), "sessionID": ID, "messageID": info["id"], **part}
+            for place, part in enumerate(parts)
+        ]
+        entries.append({"info": {**info, "sessionID": ID}, "parts": own})
+    return {"info": SESSION, "messages": entries}
+
+
+def export(folder: Path, messages: list[Message]) -> str:
+    path = folder / "session.json"
+    path.write_text(json.dumps(whole(messages), indent=2))
+    return str(path)
+
+
+def tree(folder: Path, messages: list[Message]) -> str:
+    storage = folder / "storage"
+
+    def put(place: str, value: Any) -> None:
+        path = storage / f"{place}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value, indent=2))
+
+    put(f"session/global/{ID}", SESSION)
+    for entry in whole(messages)["messages"]:
+        put(f"message/{ID}/{entry['info']['id']}", entry["info"])
+        for part in entry["parts"]:
+            put(f"part/{entry['info']['id']}/{part['id']}", part)
+    return str(storage)
+
+
+def database(folder: Path, messages: list[Message]) -> str:
+    path = folder / "opencode.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text, slug text, directory text, title text, version text, "
+            "agent text, time_created integer, time_updated integer, time_archived integer);"
+            "CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text);"
+            "CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data text);"
+            "CREATE TABLE credential (id text PRIMARY KEY, value text); INSERT INTO credential VALUES ('a', 'secret');"
+        )
+        row = (ID, "global", None, "kind-river", DIRECTORY, SESSION["title"], "1.18.33", "build", CREATED, CREATED + 9000, None)
+        connection.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        for entry in whole(messages)["messages"]:
+            info = entry["info"]
+            data = json.dumps({name: value for name, value in info.items() if name not in ("id", "sessionID")})
+            connection.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", (info["id"], ID, info["time"]["created"], 0, data))
+            for part in entry["parts"]:
+                data = json.dumps({name: value for name, value in part.items() if name not in ("id", "sessionID", "messageID")})
+                connection.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", (part["id"], info["id"], ID, 0, 0, data))
+        connection.commit()
+    return str(path)
+
+
+MAKERS = {"opencode": database, "opencode-storage": tree, "opencode-export": export}
