@@ -186,7 +186,7 @@ def unread_in(store: OpenStore) -> Iterator[Unread]:
         bleeding = bleeding_of(listed.native_id)
         facts = sorted((fact.name, fact.value, fact.key) for fact in listed.facts.values())
         basis = repr((store.format.name, listed.native_id, listed.group, facts, bleeding))
-        yield Unread(basis, tuple(path for _, path, _ in store.places(listed)), partial(read, listed, bleeding))
+        yield Unread(basis, tuple(file.place for file in store.files(listed)), partial(read, listed, bleeding))
 
 
 def _around_read(store: Store) -> Iterator[Around]:
