@@ -49,6 +49,8 @@ class Rollout:
     error: str = ""
     first: str = ""
     """What the first line is that is not blank: the type of its record, or `?`."""
+    first_problem: str = ""
+    """Why Codex does not parse it, where it is a session_meta."""
     last_ordinal: object = None
     """The ordinal of the last record that can be read, None where it has none."""
 
@@ -108,6 +110,8 @@ class _Progress:
         problem = _ON_ONE_LINE if FUSED in line.states else "a byte order mark comes before it" if line.raw.startswith(BOM) else ""
         problem = problem or line_problem(record, raw_text(line.raw))
         entry = _entry(record, kind, payload, part.number, problem)
+        if not rollout.first and kind == META:
+            rollout.first_problem = problem
         rollout.first = rollout.first or (kind if isinstance(kind, str) and not problem else "?")
         if not problem:
             rollout.last_ordinal = entry.get("ordinal")

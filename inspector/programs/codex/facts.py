@@ -51,8 +51,10 @@ def stops(rollout: Rollout) -> str:
         return "the file holds no record"
     if lines := rollout.states.get(NOT_UTF8):
         return f"line {lines[0] + 1:,} is not UTF-8, and Codex reads no line of such a file (stream did not contain valid UTF-8)"
+    if rollout.first_problem:
+        return f"it cannot parse the session_meta, since {rollout.first_problem} (rollout does not start with session metadata)"
     if rollout.first != META:
-        return "the first record is no session_meta that Codex parses (rollout does not start with session metadata)"
+        return "the first record is no session_meta (rollout does not start with session metadata)"
     if rollout.meta.get("history_mode") == PAGINATED and not _is_ordinal(rollout.last_ordinal):
         return "its last record has no ordinal (final paginated rollout record is missing an ordinal)"
     return ""

@@ -204,7 +204,11 @@ class _Draft:
             return [_Line(raw, number)]
         own = [self._own_bytes(chunks, raw) for _, chunks in groups]
         if all(own) and places == self.places[number]:
-            return [_Line(data, number, is_changed=True) for data in own]
+            # Of a line that is not split all records have the same bytes.
+            is_one = len(set(own)) == 1 and (
+                len(own) == 1 or any(".r" in place or "part" in entry_of(chunks[0]) for place, chunks in groups)
+            )
+            return [_Line(data, number, is_changed=True) for data in (own[:1] if is_one else own)]
         if any("/" in place for place in self.places[number]):
             raise WriteRefused(
                 f"Line {number + 1:,} holds several records: add the strategy split-spliced-line, which gives each a line of its own."

@@ -12,7 +12,7 @@ from inspector.programs.codex.format import CODEX
 from inspector.programs.formats import Cell, Change, Record, Stored, WriteRefused
 from inspector.rules.base import Case, case_of
 from inspector.strategies.catalogue import strategy
-from tests.programs.codex.threads import NAME, assistant, call, compacted, output, paginated, said, thread, user
+from tests.programs.codex.threads import NAME, THREADS, WHOLE, assistant, call, compacted, output, paginated, reasoning, said, thread, user
 
 KEY = f"sessions/2026/11/22/{NAME}"
 SAME, NEW = "same-file", "new-thread"
@@ -63,6 +63,18 @@ DAMAGED: dict[str, tuple[bytes, tuple[str, ...]]] = {
         thread(user("q1"), compacted("s", said("user", "kept"), output("cX")[1]), user("q2")),
         ("drop-orphaned-results",),
     ),
+    "spliced": (THREADS["lines spliced"], ("split-spliced-line",)),
+    "spliced and torn": (THREADS["torn line spliced"], ("split-spliced-line",)),
+    "not UTF-8": (THREADS["not UTF-8"], ("replace-invalid-bytes",)),
+    "not UTF-8 in a torn line": (WHOLE[:-25] + b"\xe6\x87", ("replace-invalid-bytes",)),
+    "no ordinal at the end": (THREADS["ordinal missing at the end"], ("give-ordinals",)),
+    "ordinal used twice": (THREADS["ordinal reused"], ("give-ordinals",)),
+    "reasoning cut off": (thread(user("q1"), reasoning(), user("q2"), assistant("a2")), ("drop-reasoning-without-follower",)),
+    "reasoning of another provider": (
+        thread(user("q1"), reasoning(content=[{"type": "reasoning_text", "text": "x"}]), assistant("a1")),
+        ("drop-reasoning-content",),
+    ),
+    "half a character": (THREADS["half a character"], ("replace-surrogates",)),
 }
 """Threads and the strategies that repair them, whose results codex-cli itself goes on with."""
 
