@@ -18,7 +18,6 @@ PROGRAM = Program(
     homes=(Home(CODEX.name, "~/.codex", "sessions", "CODEX_HOME"),),
     traits={CODEX.name: frozenset({Trait.EMPTY_MESSAGES, Trait.REPEATED_RUNS, Trait.PLACEHOLDERS, Trait.JSON_LINES})},
     single_items=frozenset({CODEX.name}),
-    homes=(Home(CODEX.name, "~/.codex", "sessions", "CODEX_HOME"), Home(CODEX.name, "~/.codex", "archived_sessions", "CODEX_HOME")),
     synthetic=SyntheticResults(
         words={CODEX.name: SyntheticResult(ABORTED)},
         # Another program's tool may answer with that word.
